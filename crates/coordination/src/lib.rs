@@ -1,0 +1,1 @@
+//! What one instance must do for one job: decisions only.

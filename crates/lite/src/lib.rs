@@ -1,0 +1,1 @@
+//! An elastic, sharded cron for Rust services: the scheduler facade.

@@ -1,0 +1,1 @@
+//! The registry contract on a real ZooKeeper.

@@ -1,0 +1,1 @@
+//! When a job is due: Quartz cron, intervals, misfire decisions and one timer queue, as functions of time.

@@ -1,0 +1,1 @@
+//! Development only: real ZooKeeper servers and a fault proxy for tests.
