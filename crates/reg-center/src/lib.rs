@@ -1,1 +1,22 @@
-//! What a distributed scheduler demands of a registry: contract, deterministic model, in-memory registry, contract suite.
+#![doc = include_str!("../README.md")]
+
+mod center;
+#[cfg(feature = "contract")]
+pub mod contract;
+mod error;
+pub mod feed;
+pub mod memory;
+pub mod model;
+mod node;
+mod path;
+mod session;
+mod txn;
+
+pub use center::RegistryCenter;
+pub use error::{Error, Result};
+pub use feed::{Change, Feed};
+pub use memory::{MemoryCenter, MemoryRegistry};
+pub use node::{Lifetime, Node, Revision, SessionId, Stat, Version};
+pub use path::{MAX_PATH_BYTES, NodePath, PathError};
+pub use session::{SessionChange, SessionFeed, SessionHub};
+pub use txn::{Committed, Conflict, ConflictReason, Expect, Limits, Op, Txn, TxnOutcome};

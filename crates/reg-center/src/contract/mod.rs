@@ -1,0 +1,1 @@
+//! The suite of tests that every registry passes.

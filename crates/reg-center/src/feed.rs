@@ -1,0 +1,293 @@
+//! The feed: a snapshot of a subtree, then its changes, in order and without gaps.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use parking_lot::Mutex;
+
+use crate::{Node, NodePath, Revision};
+
+/// One item of a [`Feed`].
+///
+/// A feed is `Init, Entry…, Ready` and then `Put` and `Gone`, until another `Init` begins a new snapshot. After
+/// `Ready`, a node that was known before and had no `Entry` is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A snapshot begins: keep what is known until [`Change::Ready`], then replace it.
+    Init,
+    /// A node of the snapshot.
+    Entry(Node),
+    /// The snapshot is complete.
+    Ready,
+    /// The newest state of a node. Versions may have been skipped; another
+    /// [`created`](crate::Stat::created) means that the node was deleted and created in between.
+    Put(Node),
+    /// A node was deleted.
+    Gone {
+        /// Which.
+        path: NodePath,
+        /// When, if the registry tells.
+        revision: Option<Revision>,
+    },
+}
+
+impl Change {
+    fn path(&self) -> Option<&NodePath> {
+        match self {
+            Self::Entry(node) | Self::Put(node) => Some(&node.path),
+            Self::Gone { path, .. } => Some(path),
+            Self::Init | Self::Ready => None,
+        }
+    }
+}
+
+/// Makes the two ends of a feed.
+///
+/// The buffer between them holds at most one undelivered change per node: a newer one replaces it *and takes the
+/// newest place in the order*, so that a slow reader skips states but never sees effect before cause. A new
+/// [`Change::Init`] replaces everything undelivered.
+#[must_use]
+pub fn channel() -> (FeedSender, Feed) {
+    let buffer = Arc::new(Mutex::new(Buffer::default()));
+    (FeedSender { buffer: Arc::clone(&buffer) }, Feed { buffer })
+}
+
+#[derive(Debug, Default)]
+struct Buffer {
+    next_seq: u64,
+    pending: BTreeMap<u64, Change>,
+    seq_of: BTreeMap<NodePath, u64>,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+    sender_gone: bool,
+    reader_gone: bool,
+}
+
+impl Buffer {
+    fn push(&mut self, change: Change) {
+        if change == Change::Init {
+            self.pending.clear();
+            self.seq_of.clear();
+        }
+        let seq = self.next_seq;
+        self.next_seq += 1;
+        if let Some(path) = change.path() {
+            self.supersede(path.clone(), seq);
+        }
+        self.pending.insert(seq, change);
+    }
+
+    /// Drops the undelivered change of the same node, except that a snapshot keeps its entries until `Ready`.
+    fn supersede(&mut self, path: NodePath, seq: u64) {
+        if let Some(old) = self.seq_of.insert(path, seq)
+            && !matches!(self.pending.get(&old), Some(Change::Entry(_)))
+        {
+            self.pending.remove(&old);
+        }
+    }
+
+    fn pop(&mut self) -> Option<Change> {
+        let (seq, change) = self.pending.pop_first()?;
+        if let Some(path) = change.path()
+            && self.seq_of.get(path) == Some(&seq)
+        {
+            self.seq_of.remove(&path.clone());
+        }
+        Some(change)
+    }
+}
+
+/// The writing end of a feed, for backends.
+#[derive(Debug)]
+pub struct FeedSender {
+    buffer: Arc<Mutex<Buffer>>,
+}
+
+impl FeedSender {
+    /// Appends a change. Returns false if the reader is gone.
+    pub fn send(&self, change: Change) -> bool {
+        let (alive, waker) = {
+            let mut buffer = self.buffer.lock();
+            if buffer.reader_gone {
+                return false;
+            }
+            buffer.push(change);
+            (true, buffer.reader.take())
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        alive
+    }
+
+    /// Returns true if nobody reads any more.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.buffer.lock().reader_gone
+    }
+
+    /// Waits until the reader is dropped.
+    ///
+    /// # Cancel safety
+    /// The future can be dropped and called for again.
+    pub async fn closed(&self) {
+        std::future::poll_fn(|cx| {
+            let mut buffer = self.buffer.lock();
+            if buffer.reader_gone {
+                return Poll::Ready(());
+            }
+            buffer.writer = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+impl Drop for FeedSender {
+    fn drop(&mut self) {
+        let waker = {
+            let mut buffer = self.buffer.lock();
+            buffer.sender_gone = true;
+            buffer.reader.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+/// The reading end of a feed. Dropping it ends the subscription.
+#[derive(Debug)]
+pub struct Feed {
+    buffer: Arc<Mutex<Buffer>>,
+}
+
+impl Feed {
+    /// Waits for the next change; `None` after the centre was closed.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost if the future is dropped.
+    pub async fn next(&mut self) -> Option<Change> {
+        std::future::poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// Returns a change that is already there, without waiting.
+    pub fn try_next(&mut self) -> Option<Change> {
+        self.buffer.lock().pop()
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Change>> {
+        let mut buffer = self.buffer.lock();
+        match buffer.pop() {
+            Some(change) => Poll::Ready(Some(change)),
+            None if buffer.sender_gone => Poll::Ready(None),
+            None => {
+                buffer.reader = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        let waker = {
+            let mut buffer = self.buffer.lock();
+            buffer.reader_gone = true;
+            buffer.pending.clear();
+            buffer.seq_of.clear();
+            buffer.writer.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::{Stat, Version};
+
+    fn node(name: &str, version: u32) -> Node {
+        let stat = Stat {
+            version: Version(version),
+            created: Revision(1),
+            modified: Revision(u64::from(version) + 1),
+            owner: None,
+        };
+        Node { path: NodePath::root().join(name).unwrap(), data: Bytes::new(), stat }
+    }
+
+    fn gone(name: &str) -> Change {
+        Change::Gone { path: NodePath::root().join(name).unwrap(), revision: None }
+    }
+
+    fn drain(feed: &mut Feed) -> Vec<Change> {
+        std::iter::from_fn(|| feed.try_next()).collect()
+    }
+
+    #[test]
+    fn a_slow_reader_gets_the_newest_state_of_each_node_in_causal_order() {
+        let (sender, mut feed) = channel();
+        for change in
+            [Change::Put(node("a", 0)), Change::Put(node("b", 0)), Change::Put(node("a", 1))]
+        {
+            sender.send(change);
+        }
+        assert_eq!(drain(&mut feed), [Change::Put(node("b", 0)), Change::Put(node("a", 1))]);
+    }
+
+    #[test]
+    fn a_deletion_replaces_the_undelivered_state() {
+        let (sender, mut feed) = channel();
+        sender.send(Change::Put(node("a", 0)));
+        sender.send(gone("a"));
+        assert_eq!(drain(&mut feed), [gone("a")]);
+    }
+
+    #[test]
+    fn a_snapshot_keeps_its_entries_and_what_follows_them() {
+        let (sender, mut feed) = channel();
+        let all = [
+            Change::Init,
+            Change::Entry(node("a", 0)),
+            Change::Ready,
+            Change::Put(node("a", 1)),
+            Change::Put(node("a", 2)),
+        ];
+        for change in all.clone() {
+            sender.send(change);
+        }
+        let expected = [all[0].clone(), all[1].clone(), all[2].clone(), all[4].clone()];
+        assert_eq!(drain(&mut feed), expected);
+    }
+
+    #[test]
+    fn a_new_snapshot_replaces_everything_undelivered() {
+        let (sender, mut feed) = channel();
+        for change in [Change::Init, Change::Entry(node("a", 0)), Change::Put(node("b", 3))] {
+            sender.send(change);
+        }
+        sender.send(Change::Init);
+        sender.send(Change::Ready);
+        assert_eq!(drain(&mut feed), [Change::Init, Change::Ready]);
+    }
+
+    #[test]
+    fn each_end_learns_that_the_other_is_gone() {
+        let (sender, feed) = channel();
+        drop(feed);
+        assert!(sender.is_closed());
+        assert!(!sender.send(Change::Ready));
+        let (sender, mut feed) = channel();
+        sender.send(Change::Ready);
+        drop(sender);
+        let rest = futures_util::FutureExt::now_or_never(feed.next()).unwrap();
+        assert_eq!(rest, Some(Change::Ready));
+        assert_eq!(futures_util::FutureExt::now_or_never(feed.next()), Some(None));
+    }
+}

@@ -1,0 +1,402 @@
+//! The in-memory registry: the [`Model`] behind the trait, with several sessions in one process and faults to inject.
+//!
+//! It keeps nothing beyond the process. A session ends only when its centre is closed or dropped, or when a fault
+//! says so: the registry has no clock, so that a test decides when a session expires.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+
+use crate::feed::{self, FeedSender};
+use crate::model::Model;
+use crate::{
+    Change, Error, Feed, Limits, Node, NodePath, RegistryCenter, Result, SessionChange,
+    SessionFeed, SessionHub, SessionId, Txn, TxnOutcome,
+};
+
+/// What a memory session says its timeout is. Nothing expires by time; see the [module](self).
+const NOMINAL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// An in-memory registry. Clones are handles to the same one.
+#[derive(Clone, Default)]
+pub struct MemoryRegistry {
+    server: Arc<Mutex<Server>>,
+}
+
+#[derive(Default)]
+struct Server {
+    model: Model,
+    next_client: u64,
+    clients: BTreeMap<u64, Client>,
+}
+
+/// What the server side knows about one centre.
+struct Client {
+    session: SessionId,
+    hub: Arc<SessionHub>,
+    link: Link,
+    feeds: Vec<Subscription>,
+    feeds_held: bool,
+    fault: Option<WriteFault>,
+}
+
+/// The connection between a centre and the registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Link {
+    Up,
+    Down { lease: Duration },
+    Closed,
+}
+
+/// What shall happen to the next write of a centre.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteFault {
+    /// The registry executes the write and the answer is lost.
+    LoseReply,
+    /// The write is lost on its way; the caller cannot tell this from a lost answer.
+    LoseRequest,
+}
+
+struct Subscription {
+    root: NodePath,
+    sender: FeedSender,
+    held: Vec<Change>,
+}
+
+impl MemoryRegistry {
+    /// Returns an empty registry.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Opens a session, as another process would.
+    #[must_use]
+    pub fn connect(&self) -> MemoryCenter {
+        let mut server = self.server.lock();
+        let session = server.model.open_session();
+        let hub = Arc::new(SessionHub::new());
+        hub.publish(SessionChange::Connected { session, timeout: NOMINAL_TIMEOUT });
+        let id = server.next_client;
+        server.next_client += 1;
+        let client = Client {
+            session,
+            hub: Arc::clone(&hub),
+            link: Link::Up,
+            feeds: Vec::new(),
+            feeds_held: false,
+            fault: None,
+        };
+        server.clients.insert(id, client);
+        MemoryCenter { server: Arc::clone(&self.server), id, hub }
+    }
+
+    /// Returns a copy of the whole registry, for looking at it in tests.
+    #[must_use]
+    pub fn snapshot(&self) -> Model {
+        self.server.lock().model.clone()
+    }
+}
+
+impl fmt::Debug for MemoryRegistry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let server = self.server.lock();
+        f.debug_struct("MemoryRegistry")
+            .field("revision", &server.model.revision())
+            .field("sessions", &server.clients.len())
+            .finish()
+    }
+}
+
+impl Server {
+    fn client(&mut self, id: u64) -> Result<&mut Client> {
+        self.clients.get_mut(&id).ok_or(Error::Closed)
+    }
+
+    /// Returns the session of a centre that can talk to the registry now.
+    fn reach(&mut self, id: u64, act: &'static str) -> Result<SessionId> {
+        let client = self.client(id)?;
+        match client.link {
+            Link::Up => Ok(client.session),
+            Link::Down { .. } => Err(Error::Unavailable { act }),
+            Link::Closed => Err(Error::Closed),
+        }
+    }
+
+    /// Tells all centres that can be reached; the others get a new snapshot when they come back.
+    fn publish(&mut self, changes: &[Change]) {
+        for client in self.clients.values_mut() {
+            if client.link != Link::Up {
+                continue;
+            }
+            let held = client.feeds_held;
+            client.feeds.retain_mut(|subscription| subscription.deliver(changes, held));
+        }
+    }
+
+    /// Gives all subscriptions of a centre a new snapshot.
+    fn relist(&mut self, id: u64) {
+        let Self { model, clients, .. } = self;
+        if let Some(client) = clients.get_mut(&id) {
+            let held = client.feeds_held;
+            client.feeds.retain_mut(|subscription| {
+                let changes = snapshot(model, &subscription.root);
+                subscription.deliver(&changes, held)
+            });
+        }
+    }
+
+    fn end_session(&mut self, session: SessionId) {
+        let changes = self.model.end_session(session);
+        self.publish(&changes);
+    }
+
+    /// Tells a centre that its session is over, and opens the next one.
+    fn renew(&mut self, id: u64) -> Result<()> {
+        let next = self.model.open_session();
+        let client = self.client(id)?;
+        let lost = std::mem::replace(&mut client.session, next);
+        client.link = Link::Up;
+        client.hub.publish(SessionChange::Lost { session: lost });
+        client.hub.publish(SessionChange::Connected { session: next, timeout: NOMINAL_TIMEOUT });
+        self.relist(id);
+        Ok(())
+    }
+}
+
+impl Subscription {
+    /// Returns false if nobody reads any more.
+    fn deliver(&mut self, changes: &[Change], hold: bool) -> bool {
+        let root = &self.root;
+        let relevant = changes.iter().filter(|change| match change {
+            Change::Entry(node) | Change::Put(node) => node.path.is_within(root),
+            Change::Gone { path, .. } => path.is_within(root),
+            Change::Init | Change::Ready => true,
+        });
+        if hold {
+            self.held.extend(relevant.cloned());
+            return !self.sender.is_closed();
+        }
+        relevant.cloned().all(|change| self.sender.send(change)) && !self.sender.is_closed()
+    }
+
+    fn release(&mut self) -> bool {
+        let held = std::mem::take(&mut self.held);
+        self.deliver(&held, false)
+    }
+}
+
+fn snapshot(model: &Model, root: &NodePath) -> Vec<Change> {
+    let entries = model.subtree(root).cloned().map(Change::Entry);
+    std::iter::once(Change::Init).chain(entries).chain([Change::Ready]).collect()
+}
+
+/// One session on a [`MemoryRegistry`].
+///
+/// Dropping it closes the session, as the end of a process would in time.
+///
+/// # Faults
+/// [`suspend`](Self::suspend), [`resume`](Self::resume), [`expire`](Self::expire),
+/// [`expire_unnoticed`](Self::expire_unnoticed), [`fail_next_write`](Self::fail_next_write),
+/// [`hold_feeds`](Self::hold_feeds) and [`release_feeds`](Self::release_feeds) make happen on demand what networks
+/// do by chance.
+pub struct MemoryCenter {
+    server: Arc<Mutex<Server>>,
+    id: u64,
+    hub: Arc<SessionHub>,
+}
+
+impl MemoryCenter {
+    /// Cuts the connection. Calls fail with [`Error::Unavailable`]; the session and what it owns stay. `lease` is
+    /// what [`lease_remaining`](RegistryCenter::lease_remaining) answers until the connection is back.
+    pub fn suspend(&self, lease: Duration) {
+        let mut server = self.server.lock();
+        if let Ok(client) = server.client(self.id)
+            && client.link == Link::Up
+        {
+            client.link = Link::Down { lease };
+            let session = client.session;
+            client.hub.publish(SessionChange::Suspended { session });
+        }
+    }
+
+    /// Restores the connection: with the same session if it lives, else with a new one. Feeds begin anew.
+    pub fn resume(&self) {
+        let mut server = self.server.lock();
+        let Ok(client) = server.client(self.id) else { return };
+        if !matches!(client.link, Link::Down { .. }) {
+            return;
+        }
+        client.link = Link::Up;
+        let session = client.session;
+        if server.model.is_live(session) {
+            self.hub.publish(SessionChange::Connected { session, timeout: NOMINAL_TIMEOUT });
+            server.relist(self.id);
+        } else {
+            // The client exists: it was found four lines above, under the same lock.
+            let _ = server.renew(self.id);
+        }
+    }
+
+    /// Ends the session on the registry and lets the centre know at once: what it owned is gone, and it continues
+    /// with a new session.
+    pub fn expire(&self) {
+        let mut server = self.server.lock();
+        let Ok(client) = server.client(self.id) else { return };
+        let session = client.session;
+        server.end_session(session);
+        let _ = server.renew(self.id);
+    }
+
+    /// Cuts the connection and ends the session on the registry; the centre learns that it is lost only at
+    /// [`resume`](Self::resume).
+    pub fn expire_unnoticed(&self, lease: Duration) {
+        self.suspend(lease);
+        let mut server = self.server.lock();
+        if let Ok(client) = server.client(self.id) {
+            let session = client.session;
+            server.end_session(session);
+        }
+    }
+
+    /// Lets the next write fail with [`Error::Unknown`].
+    pub fn fail_next_write(&self, fault: WriteFault) {
+        if let Ok(client) = self.server.lock().client(self.id) {
+            client.fault = Some(fault);
+        }
+    }
+
+    /// Withholds changes from the feeds of this centre until [`release_feeds`](Self::release_feeds).
+    pub fn hold_feeds(&self) {
+        if let Ok(client) = self.server.lock().client(self.id) {
+            client.feeds_held = true;
+        }
+    }
+
+    /// Delivers what was withheld.
+    pub fn release_feeds(&self) {
+        if let Ok(client) = self.server.lock().client(self.id) {
+            client.feeds_held = false;
+            client.feeds.retain_mut(Subscription::release);
+        }
+    }
+
+    fn end(&self) {
+        let mut server = self.server.lock();
+        let Ok(client) = server.client(self.id) else { return };
+        if client.link == Link::Closed {
+            return;
+        }
+        client.link = Link::Closed;
+        client.feeds.clear();
+        let session = client.session;
+        server.end_session(session);
+        self.hub.publish(SessionChange::Closed);
+    }
+}
+
+impl Drop for MemoryCenter {
+    fn drop(&mut self) {
+        self.end();
+        self.server.lock().clients.remove(&self.id);
+    }
+}
+
+impl fmt::Debug for MemoryCenter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryCenter").field("session", &self.hub.current()).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl RegistryCenter for MemoryCenter {
+    fn limits(&self) -> Limits {
+        // What ZooKeeper takes with its default settings, so that nobody grows out of it by testing in memory.
+        Limits { max_ops: 10_000, max_bytes: 900_000 }
+    }
+
+    fn session(&self) -> Option<SessionChange> {
+        self.hub.current()
+    }
+
+    fn session_feed(&self) -> SessionFeed {
+        self.hub.subscribe()
+    }
+
+    fn lease_remaining(&self, session: SessionId) -> Option<Duration> {
+        let mut server = self.server.lock();
+        let client = server.client(self.id).ok().filter(|client| client.session == session)?;
+        match client.link {
+            Link::Up => Some(Duration::MAX),
+            Link::Down { lease } => Some(lease),
+            Link::Closed => None,
+        }
+    }
+
+    async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
+        let mut server = self.server.lock();
+        server.reach(self.id, "read")?;
+        Ok(server.model.read(path).cloned())
+    }
+
+    async fn children(&self, path: &NodePath) -> Result<Option<Vec<String>>> {
+        let mut server = self.server.lock();
+        server.reach(self.id, "list children")?;
+        Ok(server.model.children(path))
+    }
+
+    async fn commit(&self, txn: Txn) -> Result<TxnOutcome> {
+        self.limits().admit(&txn)?;
+        let mut server = self.server.lock();
+        let session = server.reach(self.id, "commit")?;
+        if let Some(bound) = txn.session()
+            && bound != session
+        {
+            return Err(Error::SessionLost { session: bound });
+        }
+        let unknown = |cause: &str| Error::Unknown { act: "commit", cause: cause.to_owned() };
+        let fault = server.client(self.id)?.fault.take();
+        if fault == Some(WriteFault::LoseRequest) {
+            return Err(unknown("injected: the request was lost or its reply was"));
+        }
+        let (outcome, changes) = server.model.commit(session, txn.ops())?;
+        server.publish(&changes);
+        match fault {
+            Some(_) => Err(unknown("injected: the request was lost or its reply was")),
+            None => Ok(outcome),
+        }
+    }
+
+    fn watch(&self, root: &NodePath) -> Feed {
+        let (sender, feed) = feed::channel();
+        let mut server = self.server.lock();
+        let Server { model, clients, .. } = &mut *server;
+        let Some(client) = clients.get_mut(&self.id) else { return feed };
+        if client.link == Link::Closed {
+            return feed;
+        }
+        let mut subscription = Subscription { root: root.clone(), sender, held: Vec::new() };
+        if client.link == Link::Up {
+            subscription.deliver(&snapshot(model, root), client.feeds_held);
+        }
+        client.feeds.push(subscription);
+        feed
+    }
+
+    async fn sync(&self) -> Result<()> {
+        self.server.lock().reach(self.id, "sync").map(|_| ())
+    }
+
+    async fn registry_time(&self, _probe: &NodePath) -> Result<Option<SystemTime>> {
+        self.server.lock().reach(self.id, "ask for the time").map(|_| None)
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.end();
+        Ok(())
+    }
+}

@@ -1,0 +1,388 @@
+//! The registry as a synchronous, deterministic state machine: no clock, no threads, no randomness.
+//!
+//! [`Model`] is what the in-memory registry runs behind its lock and what a simulation drives directly. Two models
+//! that are fed the same calls are equal.
+
+mod tree;
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+
+use crate::{
+    Change, Committed, Conflict, ConflictReason, Error, Expect, Lifetime, Node, NodePath, Op,
+    Result, Revision, SessionId, Stat, TxnOutcome, Version,
+};
+use tree::Tree;
+
+/// A whole registry: nodes, live sessions, and the revision of the last write.
+///
+/// # Examples
+/// ```
+/// use reg_center::model::Model;
+/// use reg_center::{Lifetime, NodePath, Txn};
+///
+/// let mut registry = Model::new();
+/// let session = registry.open_session();
+/// let path = NodePath::parse("/report/leader")?;
+/// let elect = Txn::new().create(path.clone(), "a", Lifetime::Ephemeral);
+/// let (outcome, changes) = registry.commit(session, elect.ops())?;
+/// assert!(outcome.is_committed());
+/// assert_eq!(changes.len(), 2, "the parent and the node");
+/// registry.end_session(session);
+/// assert_eq!(registry.read(&path), None);
+/// # Ok::<(), reg_center::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    tree: Tree,
+    revision: Revision,
+    sessions: BTreeSet<SessionId>,
+    last_session: i64,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Model {
+    /// Returns a registry with the root node and nothing else.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut tree = Tree::default();
+        let root =
+            Stat { version: Version(0), created: Revision(0), modified: Revision(0), owner: None };
+        tree.insert(Node { path: NodePath::root(), data: Bytes::new(), stat: root });
+        Self { tree, revision: Revision(0), sessions: BTreeSet::new(), last_session: 0 }
+    }
+
+    /// Returns the revision of the last write.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Opens a session. It lives until [`end_session`](Self::end_session).
+    pub fn open_session(&mut self) -> SessionId {
+        self.last_session += 1;
+        let session = SessionId(self.last_session);
+        self.sessions.insert(session);
+        session
+    }
+
+    /// Returns true until the session has ended.
+    #[must_use]
+    pub fn is_live(&self, session: SessionId) -> bool {
+        self.sessions.contains(&session)
+    }
+
+    /// Ends a session, closed or expired: its ephemeral nodes are deleted at one revision.
+    pub fn end_session(&mut self, session: SessionId) -> Vec<Change> {
+        if !self.sessions.remove(&session) {
+            return Vec::new();
+        }
+        let owned: Vec<_> = self.tree.owned_by(session).cloned().collect();
+        if owned.is_empty() {
+            return Vec::new();
+        }
+        self.revision = Revision(self.revision.0 + 1);
+        let revision = Some(self.revision);
+        owned
+            .into_iter()
+            .map(|path| {
+                self.tree.remove(&path);
+                Change::Gone { path, revision }
+            })
+            .collect()
+    }
+
+    /// Returns a node.
+    #[must_use]
+    pub fn read(&self, path: &NodePath) -> Option<&Node> {
+        self.tree.get(path)
+    }
+
+    /// Returns the names of the children in ascending order, or `None` if the node does not exist.
+    #[must_use]
+    pub fn children(&self, path: &NodePath) -> Option<Vec<String>> {
+        self.tree.get(path)?;
+        Some(self.tree.children(path).map(|child| child.name().to_owned()).collect())
+    }
+
+    /// Returns a subtree, `root` included, in path order.
+    pub fn subtree<'a>(&'a self, root: &'a NodePath) -> impl Iterator<Item = &'a Node> {
+        self.tree.within(root)
+    }
+
+    /// Executes a transaction of a session and returns what a watcher of everything would see.
+    ///
+    /// # Errors
+    /// [`Error::SessionLost`] if the session has ended; nothing was changed then.
+    pub fn commit(&mut self, session: SessionId, ops: &[Op]) -> Result<(TxnOutcome, Vec<Change>)> {
+        if !self.is_live(session) {
+            return Err(Error::SessionLost { session });
+        }
+        let mut attempt = Attempt {
+            tree: &mut self.tree,
+            session,
+            revision: Revision(self.revision.0 + 1),
+            before: Vec::new(),
+        };
+        let mut stats = Vec::with_capacity(ops.len());
+        for (index, op) in ops.iter().enumerate() {
+            match attempt.apply(op) {
+                Ok(stat) => stats.push(stat),
+                Err(reason) => {
+                    attempt.roll_back();
+                    return Ok((TxnOutcome::Conflict(Conflict { index, reason }), Vec::new()));
+                }
+            }
+        }
+        let changes = attempt.changes();
+        if !changes.is_empty() {
+            self.revision = Revision(self.revision.0 + 1);
+        }
+        let committed = Committed { revision: Some(self.revision), stats };
+        Ok((TxnOutcome::Committed(committed), changes))
+    }
+}
+
+/// A transaction in progress: writes go to the tree at once and are remembered for taking them back.
+struct Attempt<'a> {
+    tree: &'a mut Tree,
+    session: SessionId,
+    revision: Revision,
+    before: Vec<(NodePath, Option<Node>)>,
+}
+
+impl Attempt<'_> {
+    fn apply(&mut self, op: &Op) -> Result<Option<Stat>, ConflictReason> {
+        match op {
+            Op::Create { path, data, lifetime } => self.create(path, data, *lifetime).map(Some),
+            Op::Put { path, data, expect } => self.put(path, data, *expect).map(Some),
+            Op::Delete { path, expect } => self.delete(path, *expect).map(|()| None),
+            Op::Check { path, expect } => self.check(path, *expect).map(|_| None),
+            Op::CheckAbsent { path } if self.tree.get(path).is_some() => {
+                Err(ConflictReason::Exists)
+            }
+            Op::CheckAbsent { .. } => Ok(None),
+        }
+    }
+
+    fn create(
+        &mut self,
+        path: &NodePath,
+        data: &Bytes,
+        lifetime: Lifetime,
+    ) -> Result<Stat, ConflictReason> {
+        if self.tree.get(path).is_some() {
+            return Err(ConflictReason::Exists);
+        }
+        if let Some(parent) = path.parent() {
+            match self.tree.get(&parent) {
+                Some(node) if node.stat.owner.is_some() => {
+                    return Err(ConflictReason::EphemeralParent);
+                }
+                Some(_) => {}
+                None => {
+                    self.create(&parent, &Bytes::new(), Lifetime::Persistent)?;
+                }
+            }
+        }
+        let owner = match lifetime {
+            Lifetime::Persistent => None,
+            Lifetime::Ephemeral => Some(self.session),
+        };
+        let stat =
+            Stat { version: Version(0), created: self.revision, modified: self.revision, owner };
+        self.write(Node { path: path.clone(), data: data.clone(), stat });
+        Ok(stat)
+    }
+
+    fn put(
+        &mut self,
+        path: &NodePath,
+        data: &Bytes,
+        expect: Expect,
+    ) -> Result<Stat, ConflictReason> {
+        let old = self.check(path, expect)?;
+        let stat = Stat { version: old.version.next(), modified: self.revision, ..old };
+        self.write(Node { path: path.clone(), data: data.clone(), stat });
+        Ok(stat)
+    }
+
+    fn delete(&mut self, path: &NodePath, expect: Expect) -> Result<(), ConflictReason> {
+        self.check(path, expect)?;
+        if self.tree.children(path).next().is_some() {
+            return Err(ConflictReason::HasChildren);
+        }
+        let old = self.tree.remove(path);
+        self.before.push((path.clone(), old));
+        Ok(())
+    }
+
+    fn check(&self, path: &NodePath, expect: Expect) -> Result<Stat, ConflictReason> {
+        let stat = self.tree.get(path).ok_or(ConflictReason::Absent)?.stat;
+        match expect {
+            Expect::Version(version) if version != stat.version => {
+                Err(ConflictReason::VersionMismatch)
+            }
+            Expect::Version(_) | Expect::Exists => Ok(stat),
+        }
+    }
+
+    fn write(&mut self, node: Node) {
+        let path = node.path.clone();
+        let old = self.tree.insert(node);
+        self.before.push((path, old));
+    }
+
+    fn roll_back(self) {
+        for (path, old) in self.before.into_iter().rev() {
+            match old {
+                Some(node) => self.tree.insert(node),
+                None => self.tree.remove(&path),
+            };
+        }
+    }
+
+    /// Returns the net effect, one change per node, in the order of the last write.
+    fn changes(self) -> Vec<Change> {
+        let mut seen = BTreeSet::new();
+        let mut changes = Vec::new();
+        for (path, _) in self.before.iter().rev() {
+            if !seen.insert(path) {
+                continue;
+            }
+            let first =
+                self.before.iter().find(|(p, _)| p == path).and_then(|(_, old)| old.as_ref());
+            match (self.tree.get(path), first) {
+                (Some(node), _) => changes.push(Change::Put(node.clone())),
+                (None, Some(_)) => {
+                    changes.push(Change::Gone { path: path.clone(), revision: Some(self.revision) })
+                }
+                (None, None) => {}
+            }
+        }
+        changes.reverse();
+        changes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Txn;
+
+    fn path(text: &str) -> NodePath {
+        NodePath::parse(text).unwrap()
+    }
+
+    fn conflict(index: usize, reason: ConflictReason) -> TxnOutcome {
+        TxnOutcome::Conflict(Conflict { index, reason })
+    }
+
+    #[test]
+    fn a_failed_expectation_changes_nothing_and_is_named() {
+        let mut model = Model::new();
+        let session = model.open_session();
+        let setup = Txn::new()
+            .create(path("/a"), "1", Lifetime::Persistent)
+            .create(path("/a/b"), "", Lifetime::Persistent)
+            .create(path("/e"), "", Lifetime::Ephemeral);
+        assert!(model.commit(session, setup.ops()).unwrap().0.is_committed());
+        let before = model.clone();
+        let put = || Txn::new().put(path("/a"), "2");
+        let rows = [
+            (
+                "wrong version",
+                put().check_version(path("/a/b"), Version(1)),
+                1,
+                ConflictReason::VersionMismatch,
+            ),
+            (
+                "exists",
+                put().create(path("/a/b"), "", Lifetime::Persistent),
+                1,
+                ConflictReason::Exists,
+            ),
+            ("absent", put().put(path("/x"), ""), 1, ConflictReason::Absent),
+            ("not absent", put().check_absent(path("/e")), 1, ConflictReason::Exists),
+            ("children", put().delete(path("/a")), 1, ConflictReason::HasChildren),
+            (
+                "ephemeral parent",
+                put().create(path("/e/x"), "", Lifetime::Persistent),
+                1,
+                ConflictReason::EphemeralParent,
+            ),
+            (
+                "own write is seen",
+                put().check_version(path("/a"), Version(0)),
+                1,
+                ConflictReason::VersionMismatch,
+            ),
+        ];
+        for (case, txn, index, reason) in rows {
+            let (outcome, changes) = model.commit(session, txn.ops()).unwrap();
+            assert_eq!(outcome, conflict(index, reason), "{case}");
+            assert!(changes.is_empty(), "{case}");
+            assert_eq!(model, before, "{case}");
+        }
+    }
+
+    #[test]
+    fn a_node_created_again_starts_at_version_zero_with_a_new_creation() {
+        let mut model = Model::new();
+        let session = model.open_session();
+        for txn in [
+            Txn::new().create(path("/a"), "", Lifetime::Persistent),
+            Txn::new().put(path("/a"), "x"),
+            Txn::new().delete(path("/a")),
+            Txn::new().create(path("/a"), "", Lifetime::Persistent),
+        ] {
+            assert!(model.commit(session, txn.ops()).unwrap().0.is_committed());
+        }
+        let stat = model.read(&path("/a")).unwrap().stat;
+        assert_eq!(
+            (stat.version, stat.created, stat.modified),
+            (Version(0), Revision(4), Revision(4))
+        );
+    }
+
+    #[test]
+    fn what_is_created_and_deleted_in_one_transaction_was_never_there() {
+        let mut model = Model::new();
+        let session = model.open_session();
+        let txn = Txn::new().create(path("/a"), "", Lifetime::Persistent).delete(path("/a"));
+        let (outcome, changes) = model.commit(session, txn.ops()).unwrap();
+        assert!(outcome.is_committed());
+        assert!(changes.is_empty());
+    }
+
+    #[test]
+    fn a_dead_session_cannot_write() {
+        let mut model = Model::new();
+        let session = model.open_session();
+        model.end_session(session);
+        let txn = Txn::new().create(path("/a"), "", Lifetime::Persistent);
+        assert_eq!(model.commit(session, txn.ops()), Err(Error::SessionLost { session }));
+    }
+
+    #[test]
+    fn all_ephemeral_nodes_of_a_session_go_at_one_revision() {
+        let mut model = Model::new();
+        let (dying, staying) = (model.open_session(), model.open_session());
+        let create = |name: &str| Txn::new().create(path(name), "", Lifetime::Ephemeral);
+        for (session, name) in [(dying, "/a"), (dying, "/b"), (staying, "/c")] {
+            model.commit(session, create(name).ops()).unwrap();
+        }
+        let changes = model.end_session(dying);
+        let revision = Some(Revision(4));
+        let gone = |name: &str| Change::Gone { path: path(name), revision };
+        assert_eq!(changes, [gone("/a"), gone("/b")]);
+        assert_eq!(model.children(&NodePath::root()).unwrap(), ["c"]);
+        assert!(model.end_session(dying).is_empty(), "it ends once");
+    }
+}

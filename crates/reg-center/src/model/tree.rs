@@ -1,0 +1,74 @@
+//! The nodes of a registry, ordered by path so that a subtree is a range.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use crate::{Node, NodePath, SessionId};
+
+/// All nodes of a registry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tree {
+    nodes: BTreeMap<NodePath, Node>,
+}
+
+impl Tree {
+    pub(super) fn get(&self, path: &NodePath) -> Option<&Node> {
+        self.nodes.get(path)
+    }
+
+    /// Stores a node and returns what was there.
+    pub(super) fn insert(&mut self, node: Node) -> Option<Node> {
+        self.nodes.insert(node.path.clone(), node)
+    }
+
+    pub(super) fn remove(&mut self, path: &NodePath) -> Option<Node> {
+        self.nodes.remove(path)
+    }
+
+    /// Returns `root` and everything below it. Names that continue root's own (`/a-b` beside `/a`) lie between a
+    /// node and its descendants in text order, so they are filtered out.
+    pub(super) fn within<'a>(&'a self, root: &'a NodePath) -> impl Iterator<Item = &'a Node> {
+        self.nodes
+            .range((Bound::Included(root), Bound::Unbounded))
+            .take_while(|(path, _)| path.as_str().starts_with(root.as_str()))
+            .map(|(_, node)| node)
+            .filter(|node| node.path.is_within(root))
+    }
+
+    pub(super) fn children<'a>(
+        &'a self,
+        parent: &'a NodePath,
+    ) -> impl Iterator<Item = &'a NodePath> {
+        self.within(parent)
+            .map(|node| &node.path)
+            .filter(|path| path.below(parent).is_some_and(|rest| !rest.contains('/')))
+    }
+
+    pub(super) fn owned_by(&self, session: SessionId) -> impl Iterator<Item = &NodePath> {
+        self.nodes.values().filter(move |n| n.stat.owner == Some(session)).map(|n| &n.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::{Revision, Stat, Version};
+
+    #[test]
+    fn a_subtree_holds_no_namesakes_and_children_no_grandchildren() {
+        let mut tree = Tree::default();
+        let stat =
+            Stat { version: Version(0), created: Revision(1), modified: Revision(1), owner: None };
+        for text in ["/a", "/a-b", "/a/x", "/a/x/deep", "/a/y", "/ab", "/b"] {
+            let path = NodePath::parse(text).unwrap();
+            tree.insert(Node { path, data: Bytes::new(), stat });
+        }
+        let root = NodePath::parse("/a").unwrap();
+        let within: Vec<_> = tree.within(&root).map(|n| n.path.as_str()).collect();
+        assert_eq!(within, ["/a", "/a/x", "/a/x/deep", "/a/y"]);
+        let children: Vec<_> = tree.children(&root).map(NodePath::name).collect();
+        assert_eq!(children, ["x", "y"]);
+    }
+}
