@@ -1,1 +1,32 @@
-//! What one instance must do for one job: decisions only.
+#![doc = include_str!("../README.md")]
+
+mod assignment;
+mod command;
+mod coordinator;
+mod duty;
+mod event;
+mod id;
+mod job_config;
+mod job_event;
+mod layout;
+mod ledger;
+mod local;
+mod plan;
+mod view;
+
+pub use command::{Command, InterruptReason, StartItem};
+pub use coordinator::{Coordinator, Identity, Status};
+pub use duty::Duty;
+pub use event::{Event, Now, Reply, Ticket};
+pub use id::{
+    FencingToken, FireTime, ID_DELIMITER, InvalidName, JobName, MAX_JOB_NAME_BYTES, ServerIp,
+    instance_id, server_of, task_id,
+};
+pub use job_config::{
+    InvalidConfig, JavaJobType, JavaSettings, JobConfig, MAX_SHARDING_TOTAL_COUNT,
+};
+pub use job_event::{JobEvent, MissReason};
+pub use layout::{ConfigError, Layout, decode_config, encode_config};
+pub use ledger::{FireRange, Ledger, LedgerState, Outcome, Run, RunSource};
+pub use local::Phase;
+pub use view::{ConfigState, ItemView, JobView, Versioned};

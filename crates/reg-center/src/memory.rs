@@ -247,6 +247,8 @@ impl MemoryCenter {
     pub fn expire(&self) {
         let mut server = self.server.lock();
         let Ok(client) = server.client(self.id) else { return };
+        // A session never watches its own end: the connection is closed first, as on a real server.
+        client.link = Link::Down { lease: Duration::ZERO };
         let session = client.session;
         server.end_session(session);
         let _ = server.renew(self.id);

@@ -9,7 +9,7 @@ pub const MAX_PATH_BYTES: usize = 4096;
 /// An absolute path of a node, such as `/report/sharding/0/instance`.
 ///
 /// The root is `/`. Every other path starts with a slash, does not end with one, and has no empty, `.` or `..`
-/// segment and no control character: the rules of ZooKeeper, which other registries can keep as well.
+/// segment and no control, private use or special character (U+E000 to U+F8FF, U+FFF0 to U+FFFF): the rules of ZooKeeper, which other registries can keep as well.
 /// Cheap to clone; ordered as text, so that the nodes of a subtree are adjacent.
 ///
 /// # Examples
@@ -132,8 +132,14 @@ fn segment_fault(segment: &str) -> Option<&'static str> {
         "." | ".." => Some("it has a relative segment"),
         _ if segment.contains('/') => Some("a name must not contain a slash"),
         _ if segment.chars().any(char::is_control) => Some("it has a control character"),
+        _ if segment.chars().any(is_reserved) => Some("it has a private or special character"),
         _ => None,
     }
+}
+
+/// ZooKeeper refuses private use characters and the specials at the end of the basic plane.
+fn is_reserved(c: char) -> bool {
+    matches!(c, '\u{E000}'..='\u{F8FF}' | '\u{FFF0}'..='\u{FFFF}')
 }
 
 impl fmt::Display for NodePath {
@@ -185,6 +191,8 @@ mod tests {
             ("dot dot", "/a/../b", false),
             ("NUL", "/a\0", false),
             ("line break", "/a\nb", false),
+            ("private use", "/a\u{E000}", false),
+            ("special", "/a\u{FFFD}", false),
         ];
         for (case, text, valid) in rows {
             assert_eq!(NodePath::parse(text).is_ok(), valid, "{case}");

@@ -84,6 +84,24 @@ impl Op {
         }
     }
 
+    /// Refuses what no registry does: the root always exists.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](crate::Error::Refused) for a deletion of the root.
+    pub(crate) fn admit(&self) -> Result<(), crate::Error> {
+        match self {
+            Self::Delete { path, .. } if path.is_root() => Err(crate::Error::Refused {
+                act: "commit",
+                cause: "the root cannot be deleted".to_owned(),
+            }),
+            Self::Create { .. }
+            | Self::Put { .. }
+            | Self::Delete { .. }
+            | Self::Check { .. }
+            | Self::CheckAbsent { .. } => Ok(()),
+        }
+    }
+
     /// Returns the bytes of data that the operation carries.
     #[must_use]
     pub fn data_len(&self) -> usize {
@@ -219,16 +237,17 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Returns what exceeds the limits, or `None` if the transaction fits.
+    /// Looks at a transaction before it is sent; a backend calls this first in its `commit`.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) with the size and the limit.
+    /// [`Error::TooLarge`](crate::Error::TooLarge) with the size and the limit;
+    /// [`Error::Refused`](crate::Error::Refused) for a deletion of the root.
     pub fn admit(&self, txn: &Txn) -> Result<(), crate::Error> {
         let rows =
             [("operations", txn.ops().len(), self.max_ops), ("bytes", txn.size(), self.max_bytes)];
         match rows.into_iter().find(|(_, size, limit)| size > limit) {
             Some((unit, size, limit)) => Err(crate::Error::TooLarge { unit, size, limit }),
-            None => Ok(()),
+            None => txn.ops().iter().try_for_each(Op::admit),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 mod tree;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
@@ -119,11 +119,13 @@ impl Model {
     /// Executes a transaction of a session and returns what a watcher of everything would see.
     ///
     /// # Errors
-    /// [`Error::SessionLost`] if the session has ended; nothing was changed then.
+    /// [`Error::SessionLost`] if the session has ended, [`Error::Refused`] for a deletion of the root; nothing was
+    /// changed then.
     pub fn commit(&mut self, session: SessionId, ops: &[Op]) -> Result<(TxnOutcome, Vec<Change>)> {
         if !self.is_live(session) {
             return Err(Error::SessionLost { session });
         }
+        ops.iter().try_for_each(Op::admit)?;
         let mut attempt = Attempt {
             tree: &mut self.tree,
             session,
@@ -250,20 +252,21 @@ impl Attempt<'_> {
 
     /// Returns the net effect, one change per node, in the order of the last write.
     fn changes(self) -> Vec<Change> {
+        // Collecting from the end keeps what was there before the first write of each node.
+        let first: BTreeMap<_, _> =
+            self.before.iter().rev().map(|(path, old)| (path, old.is_some())).collect();
         let mut seen = BTreeSet::new();
         let mut changes = Vec::new();
         for (path, _) in self.before.iter().rev() {
             if !seen.insert(path) {
                 continue;
             }
-            let first =
-                self.before.iter().find(|(p, _)| p == path).and_then(|(_, old)| old.as_ref());
-            match (self.tree.get(path), first) {
+            match (self.tree.get(path), first[path]) {
                 (Some(node), _) => changes.push(Change::Put(node.clone())),
-                (None, Some(_)) => {
+                (None, true) => {
                     changes.push(Change::Gone { path: path.clone(), revision: Some(self.revision) })
                 }
-                (None, None) => {}
+                (None, false) => {}
             }
         }
         changes.reverse();

@@ -1,0 +1,24 @@
+//! What an assignment was made for, and which items have yet to follow.
+
+use std::collections::BTreeMap;
+
+use sharding::{InstanceId, ShardingItem};
+
+/// The inputs of the current assignment, stored beside it.
+///
+/// Resharding is needed as long as they differ from what is the case: no request can be lost, because nobody has to
+/// remember one. Items that should move but are busy, or did not fit the transaction, are `pending`: their old owner
+/// claims nothing for them any more, and the leader moves each as soon as it is idle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AssignmentRecord {
+    /// The available instances, in the order in which the strategy saw them.
+    pub(crate) members: Vec<InstanceId>,
+    /// The number of items.
+    pub(crate) total_count: u32,
+    /// The name of the strategy.
+    pub(crate) strategy: String,
+    /// The request for resharding that was the last one handled.
+    pub(crate) handled: u32,
+    /// Items that have yet to move, with their next owner.
+    pub(crate) pending: BTreeMap<ShardingItem, InstanceId>,
+}

@@ -1,0 +1,159 @@
+//! The duties: what an instance is responsible for, each a pure function from what it knows to the transaction it
+//! wants, or nothing.
+//!
+//! | duty | acts when | writes | guarded by |
+//! |---|---|---|---|
+//! | membership | connected and not registered; draining; drained | `instances`, `servers`, request counter | the session |
+//! | election | nobody leads and I am available; I lead and should not | leader node and term | my life, the term |
+//! | resharding | I lead and the inputs of the assignment changed, or items can follow now | owners, assignment record | term, configuration, request counter, ledger of every moving item |
+//! | sweep | I lead and a run's holder is gone | ledger → orphan, or idle if nobody takes over | term, ledger, holder seen gone |
+//! | takeover | an orphan waits and I am idle | ledger → running | my life, ledger |
+//! | claim | a fire or request is due and items of mine are idle | ledger → running | my life, server, configuration, assignment, owner, ledger |
+//! | misfire | a fire is due and items of mine are busy; later: idle with noted fires | ledger | as claim |
+//! | release | a run of mine has ended | ledger → idle, or orphan if it was cancelled | ledger |
+//! | trigger | an operator wants a run | instance node | its version |
+//! | cleanup | I lead and an item is queued that nobody has to take over | failover queue | the term |
+//!
+//! Duties never wait, fail, log, read a clock or change anything. Calling one again is harmless, and once its plan is
+//! visible in the view it wants nothing more.
+
+pub(crate) mod claim;
+pub(crate) mod cleanup;
+pub(crate) mod election;
+pub(crate) mod failover;
+pub(crate) mod membership;
+pub(crate) mod misfire;
+pub(crate) mod release;
+pub(crate) mod resharding;
+pub(crate) mod trigger;
+
+use std::fmt;
+
+use reg_center::Version;
+use sharding::{InstanceId, ShardingItem, StrategyRegistry};
+
+use crate::local::Local;
+use crate::plan::Step;
+use crate::view::{ItemView, JobView, Versioned};
+use crate::{JobConfig, Ledger, Now, ServerIp};
+
+/// How many items one transaction takes at most: beyond some hundred, larger ones gain nothing.
+pub(crate) const MAX_ITEMS_PER_PLAN: usize = 500;
+
+/// A responsibility of an instance. At most one plan per duty is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Duty {
+    /// To be registered while taking part, and to leave in order.
+    Membership,
+    /// That there is one leader.
+    Election,
+    /// That the assignment fits the available instances.
+    Resharding,
+    /// That runs of lost instances are found.
+    Sweep,
+    /// That what was left unfinished is run again.
+    Takeover,
+    /// That due items of this instance are claimed before they run.
+    Claim,
+    /// That fires that met a running item are run afterwards.
+    Misfire,
+    /// That ended runs are recorded.
+    Release,
+    /// That an operator's request is noticed.
+    Trigger,
+    /// That nothing stale stays in the failover queue.
+    Cleanup,
+}
+
+impl Duty {
+    /// All duties, in the order in which they are asked.
+    pub(crate) const ALL: [(Self, PlanOf); 10] = [
+        (Self::Release, release::plan),
+        (Self::Membership, membership::plan),
+        (Self::Election, election::plan),
+        (Self::Claim, claim::plan),
+        (Self::Misfire, misfire::plan),
+        (Self::Sweep, failover::sweep),
+        (Self::Takeover, failover::take_over),
+        (Self::Resharding, resharding::plan),
+        (Self::Trigger, trigger::plan),
+        (Self::Cleanup, cleanup::plan),
+    ];
+}
+
+impl fmt::Display for Duty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Membership => "membership",
+            Self::Election => "election",
+            Self::Resharding => "resharding",
+            Self::Sweep => "sweep",
+            Self::Takeover => "takeover",
+            Self::Claim => "claim",
+            Self::Misfire => "misfire",
+            Self::Release => "release",
+            Self::Trigger => "trigger",
+            Self::Cleanup => "cleanup",
+        })
+    }
+}
+
+pub(crate) type PlanOf = fn(&Context<'_>) -> Option<crate::plan::Plan>;
+
+/// Everything that a duty may look at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context<'a> {
+    pub(crate) now: Now,
+    pub(crate) me: &'a InstanceId,
+    pub(crate) server: &'a ServerIp,
+    pub(crate) view: &'a JobView,
+    pub(crate) local: &'a Local,
+    pub(crate) strategies: &'a StrategyRegistry,
+}
+
+/// An item that this instance owns, with everything needed to claim it.
+pub(crate) struct OwnItem<'a> {
+    pub(crate) item: ShardingItem,
+    pub(crate) view: &'a ItemView,
+    pub(crate) ledger: &'a Versioned<Ledger>,
+    owner_version: Version,
+}
+
+impl<'a> Context<'a> {
+    /// Returns the configuration if runs may start here now.
+    pub(crate) fn startable(&self) -> Option<&'a JobConfig> {
+        let may_start = self.view.is_available(self.me) && self.local.may_start();
+        self.view.config().filter(|_| may_start).map(|config| &**config)
+    }
+
+    /// Returns the items that this instance may claim, if their records are known.
+    pub(crate) fn own_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
+        self.view.items_of(self.me).filter_map(|(item, view)| {
+            let ledger = view.ledger.as_ref()?;
+            let owner_version = view.owner.as_ref()?.version;
+            Some(OwnItem { item, view, ledger, owner_version })
+        })
+    }
+}
+
+impl OwnItem<'_> {
+    /// Returns true if nothing runs the item, as far as this instance can see.
+    pub(crate) fn is_free(&self, local: &Local) -> bool {
+        self.ledger.value.is_idle() && !self.view.running && !local.runs.contains_key(&self.item)
+    }
+
+    /// Returns the steps that change the item's record to `next`, as its owner.
+    pub(crate) fn change_to(&self, next: Ledger) -> Vec<Step> {
+        let starts = next.running().is_some() && self.ledger.value.running().is_none();
+        let clears_misfire = self.view.misfire && next.misfire.is_none();
+        let shows_misfire = !self.view.misfire && next.misfire.is_some();
+        let mut steps = vec![
+            Step::OwnerIs(self.item, self.owner_version),
+            Step::SetLedger { item: self.item, expect: Some(self.ledger.version), ledger: next },
+        ];
+        steps.extend(starts.then_some(Step::MarkRunning(self.item)));
+        steps.extend(clears_misfire.then_some(Step::UnmarkMisfire(self.item)));
+        steps.extend(shows_misfire.then_some(Step::MarkMisfire(self.item)));
+        steps
+    }
+}

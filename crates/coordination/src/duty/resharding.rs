@@ -1,0 +1,223 @@
+//! Resharding: the assignment fits the available instances, and nothing moves under a run.
+
+use std::collections::BTreeMap;
+
+use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput};
+
+use super::{Context, Duty, MAX_ITEMS_PER_PLAN};
+use crate::assignment::AssignmentRecord;
+use crate::plan::{Plan, Step};
+use crate::view::{ItemView, JobView};
+use crate::{FireTime, JobConfig, Ledger, LedgerState};
+
+/// Assigns items anew when the inputs of the assignment have changed, and lets items follow that could not before.
+///
+/// Busy items stay where they are and are recorded as pending: their owner claims nothing for them any more, and they
+/// move when their run has ended. Everything else moves at once, so that nobody waits for a slow item but its own
+/// next owner.
+pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
+    let config = cx.view.config()?;
+    let target = target(cx, config).ok()??;
+    let moves = Moves::between(cx.view, config, &target, cx.local.last_fire_seen);
+    if target.reason == FOLLOW && moves.steps.is_empty() {
+        return None;
+    }
+    let mut record = target.record;
+    record.pending = moves.pending;
+    let expect = cx.view.assignment_version();
+    let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?
+        .step(Step::ConfigIs(cx.view.config_version()?))
+        .step(Step::RequestIs(cx.view.request()?))
+        .steps(moves.steps)
+        .step_if(cx.view.is_necessary(), || Step::ClearNecessary)
+        .step(Step::SetAssignment { expect, record });
+    Some(plan)
+}
+
+/// Returns what is wrong with the strategy's answer, if resharding is wanted and the answer cannot be used.
+pub(crate) fn strategy_failure(cx: &Context<'_>) -> Option<String> {
+    target(cx, cx.view.config()?).err()
+}
+
+const FOLLOW: &str = "items can follow now";
+
+/// Where the items shall be.
+struct Target {
+    reason: &'static str,
+    record: AssignmentRecord,
+    owners: Assignment,
+}
+
+/// Returns where items shall be, or `None` if they are there, or nobody could take them.
+fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Target>, String> {
+    let members = cx.view.available();
+    let Some(request) = cx.view.request() else { return Ok(None) };
+    if members.is_empty() || cx.view.term_of(cx.me).is_none() {
+        return Ok(None);
+    }
+    let current = cx.view.assignment().map(|assignment| &assignment.value);
+    let owners = planned_owners(cx.view, current.map_or(0, |record| record.total_count));
+    let Some(reason) = reason(cx.view, current, &members, config) else {
+        let unfinished = current.filter(|_| is_unfinished(cx.view, config));
+        return Ok(unfinished.map(|record| Target {
+            reason: FOLLOW,
+            record: record.clone(),
+            owners,
+        }));
+    };
+    let record = AssignmentRecord {
+        members,
+        total_count: config.sharding_total_count,
+        strategy: config.strategy.clone(),
+        handled: request.0,
+        pending: BTreeMap::new(),
+    };
+    let owners = assign(cx, config, &record, &owners)?;
+    Ok(Some(Target { reason, record, owners }))
+}
+
+/// Returns why the current assignment does not do, or `None` if it does.
+fn reason(
+    view: &JobView,
+    current: Option<&AssignmentRecord>,
+    members: &[InstanceId],
+    config: &JobConfig,
+) -> Option<&'static str> {
+    let Some(current) = current else { return Some("nothing is assigned yet") };
+    let handled = view.request().is_some_and(|request| request.0 == current.handled);
+    let rows = [
+        (current.members != members, "the available instances changed"),
+        (current.total_count != config.sharding_total_count, "the number of items changed"),
+        (current.strategy != config.strategy, "the strategy changed"),
+        (!handled || view.is_necessary(), "it was asked for"),
+    ];
+    rows.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
+}
+
+/// Returns true if an item has yet to be moved, recorded or retired.
+fn is_unfinished(view: &JobView, config: &JobConfig) -> bool {
+    let total = config.sharding_total_count;
+    let pending = view.assignment().is_some_and(|a| !a.value.pending.is_empty());
+    let unrecorded = || {
+        config.monitor_execution
+            && (0..total).any(|i| view.item(ShardingItem::new(i)).ledger.is_none())
+    };
+    let surplus = || view.items().any(|(item, v)| item.index() >= total && is_surplus(v));
+    pending || unrecorded() || surplus()
+}
+
+fn is_surplus(view: &ItemView) -> bool {
+    let retired = |ledger: &Ledger| ledger.state == LedgerState::Retired;
+    view.owner.is_some() || view.ledger.as_ref().is_some_and(|ledger| !retired(&ledger.value))
+}
+
+/// Returns the owners as they are, or will be when the pending items have moved.
+fn planned_owners(view: &JobView, total_count: u32) -> Assignment {
+    let pending = view.assignment().map(|assignment| &assignment.value.pending);
+    Assignment::from_owners((0..total_count).map(ShardingItem::new).map(|item| {
+        let next = pending.and_then(|pending| pending.get(&item));
+        next.or_else(|| view.item(item).owner.as_ref().map(|owner| &owner.value)).cloned()
+    }))
+}
+
+fn assign(
+    cx: &Context<'_>,
+    config: &JobConfig,
+    record: &AssignmentRecord,
+    previous: &Assignment,
+) -> Result<Assignment, String> {
+    let strategy = cx.strategies.get(&config.strategy).map_err(|error| error.to_string())?;
+    let input = StrategyInput::new(config.job_name.as_str(), &record.members, record.total_count)
+        .with_previous(previous)
+        .with_now_ms(cx.now.wall_ms);
+    let owners = strategy.assign(&input);
+    let foreign =
+        owners.iter().filter_map(|(_, owner)| owner).find(|o| !record.members.contains(o));
+    match foreign {
+        Some(foreign) => {
+            Err(format!("{} chose {foreign}, which is not available", strategy.name()))
+        }
+        None if owners.total_count() != record.total_count || !owners.is_total() => {
+            Err(format!("{} left items without an owner", strategy.name()))
+        }
+        None => Ok(owners),
+    }
+}
+
+/// What has to be written to get from the view to the target.
+struct Moves {
+    steps: Vec<Step>,
+    pending: BTreeMap<ShardingItem, InstanceId>,
+}
+
+impl Moves {
+    fn between(
+        view: &JobView,
+        config: &JobConfig,
+        target: &Target,
+        born: Option<FireTime>,
+    ) -> Self {
+        let mut moves = Self { steps: Vec::new(), pending: BTreeMap::new() };
+        let mut moved = 0;
+        for (item, owner) in target.owners.iter() {
+            let Some(owner) = owner else { continue };
+            let steps = steps_to(view.item(item), item, owner, config.monitor_execution, born);
+            match steps {
+                Some(steps) if moved < MAX_ITEMS_PER_PLAN || steps.is_empty() => {
+                    moved += usize::from(!steps.is_empty());
+                    moves.steps.extend(steps);
+                }
+                Some(_) | None => {
+                    moves.pending.insert(item, owner.clone());
+                }
+            }
+        }
+        let surplus = view.items().filter(|(item, _)| item.index() >= config.sharding_total_count);
+        for (item, view) in surplus.take(MAX_ITEMS_PER_PLAN) {
+            moves.steps.extend(retire(view, item));
+        }
+        moves
+    }
+}
+
+/// Returns the steps that give an item to its owner; empty if it is there, `None` if it is busy.
+fn steps_to(
+    view: &ItemView,
+    item: ShardingItem,
+    owner: &InstanceId,
+    monitored: bool,
+    born: Option<FireTime>,
+) -> Option<Vec<Step>> {
+    let stays = view.owner.as_ref().is_some_and(|current| current.value == *owner);
+    let record = match &view.ledger {
+        None if monitored => {
+            Some(Step::SetLedger { item, expect: None, ledger: Ledger::new(born) })
+        }
+        None => None,
+        Some(ledger) => match ledger.value.revive(born) {
+            Some(revived) => {
+                Some(Step::SetLedger { item, expect: Some(ledger.version), ledger: revived })
+            }
+            None if stays => None,
+            None if view.is_busy() => return None,
+            None => Some(Step::LedgerIs(item, ledger.version)),
+        },
+    };
+    let expect = view.owner.as_ref().map(|current| current.version);
+    let set = (!stays).then(|| Step::SetOwner { item, expect, owner: owner.clone() });
+    Some(record.into_iter().chain(set).collect())
+}
+
+/// Returns the steps that take an item out of the job; none while it is busy.
+fn retire(view: &ItemView, item: ShardingItem) -> Vec<Step> {
+    if view.is_busy() {
+        return Vec::new();
+    }
+    let record = view.ledger.as_ref().and_then(|ledger| {
+        let retired = ledger.value.retire()?;
+        Some(Step::SetLedger { item, expect: Some(ledger.version), ledger: retired })
+    });
+    let owner = view.owner.as_ref().map(|o| Step::ClearOwner { item, version: o.version });
+    let misfire = view.misfire.then_some(Step::UnmarkMisfire(item));
+    record.into_iter().chain(owner).chain(misfire).collect()
+}

@@ -1,0 +1,157 @@
+//! Everything that can happen to a coordinator: a closed set.
+
+use std::fmt;
+use std::time::Duration;
+
+use reg_center::{Change, Conflict, Revision, SessionId};
+use sharding::{InstanceId, ShardingItem};
+
+use crate::{FencingToken, FireTime, Outcome};
+
+/// Now, by both clocks. The shell reads them once per event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// What people wrote down: milliseconds since 1970 UTC, as this process believes.
+    pub wall_ms: i64,
+    /// For how long: time since an arbitrary start, never going back.
+    pub mono: Duration,
+}
+
+/// Numbers the commits of a coordinator, so that a reply finds its plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// What became of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// It happened, at this revision if the registry tells.
+    Committed(Option<Revision>),
+    /// It did not happen: an expectation did not hold.
+    Conflict(Conflict),
+    /// It did not happen, because the holder that had to be gone is there. The view was behind.
+    HolderAlive,
+    /// It may have happened; the view will show.
+    Unknown,
+    /// It did not happen and can be tried again: no connection, or the registry refused.
+    NotExecuted,
+    /// It did not happen and never will: it is over the registry's limit.
+    TooLarge,
+}
+
+/// Something that happened.
+///
+/// | event | meaning |
+/// |---|---|
+/// | `Connected` | the session lives; with a new session comes a new incarnation |
+/// | `Suspended` | the connection is gone, the session perhaps not |
+/// | `LeaseExpired` | the session may be over: stop what runs, without waiting for `Lost` |
+/// | `Lost` | the session is over |
+/// | `Registry` | the feed of the job's subtree has a change |
+/// | `Fire` | a scheduled time has come |
+/// | `TriggerRequested` | an operator wants the job to run now, on all instances |
+/// | `Replied` | a commit has an outcome |
+/// | `ItemFinished` | the code of an item has ended |
+/// | `Paused`, `Resumed` | this process shall not start, or start again, runs of the job |
+/// | `Drain` | leave: start nothing, hand over, go when nothing runs |
+/// | `Wake` | nothing happened for as long as [`next_wake`](crate::Coordinator::next_wake) said |
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The registry answers in this session; `incarnation` must be new if the session is.
+    Connected {
+        /// Which session.
+        session: SessionId,
+        /// The id of this life, used if the session is a new one.
+        incarnation: InstanceId,
+    },
+    /// The connection is gone; what the session owns may still be there.
+    Suspended,
+    /// The session can no longer be relied upon.
+    LeaseExpired,
+    /// The session is over and everything that it owned is gone.
+    Lost,
+    /// The feed has a change.
+    Registry(Change),
+    /// A scheduled time has come.
+    Fire {
+        /// The scheduled time, which identifies the fire.
+        at: FireTime,
+    },
+    /// The job shall run now, on every instance.
+    TriggerRequested,
+    /// A commit has an outcome.
+    Replied {
+        /// Which commit.
+        ticket: Ticket,
+        /// What became of it.
+        reply: Reply,
+    },
+    /// The code of an item has ended.
+    ItemFinished {
+        /// Which item.
+        item: ShardingItem,
+        /// Which run of it.
+        token: FencingToken,
+        /// How; [`Outcome::Interrupted`] if it was cancelled.
+        outcome: Outcome,
+    },
+    /// No runs shall start here.
+    Paused,
+    /// Runs may start here again.
+    Resumed,
+    /// The instance shall leave.
+    Drain,
+    /// Time has passed.
+    Wake,
+}
+
+impl Event {
+    /// Returns a word for logs.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Connected { .. } => "connected",
+            Self::Suspended => "suspended",
+            Self::LeaseExpired => "lease expired",
+            Self::Lost => "lost",
+            Self::Registry(_) => "registry",
+            Self::Fire { .. } => "fire",
+            Self::TriggerRequested => "trigger requested",
+            Self::Replied { .. } => "replied",
+            Self::ItemFinished { .. } => "item finished",
+            Self::Paused => "paused",
+            Self::Resumed => "resumed",
+            Self::Drain => "drain",
+            Self::Wake => "wake",
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connected { session, incarnation } => {
+                write!(f, "connected in session {session} as {incarnation}")
+            }
+            Self::Fire { at } => write!(f, "fire {at}"),
+            Self::Replied { ticket, reply } => write!(f, "commit {}: {reply:?}", ticket.0),
+            Self::ItemFinished { item, token, outcome } => {
+                write!(f, "item {item} (token {token}) {outcome}")
+            }
+            Self::Registry(Change::Entry(node) | Change::Put(node)) => {
+                let data = String::from_utf8_lossy(&node.data);
+                write!(f, "{} {} is {data:?}", node.path, node.stat.version)
+            }
+            Self::Registry(Change::Gone { path, .. }) => write!(f, "{path} is gone"),
+            Self::Registry(Change::Init) => f.write_str("a snapshot begins"),
+            Self::Registry(Change::Ready) => f.write_str("the snapshot is complete"),
+            Self::Suspended
+            | Self::LeaseExpired
+            | Self::Lost
+            | Self::TriggerRequested
+            | Self::Paused
+            | Self::Resumed
+            | Self::Drain
+            | Self::Wake => f.write_str(self.name()),
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Names and identities: jobs, servers, instances, runs.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sharding::{InstanceId, ShardingItem};
+
+/// What stands between the two parts of an instance id on the wire.
+pub const ID_DELIMITER: &str = "@-@";
+
+/// The longest job name, in bytes.
+pub const MAX_JOB_NAME_BYTES: usize = 128;
+
+/// The name of a job, usable as a node name and in task ids.
+///
+/// Not empty, at most 128 bytes, without `/`, `@-@` and control characters, and not `.` or `..`; any other Unicode.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobName(Arc<str>);
+
+impl JobName {
+    /// Checks a name.
+    ///
+    /// # Errors
+    /// [`InvalidName`] names the value and the rule that it breaks.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::JobName;
+    ///
+    /// assert_eq!(JobName::new("月报")?.as_str(), "月报");
+    /// assert!(JobName::new("a/b").is_err());
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    pub fn new(name: &str) -> Result<Self, InvalidName> {
+        let fault = if name.is_empty() {
+            Some("it is empty")
+        } else if name.len() > MAX_JOB_NAME_BYTES {
+            Some("it is longer than 128 bytes")
+        } else if name == "." || name == ".." {
+            Some("it is a relative path")
+        } else if name.contains('/') {
+            Some("it contains '/'")
+        } else if name.contains(ID_DELIMITER) {
+            Some("it contains \"@-@\", which separates the parts of a task id")
+        } else if name.chars().any(char::is_control) {
+            Some("it contains a control character")
+        } else {
+            None
+        };
+        match fault {
+            Some(reason) => Err(InvalidName { what: "job name", value: name.to_owned(), reason }),
+            None => Ok(Self(Arc::from(name))),
+        }
+    }
+
+    /// Returns the name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for JobName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for JobName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.0)
+    }
+}
+
+/// A host, by its IP literal. The only form that Java peers react to is IPv4; ours treat all alike.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServerIp(Arc<str>);
+
+impl ServerIp {
+    /// Checks an IP literal.
+    ///
+    /// # Errors
+    /// [`InvalidName`] if the text is no IPv4 or IPv6 address.
+    pub fn new(ip: &str) -> Result<Self, InvalidName> {
+        match ip.parse::<std::net::IpAddr>() {
+            Ok(_) => Ok(Self(Arc::from(ip))),
+            Err(_) => Err(InvalidName {
+                what: "server ip",
+                value: ip.to_owned(),
+                reason: "it is no IP address such as 10.0.0.7",
+            }),
+        }
+    }
+
+    /// Returns the literal as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ServerIp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for ServerIp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.0)
+    }
+}
+
+/// Returns the id of one life of a process: `{ip}@-@{life}`.
+///
+/// `life` must be unique per life, for example the process id and a random suffix, `4123-k3f9`: process id 1 and a
+/// reused pod address make two lives look like one.
+///
+/// # Errors
+/// [`InvalidName`] if `life` is empty or contains `/`, `@-@` or a control character.
+pub fn instance_id(server: &ServerIp, life: &str) -> Result<InstanceId, InvalidName> {
+    let fault = if life.is_empty() {
+        Some("it is empty")
+    } else if life.contains('/') || life.contains(ID_DELIMITER) {
+        Some("it contains '/' or \"@-@\"")
+    } else if life.chars().any(char::is_control) {
+        Some("it contains a control character")
+    } else {
+        None
+    };
+    match fault {
+        Some(reason) => Err(InvalidName { what: "instance id", value: life.to_owned(), reason }),
+        None => Ok(InstanceId::new(format!("{server}{ID_DELIMITER}{life}"))),
+    }
+}
+
+/// Returns the server part of an instance id, or `None` if the id has not the form `{ip}@-@{life}`.
+#[must_use]
+pub fn server_of(instance: &InstanceId) -> Option<ServerIp> {
+    let (ip, life) = instance.as_str().split_once(ID_DELIMITER)?;
+    if life.is_empty() || life.contains(ID_DELIMITER) {
+        return None;
+    }
+    ServerIp::new(ip).ok()
+}
+
+/// The scheduled time of a fire, in milliseconds since 1970 UTC: what identifies the fire, never the time at which
+/// somebody got round to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FireTime(pub i64);
+
+impl fmt::Display for FireTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// The fencing token of a run: greater than that of every earlier run of the same item. 0 means that the job is not
+/// monitored and nothing is fenced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FencingToken(pub u64);
+
+impl FencingToken {
+    /// Returns the token of the next run.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Display for FencingToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// Returns the task id of a run as ElasticJob writes it: `{job}@-@{item}@-@READY@-@{ip}@-@{life}`.
+#[must_use]
+pub fn task_id(job: &JobName, item: ShardingItem, instance: &InstanceId) -> String {
+    format!("{job}{ID_DELIMITER}{item}{ID_DELIMITER}READY{ID_DELIMITER}{instance}")
+}
+
+/// A name that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} {value:?} is not valid: {reason}")]
+pub struct InvalidName {
+    what: &'static str,
+    value: String,
+    reason: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn job_names_that_cannot_be_node_names_are_refused() {
+        let rows = [
+            ("plain", "report", true),
+            ("Unicode", "作业🚀", true),
+            ("regex characters", "a+b[1]", true),
+            ("empty", "", false),
+            ("slash", "a/b", false),
+            ("delimiter", "a@-@b", false),
+            ("dots", "..", false),
+            ("line break", "a\nb", false),
+        ];
+        for (case, name, valid) in rows {
+            assert_eq!(JobName::new(name).is_ok(), valid, "{case}");
+        }
+        assert!(JobName::new(&"x".repeat(MAX_JOB_NAME_BYTES)).is_ok());
+        assert!(JobName::new(&"x".repeat(MAX_JOB_NAME_BYTES + 1)).is_err());
+    }
+
+    #[test]
+    fn the_server_of_an_instance_is_compared_as_a_whole() {
+        let server = |id: &str| server_of(&InstanceId::new(id)).map(|s| s.to_string());
+        let rows = [
+            ("Java form", "10.0.0.1@-@4123", Some("10.0.0.1")),
+            ("ours", "10.0.0.10@-@4123-k3f9", Some("10.0.0.10")),
+            ("no delimiter", "10.0.0.1", None),
+            ("two delimiters", "10.0.0.1@-@1@-@2", None),
+            ("no ip", "host@-@1", None),
+            ("no life", "10.0.0.1@-@", None),
+        ];
+        for (case, id, expected) in rows {
+            assert_eq!(server(id).as_deref(), expected, "{case}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What a job is: the configuration that the registry holds, checked.
+
+use crate::JobName;
+
+/// The most items that a job can have.
+pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
+
+/// The configuration of a job, as all instances share it through the registry.
+///
+/// The fields are those of ElasticJob 2.1.5. This crate checks what coordination relies on; the cron expression, the
+/// time zone and the strategy name are checked by whoever knows their grammar, before anything is written.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `cron` | `None` | Quartz expression; `None` runs on request only |
+/// | `time_zone` | `None` | zone of the expression; `None` is UTC |
+/// | `sharding_total_count` | required | items `0..n`, 1 to 100 000 |
+/// | `sharding_item_parameters` | empty | `0=Beijing,1=Shanghai` |
+/// | `job_parameter` | empty | handed to every run |
+/// | `failover` | false | what a lost instance left unfinished is run again elsewhere; needs `monitor_execution` |
+/// | `misfire` | true | fires that met the running item are run once afterwards |
+/// | `monitor_execution` | true | runs are claimed in the registry; without it there is no fencing, failover or accounting |
+/// | `max_time_diff_seconds` | `None` | a fire is refused if the clock differs more from the registry's |
+/// | `reconcile_interval_minutes` | 10 | how often everything is looked at again without an event; 0 is never |
+/// | `strategy` | empty | name of the sharding strategy; empty is average allocation |
+/// | `disabled` | false | instances come up with their server disabled |
+/// | `overwrite` | false | the local configuration replaces the stored one at start |
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobConfig {
+    /// The job's name; also its node in the registry.
+    pub job_name: JobName,
+    /// When it fires; `None` for a job that runs on request only.
+    pub cron: Option<String>,
+    /// The zone that the expression is meant in.
+    pub time_zone: Option<String>,
+    /// How many items there are.
+    pub sharding_total_count: u32,
+    /// What each item is for.
+    pub sharding_item_parameters: String,
+    /// What every run is told.
+    pub job_parameter: String,
+    /// Whether runs of lost instances are taken over.
+    pub failover: bool,
+    /// Whether fires that met the running item are run once afterwards.
+    pub misfire: bool,
+    /// Whether runs are claimed in the registry.
+    pub monitor_execution: bool,
+    /// By how much the clock may differ from the registry's.
+    pub max_time_diff_seconds: Option<u32>,
+    /// How often everything is looked at again without an event, in minutes.
+    pub reconcile_interval_minutes: u32,
+    /// Which strategy assigns the items.
+    pub strategy: String,
+    /// What the job is for.
+    pub description: String,
+    /// Whether servers start disabled.
+    pub disabled: bool,
+    /// Whether the local configuration wins at start.
+    pub overwrite: bool,
+    /// What only Java peers read.
+    pub java: JavaSettings,
+    /// Top-level fields of the stored document that nobody here knows, kept as they were: name and JSON text.
+    pub unknown: Vec<(String, String)>,
+}
+
+impl JobConfig {
+    /// Returns the configuration of a job with all defaults.
+    #[must_use]
+    pub fn new(job_name: JobName, sharding_total_count: u32) -> Self {
+        Self {
+            job_name,
+            cron: None,
+            time_zone: None,
+            sharding_total_count,
+            sharding_item_parameters: String::new(),
+            job_parameter: String::new(),
+            failover: false,
+            misfire: true,
+            monitor_execution: true,
+            max_time_diff_seconds: None,
+            reconcile_interval_minutes: 10,
+            strategy: String::new(),
+            description: String::new(),
+            disabled: false,
+            overwrite: false,
+            java: JavaSettings::default(),
+            unknown: Vec::new(),
+        }
+    }
+
+    /// Returns true if what a lost instance left unfinished is run again elsewhere.
+    #[must_use]
+    pub fn fails_over(&self) -> bool {
+        self.failover && self.monitor_execution
+    }
+
+    /// Checks what coordination relies on, before a configuration is written.
+    ///
+    /// # Errors
+    /// [`InvalidConfig`] names the field, its value and what would be valid.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::{JobConfig, JobName};
+    ///
+    /// let config = JobConfig::new(JobName::new("report")?, 0);
+    /// let error = config.check().unwrap_err().to_string();
+    /// assert_eq!(error, "sharding_total_count is 0; valid is 1 to 100000");
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    pub fn check(&self) -> Result<(), InvalidConfig> {
+        if self.failover && !self.monitor_execution {
+            let valid =
+                "false, or monitor_execution = true: without claims there is nothing to take over";
+            return Err(InvalidConfig::new("failover", true, valid));
+        }
+        self.check_stored()
+    }
+
+    /// Checks what must hold of a stored configuration. Java's own jobs may combine what [`check`](Self::check)
+    /// refuses; [`fails_over`](Self::fails_over) tells what then happens.
+    pub(crate) fn check_stored(&self) -> Result<(), InvalidConfig> {
+        let total = self.sharding_total_count;
+        if total == 0 || total > MAX_SHARDING_TOTAL_COUNT {
+            return Err(InvalidConfig::new("sharding_total_count", total, "1 to 100000"));
+        }
+        if let Err(error) = sharding::ShardingItemParameters::parse(&self.sharding_item_parameters)
+        {
+            let value = format!("{:?}", self.sharding_item_parameters);
+            let valid = format!("pairs such as 0=Beijing,1=Shanghai ({error})");
+            return Err(InvalidConfig::new("sharding_item_parameters", value, valid));
+        }
+        if self.cron.as_deref().is_some_and(|cron| cron.trim().is_empty()) {
+            return Err(InvalidConfig::new(
+                "cron",
+                "empty",
+                "a Quartz expression, or no cron at all",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Fields of the stored document that only Java peers read. Ours keep them as they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JavaSettings {
+    /// The class that Java instances of the job have; they refuse to start if it differs from theirs.
+    pub job_class: String,
+    /// The kind of job.
+    pub job_type: JavaJobType,
+    /// The class of the exception handler.
+    pub exception_handler: String,
+    /// The class of the thread pool provider.
+    pub executor_handler: String,
+    /// The port for dumps; −1 is none.
+    pub monitor_port: i32,
+}
+
+/// The kinds of job of ElasticJob 2.1.5, with what only they have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JavaJobType {
+    /// Code that is called once per item.
+    Simple,
+    /// Code that fetches and processes in turn.
+    Dataflow {
+        /// Whether it goes on while there is data.
+        streaming: bool,
+    },
+    /// A command line.
+    Script {
+        /// The command line, if there is one.
+        command_line: Option<String>,
+    },
+}
+
+impl Default for JavaSettings {
+    fn default() -> Self {
+        let handler = |name: &str| format!("com.dangdang.ddframe.job.executor.handler.impl.{name}");
+        Self {
+            job_class: "ejob.RustJob".to_owned(),
+            job_type: JavaJobType::Simple,
+            exception_handler: handler("DefaultJobExceptionHandler"),
+            executor_handler: handler("DefaultExecutorServiceHandler"),
+            monitor_port: -1,
+        }
+    }
+}
+
+/// A configuration that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} is {value}; valid is {valid}")]
+pub struct InvalidConfig {
+    /// Which field.
+    pub field: &'static str,
+    /// What it is.
+    pub value: String,
+    /// What would be valid.
+    pub valid: String,
+}
+
+impl InvalidConfig {
+    /// Names a field, its value and what would be valid.
+    #[must_use]
+    pub fn new(field: &'static str, value: impl ToString, valid: impl Into<String>) -> Self {
+        Self { field, value: value.to_string(), valid: valid.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_coordination_relies_on_is_checked_field_by_field() {
+        type Change = fn(&mut JobConfig);
+        let rows: [(&str, Change, Option<&str>); 7] = [
+            ("defaults", |_| {}, None),
+            ("no items", |c| c.sharding_total_count = 0, Some("sharding_total_count")),
+            ("too many items", |c| c.sharding_total_count = 100_001, Some("sharding_total_count")),
+            (
+                "failover of what nobody sees",
+                |c| (c.failover, c.monitor_execution) = (true, false),
+                Some("failover"),
+            ),
+            ("failover", |c| c.failover = true, None),
+            (
+                "parameters",
+                |c| c.sharding_item_parameters = "0=A=B".into(),
+                Some("sharding_item_parameters"),
+            ),
+            ("empty cron", |c| c.cron = Some(" ".into()), Some("cron")),
+        ];
+        for (case, change, field) in rows {
+            let mut config = JobConfig::new(JobName::new("j").unwrap(), 3);
+            change(&mut config);
+            assert_eq!(config.check().err().map(|e| e.field), field, "{case}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The record: everything of note that happened to a job here, for logs, metrics and histories.
+
+use std::fmt;
+
+use sharding::{InstanceId, ShardingItem};
+
+use crate::{FencingToken, FireRange, FireTime, Outcome, RunSource};
+
+/// Something of note.
+///
+/// | event | when |
+/// |---|---|
+/// | `Joined` | this instance is registered |
+/// | `Left` | this instance has left in an orderly way |
+/// | `BecameLeader`, `LostLeadership` | this instance decides on assignments, or no longer |
+/// | `Resharded` | this instance, as leader, has assigned items anew |
+/// | `Claimed` | this instance runs an item from now on |
+/// | `Settled` | a run of this instance has ended and that is recorded |
+/// | `Fenced` | a run of this instance ended after somebody else had taken it over; its result does not count |
+/// | `MisfireNoted` | a fire met the running item and will be run afterwards |
+/// | `Missed` | a fire of an item is not run, with the reason |
+/// | `Orphaned` | this instance, as leader, has found a run whose holder is gone |
+/// | `StrategyFailed` | the sharding strategy gave no usable assignment; the old one stays |
+/// | `ConfigRejected` | the stored configuration cannot be used; the last good one stays in force |
+/// | `Anomaly` | a node holds what it should not; it is ignored |
+/// | `CommitRefused` | a transaction is over the registry's limit |
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JobEvent {
+    /// This instance is registered.
+    Joined {
+        /// Under which id.
+        instance: InstanceId,
+    },
+    /// This instance has left in an orderly way.
+    Left {
+        /// Under which id it was registered.
+        instance: InstanceId,
+    },
+    /// This instance leads.
+    BecameLeader {
+        /// In which term.
+        term: u64,
+    },
+    /// This instance leads no longer.
+    LostLeadership,
+    /// Items were assigned anew.
+    Resharded {
+        /// How many items changed their owner.
+        moved: usize,
+        /// How many items will follow as soon as their run ends.
+        deferred: usize,
+        /// For how many instances.
+        instances: usize,
+        /// Why.
+        reason: String,
+    },
+    /// An item was claimed.
+    Claimed {
+        /// Which item.
+        item: ShardingItem,
+        /// For which fire.
+        fire: FireTime,
+        /// Why.
+        source: RunSource,
+        /// Under which token.
+        token: FencingToken,
+    },
+    /// A run has ended and that is recorded.
+    Settled {
+        /// Which item.
+        item: ShardingItem,
+        /// For which fire.
+        fire: FireTime,
+        /// Why it ran.
+        source: RunSource,
+        /// Under which token.
+        token: FencingToken,
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// A run ended that had been taken over.
+    Fenced {
+        /// Which item.
+        item: ShardingItem,
+        /// Under which token it ran here.
+        token: FencingToken,
+    },
+    /// A fire met the running item.
+    MisfireNoted {
+        /// Which item.
+        item: ShardingItem,
+        /// Which fires wait now.
+        waiting: FireRange,
+    },
+    /// A fire is not run.
+    Missed {
+        /// Which item; `None` for all items of this instance.
+        item: Option<ShardingItem>,
+        /// Which fire.
+        fire: FireTime,
+        /// Why.
+        reason: MissReason,
+    },
+    /// A run without a holder was found.
+    Orphaned {
+        /// Which item.
+        item: ShardingItem,
+        /// Which fire it was for.
+        fire: FireTime,
+        /// Who held it.
+        holder: InstanceId,
+        /// Whether somebody shall take it over.
+        failover: bool,
+    },
+    /// The strategy gave no usable assignment.
+    StrategyFailed {
+        /// What is wrong.
+        reason: String,
+    },
+    /// The stored configuration cannot be used.
+    ConfigRejected {
+        /// What is wrong.
+        reason: String,
+    },
+    /// A node holds what it should not.
+    Anomaly {
+        /// Which node.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A transaction is over the registry's limit.
+    CommitRefused {
+        /// What it was for.
+        reason: String,
+    },
+}
+
+/// Why a fire is not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MissReason {
+    /// The next fire came before this one could be claimed: no assignment, no registry, or another owner.
+    Superseded,
+    /// The item still ran, and the job does not make up for such fires.
+    StillRunning,
+    /// The item is disabled.
+    ItemDisabled,
+    /// This instance is paused.
+    Paused,
+    /// The clock differs too much from the registry's.
+    ClockDiffers,
+    /// This instance is leaving.
+    Leaving,
+}
+
+impl fmt::Display for MissReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Superseded => "the next fire came first",
+            Self::StillRunning => "the item was still running",
+            Self::ItemDisabled => "the item is disabled",
+            Self::Paused => "the instance is paused",
+            Self::ClockDiffers => "the clock differs too much from the registry's",
+            Self::Leaving => "the instance is leaving",
+        })
+    }
+}
+
+impl fmt::Display for JobEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Joined { instance } => write!(f, "joined as {instance}"),
+            Self::Left { instance } => write!(f, "{instance} left"),
+            Self::BecameLeader { term } => write!(f, "became leader in term {term}"),
+            Self::LostLeadership => f.write_str("leads no longer"),
+            Self::Resharded { moved, deferred, instances, reason } => write!(
+                f,
+                "resharded for {instances} instances: {moved} items moved, {deferred} to follow ({reason})"
+            ),
+            Self::Claimed { item, fire, source, token } => {
+                write!(f, "claimed item {item} for fire {fire}: {source}, token {token}")
+            }
+            Self::Settled { item, fire, source, token, outcome } => {
+                write!(f, "item {item} {outcome} for fire {fire}: {source}, token {token}")
+            }
+            Self::Fenced { item, token } => {
+                write!(f, "item {item} under token {token} had been taken over")
+            }
+            Self::MisfireNoted { item, waiting } => write!(f, "item {item} misfired: {waiting}"),
+            Self::Missed { item: Some(item), fire, reason } => {
+                write!(f, "item {item} missed fire {fire}: {reason}")
+            }
+            Self::Missed { item: None, fire, reason } => write!(f, "missed fire {fire}: {reason}"),
+            Self::Orphaned { item, fire, holder, failover: true } => {
+                write!(
+                    f,
+                    "item {item} of fire {fire} left unfinished by {holder}: queued for failover"
+                )
+            }
+            Self::Orphaned { item, fire, holder, failover: false } => {
+                write!(f, "item {item} of fire {fire} left unfinished by {holder}")
+            }
+            Self::StrategyFailed { reason } => write!(f, "sharding strategy failed: {reason}"),
+            Self::ConfigRejected { reason } => write!(f, "stored configuration rejected: {reason}"),
+            Self::Anomaly { path, reason } => write!(f, "{path}: {reason}"),
+            Self::CommitRefused { reason } => write!(f, "transaction too large: {reason}"),
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! The node tree of a job: names, paths and bytes. The only place that knows them.
+//!
+//! The nodes are those of ElasticJob 2.1.5, with its data. What the original has no place for stands under two names
+//! of our own, `ledger` and `coordination`, which Java instances neither watch nor list.
+//!
+//! | node | kind | holds |
+//! |---|---|---|
+//! | `config` | persistent | the configuration, JSON |
+//! | `instances/{id}` | ephemeral | empty, or `TRIGGER` when an operator wants a run |
+//! | `servers/{ip}` | persistent | empty, or `DISABLED` |
+//! | `leader/election/instance` | ephemeral | id of the leader |
+//! | `leader/sharding/necessary` | persistent | empty; a Java instance asks for resharding |
+//! | `leader/failover/items/{i}` | persistent | empty; the item waits for somebody to take it over |
+//! | `sharding/{i}/instance` | persistent | id of the owner |
+//! | `sharding/{i}/running` | ephemeral | empty; its session runs the item |
+//! | `sharding/{i}/misfire` | persistent | empty; a fire met the running item |
+//! | `sharding/{i}/failover` | ephemeral | id of who took the item over |
+//! | `sharding/{i}/disabled` | persistent | empty; an operator wants the item not to run |
+//! | `systemTime/current` | persistent | empty; touched to learn the registry's time |
+//! | `ledger/{i}` | persistent | the item's record, JSON; never deleted while the job exists |
+//! | `coordination/term` | persistent | who leads, JSON; its version is the term |
+//! | `coordination/request` | persistent | empty; its version counts the requests to reshard |
+//! | `coordination/assignment` | persistent | what the assignment was made for, JSON |
+//! | `coordination/draining/{id}` | ephemeral | empty; the instance is leaving and takes no more items |
+
+mod config_json;
+mod records;
+
+use bytes::Bytes;
+use reg_center::{Expect, Lifetime, NodePath, Op, SessionId, Txn, Version};
+use sharding::{InstanceId, ShardingItem};
+
+use crate::plan::{Plan, Step};
+use crate::{JobName, ServerIp};
+
+pub use config_json::{ConfigError, decode_config, encode_config};
+pub(crate) use records::{
+    decode_assignment, decode_ledger, decode_term, encode_assignment, encode_ledger, encode_term,
+};
+
+/// The data of a server node that an operator has disabled.
+pub(crate) const DISABLED: &str = "DISABLED";
+/// The data of an instance node whose instance shall run now.
+pub(crate) const TRIGGER: &str = "TRIGGER";
+
+/// A node of a job, by what it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NodeKind {
+    Config,
+    Instance(InstanceId),
+    Server(ServerIp),
+    Leader,
+    Necessary,
+    QueuedItem(ShardingItem),
+    Owner(ShardingItem),
+    Running(ShardingItem),
+    Misfire(ShardingItem),
+    Failover(ShardingItem),
+    ItemDisabled(ShardingItem),
+    SystemTime,
+    Ledger(ShardingItem),
+    Term,
+    Request,
+    Assignment,
+    Draining(InstanceId),
+}
+
+impl NodeKind {
+    /// Returns the path below the job's root.
+    fn relative(&self) -> String {
+        match self {
+            Self::Config => "config".to_owned(),
+            Self::Instance(id) => format!("instances/{id}"),
+            Self::Server(ip) => format!("servers/{ip}"),
+            Self::Leader => "leader/election/instance".to_owned(),
+            Self::Necessary => "leader/sharding/necessary".to_owned(),
+            Self::QueuedItem(item) => format!("leader/failover/items/{item}"),
+            Self::Owner(item) => format!("sharding/{item}/instance"),
+            Self::Running(item) => format!("sharding/{item}/running"),
+            Self::Misfire(item) => format!("sharding/{item}/misfire"),
+            Self::Failover(item) => format!("sharding/{item}/failover"),
+            Self::ItemDisabled(item) => format!("sharding/{item}/disabled"),
+            Self::SystemTime => "systemTime/current".to_owned(),
+            Self::Ledger(item) => format!("ledger/{item}"),
+            Self::Term => "coordination/term".to_owned(),
+            Self::Request => "coordination/request".to_owned(),
+            Self::Assignment => "coordination/assignment".to_owned(),
+            Self::Draining(id) => format!("coordination/draining/{id}"),
+        }
+    }
+
+    /// Reads a path below the job's root; `None` for parents and nodes that nobody here knows.
+    fn parse(relative: &str) -> Option<Self> {
+        let parts: Vec<&str> = relative.split('/').collect();
+        let item = |text: &str| item_of(text);
+        Some(match parts.as_slice() {
+            ["config"] => Self::Config,
+            ["instances", id] => Self::Instance(InstanceId::new(*id)),
+            ["servers", ip] => Self::Server(ServerIp::new(ip).ok()?),
+            ["leader", "election", "instance"] => Self::Leader,
+            ["leader", "sharding", "necessary"] => Self::Necessary,
+            ["leader", "failover", "items", i] => Self::QueuedItem(item(i)?),
+            ["sharding", i, "instance"] => Self::Owner(item(i)?),
+            ["sharding", i, "running"] => Self::Running(item(i)?),
+            ["sharding", i, "misfire"] => Self::Misfire(item(i)?),
+            ["sharding", i, "failover"] => Self::Failover(item(i)?),
+            ["sharding", i, "disabled"] => Self::ItemDisabled(item(i)?),
+            ["systemTime", "current"] => Self::SystemTime,
+            ["ledger", i] => Self::Ledger(item(i)?),
+            ["coordination", "term"] => Self::Term,
+            ["coordination", "request"] => Self::Request,
+            ["coordination", "assignment"] => Self::Assignment,
+            ["coordination", "draining", id] => Self::Draining(InstanceId::new(*id)),
+            _ => return None,
+        })
+    }
+}
+
+/// Reads an item's number in its only form: decimal, without sign and leading zeros.
+fn item_of(text: &str) -> Option<ShardingItem> {
+    let index: u32 = text.parse().ok()?;
+    (index.to_string() == text).then(|| ShardingItem::new(index))
+}
+
+/// Where the nodes of one job are.
+///
+/// # Examples
+/// ```
+/// use coordination::{JobName, Layout};
+///
+/// let layout = Layout::new(&JobName::new("report")?);
+/// assert_eq!(layout.root().as_str(), "/report");
+/// assert_eq!(layout.config_path().as_str(), "/report/config");
+/// # Ok::<(), coordination::InvalidName>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    root: NodePath,
+}
+
+impl Layout {
+    /// Returns the layout of a job.
+    #[must_use]
+    pub fn new(job: &JobName) -> Self {
+        let root = NodePath::root().join(job.as_str()).expect("a job name is a valid node name");
+        Self { root }
+    }
+
+    /// Returns the job's root node, the subtree to watch.
+    #[must_use]
+    pub fn root(&self) -> NodePath {
+        self.root.clone()
+    }
+
+    /// Returns the node of the configuration.
+    #[must_use]
+    pub fn config_path(&self) -> NodePath {
+        self.path(&NodeKind::Config)
+    }
+
+    /// Returns the node that is touched to learn the registry's time.
+    #[must_use]
+    pub fn system_time(&self) -> NodePath {
+        self.path(&NodeKind::SystemTime)
+    }
+
+    pub(crate) fn path(&self, kind: &NodeKind) -> NodePath {
+        let text = format!("{}/{}", self.root, kind.relative());
+        NodePath::parse(&text).expect("ids and names were checked when they were made or read")
+    }
+
+    pub(crate) fn parse(&self, path: &NodePath) -> Option<NodeKind> {
+        NodeKind::parse(path.below(&self.root)?)
+    }
+
+    /// Encodes a plan: one operation per step, in order.
+    pub(crate) fn encode(&self, plan: &Plan, session: SessionId) -> Txn {
+        let txn = Txn::new().in_session(session);
+        plan.steps.iter().fold(txn, |txn, step| txn.op(self.encode_step(step)))
+    }
+
+    fn encode_step(&self, step: &Step) -> Op {
+        match step {
+            Step::InstanceLives(id) => self.check(&NodeKind::Instance(id.clone()), None),
+            Step::ServerIs(ip, version) => {
+                self.check(&NodeKind::Server(ip.clone()), Some(*version))
+            }
+            Step::TermIs(version) => self.check(&NodeKind::Term, Some(*version)),
+            Step::ConfigIs(version) => self.check(&NodeKind::Config, Some(*version)),
+            Step::RequestIs(version) => self.check(&NodeKind::Request, Some(*version)),
+            Step::AssignmentIs(version) => self.check(&NodeKind::Assignment, Some(*version)),
+            Step::OwnerIs(item, version) => self.check(&NodeKind::Owner(*item), Some(*version)),
+            Step::LedgerIs(item, version) => self.check(&NodeKind::Ledger(*item), Some(*version)),
+
+            Step::AddServer { ip, disabled } => {
+                let data = if *disabled { DISABLED } else { "" };
+                self.create(&NodeKind::Server(ip.clone()), data, Lifetime::Persistent)
+            }
+            Step::Register(id) => self.mark(&NodeKind::Instance(id.clone()), ""),
+            Step::Deregister(id) => self.unmark(&NodeKind::Instance(id.clone())),
+            Step::MarkDraining(id) => self.mark(&NodeKind::Draining(id.clone()), ""),
+            Step::UnmarkDraining(id) => self.unmark(&NodeKind::Draining(id.clone())),
+            Step::RequestResharding { first } => self.count(&NodeKind::Request, *first),
+            Step::Lead(me) => self.mark(&NodeKind::Leader, me.as_str()),
+            Step::Abdicate => self.unmark(&NodeKind::Leader),
+            Step::SetTerm { expect, leader } => {
+                self.set(&NodeKind::Term, *expect, encode_term(leader))
+            }
+            Step::SetAssignment { expect, record } => {
+                self.set(&NodeKind::Assignment, *expect, encode_assignment(record))
+            }
+            Step::SetOwner { item, expect, owner } => {
+                self.set(&NodeKind::Owner(*item), *expect, owner.as_str().to_owned())
+            }
+            Step::ClearOwner { item, version } => Op::Delete {
+                path: self.path(&NodeKind::Owner(*item)),
+                expect: Expect::Version(*version),
+            },
+            Step::SetLedger { item, expect, ledger } => {
+                self.set(&NodeKind::Ledger(*item), *expect, encode_ledger(ledger))
+            }
+            Step::MarkRunning(item) => self.mark(&NodeKind::Running(*item), ""),
+            Step::UnmarkRunning(item) => self.unmark(&NodeKind::Running(*item)),
+            Step::MarkMisfire(item) => {
+                self.create(&NodeKind::Misfire(*item), "", Lifetime::Persistent)
+            }
+            Step::UnmarkMisfire(item) => self.unmark(&NodeKind::Misfire(*item)),
+            Step::MarkFailover { item, taker } => {
+                self.mark(&NodeKind::Failover(*item), taker.as_str())
+            }
+            Step::UnmarkFailover(item) => self.unmark(&NodeKind::Failover(*item)),
+            Step::QueueItem(item) => {
+                self.create(&NodeKind::QueuedItem(*item), "", Lifetime::Persistent)
+            }
+            Step::DequeueItem(item) => self.unmark(&NodeKind::QueuedItem(*item)),
+            Step::ClearNecessary => self.unmark(&NodeKind::Necessary),
+            Step::RequestTrigger(id) => Op::Put {
+                path: self.path(&NodeKind::Instance(id.clone())),
+                data: Bytes::from_static(TRIGGER.as_bytes()),
+                expect: Expect::Exists,
+            },
+            Step::AcceptTrigger { instance, version } => Op::Put {
+                path: self.path(&NodeKind::Instance(instance.clone())),
+                data: Bytes::new(),
+                expect: Expect::Version(*version),
+            },
+        }
+    }
+
+    fn check(&self, kind: &NodeKind, version: Option<Version>) -> Op {
+        let expect = version.map_or(Expect::Exists, Expect::Version);
+        Op::Check { path: self.path(kind), expect }
+    }
+
+    fn create(&self, kind: &NodeKind, data: impl Into<Bytes>, lifetime: Lifetime) -> Op {
+        Op::Create { path: self.path(kind), data: data.into(), lifetime }
+    }
+
+    /// Creates an ephemeral node.
+    fn mark(&self, kind: &NodeKind, data: &str) -> Op {
+        self.create(kind, data.to_owned(), Lifetime::Ephemeral)
+    }
+
+    fn unmark(&self, kind: &NodeKind) -> Op {
+        Op::Delete { path: self.path(kind), expect: Expect::Exists }
+    }
+
+    /// Replaces what has the expected version, or creates what is expected to be absent.
+    fn set(&self, kind: &NodeKind, expect: Option<Version>, data: String) -> Op {
+        match expect {
+            None => self.create(kind, data, Lifetime::Persistent),
+            Some(version) => Op::Put {
+                path: self.path(kind),
+                data: data.into(),
+                expect: Expect::Version(version),
+            },
+        }
+    }
+
+    /// Raises the version of a counter by one.
+    fn count(&self, kind: &NodeKind, first: bool) -> Op {
+        if first {
+            return self.create(kind, "", Lifetime::Persistent);
+        }
+        Op::Put { path: self.path(kind), data: Bytes::new(), expect: Expect::Exists }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(job: &str) -> Layout {
+        Layout::new(&JobName::new(job).unwrap())
+    }
+
+    fn kinds() -> Vec<NodeKind> {
+        let (id, i) = (InstanceId::new("10.0.0.1@-@7-x"), ShardingItem::new(12));
+        vec![
+            NodeKind::Config,
+            NodeKind::Instance(id.clone()),
+            NodeKind::Server(ServerIp::new("10.0.0.1").unwrap()),
+            NodeKind::Leader,
+            NodeKind::Necessary,
+            NodeKind::QueuedItem(i),
+            NodeKind::Owner(i),
+            NodeKind::Running(i),
+            NodeKind::Misfire(i),
+            NodeKind::Failover(i),
+            NodeKind::ItemDisabled(i),
+            NodeKind::SystemTime,
+            NodeKind::Ledger(i),
+            NodeKind::Term,
+            NodeKind::Request,
+            NodeKind::Assignment,
+            NodeKind::Draining(id),
+        ]
+    }
+
+    #[test]
+    fn every_path_is_read_back_as_what_it_was_written_for() {
+        let layout = layout("报告 a+b[1]");
+        for kind in kinds() {
+            assert_eq!(layout.parse(&layout.path(&kind)), Some(kind));
+        }
+    }
+
+    #[test]
+    fn no_path_of_a_job_belongs_to_a_namesake() {
+        let (a, ab) = (layout("a"), layout("ab"));
+        for kind in kinds() {
+            assert_eq!(ab.parse(&a.path(&kind)), None, "{kind:?}");
+            assert_eq!(a.parse(&ab.path(&kind)), None, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn parents_and_unknown_nodes_are_nothing() {
+        let layout = layout("a");
+        for text in [
+            "/a",
+            "/a/sharding",
+            "/a/sharding/0",
+            "/a/sharding/x/instance",
+            "/a/sharding/01/instance",
+            "/a/servers/host",
+            "/a/leader/election/latch",
+            "/a/guarantee/started/0",
+        ] {
+            assert_eq!(layout.parse(&NodePath::parse(text).unwrap()), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Plans: what a duty wants to happen, in domain terms, with the checks that make it harmless if the view was stale.
+
+use std::fmt;
+
+use reg_center::Version;
+use sharding::{InstanceId, ShardingItem};
+
+use crate::assignment::AssignmentRecord;
+use crate::duty::{Context, Duty};
+use crate::{Ledger, ServerIp};
+
+/// A transaction that a duty wants: everything happens, or nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// Who wants it.
+    pub(crate) duty: Duty,
+    /// Why, for people.
+    pub(crate) reason: String,
+    /// Checks and writes, in order.
+    pub(crate) steps: Vec<Step>,
+    /// Instances that must be seen gone before the transaction is sent.
+    pub(crate) confirm_gone: Vec<InstanceId>,
+}
+
+/// One check or write. Each becomes one operation of the transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The instance is registered. Its id is never used again, so this fences a former life.
+    InstanceLives(InstanceId),
+    /// The operator has not touched the server since.
+    ServerIs(ServerIp, Version),
+    /// Nobody was elected since.
+    TermIs(Version),
+    /// The configuration is the one that was read.
+    ConfigIs(Version),
+    /// Nobody has asked for resharding since.
+    RequestIs(Version),
+    /// Nothing was resharded since.
+    AssignmentIs(Version),
+    /// The item has the owner that was read.
+    OwnerIs(ShardingItem, Version),
+    /// Nobody has touched the item since.
+    LedgerIs(ShardingItem, Version),
+
+    /// The server becomes known.
+    AddServer { ip: ServerIp, disabled: bool },
+    /// The instance becomes a member.
+    Register(InstanceId),
+    /// The instance is no member any more.
+    Deregister(InstanceId),
+    /// The instance takes no more items.
+    MarkDraining(InstanceId),
+    /// The instance has nothing left to hand over.
+    UnmarkDraining(InstanceId),
+    /// Somebody wants resharding; `first` creates the counter.
+    RequestResharding { first: bool },
+    /// The instance leads.
+    Lead(InstanceId),
+    /// A new term begins.
+    SetTerm { expect: Option<Version>, leader: InstanceId },
+    /// The leader leads no longer.
+    Abdicate,
+    /// What the assignment is made for.
+    SetAssignment { expect: Option<Version>, record: AssignmentRecord },
+    /// The item belongs to somebody.
+    SetOwner { item: ShardingItem, expect: Option<Version>, owner: InstanceId },
+    /// The item belongs to nobody.
+    ClearOwner { item: ShardingItem, version: Version },
+    /// The item's record changes; `expect` is `None` for a new item.
+    SetLedger { item: ShardingItem, expect: Option<Version>, ledger: Ledger },
+    /// The item is shown as running.
+    MarkRunning(ShardingItem),
+    /// The item is no longer shown as running.
+    UnmarkRunning(ShardingItem),
+    /// The item is shown as having misfired.
+    MarkMisfire(ShardingItem),
+    /// The item is no longer shown as having misfired.
+    UnmarkMisfire(ShardingItem),
+    /// The item is shown as taken over.
+    MarkFailover { item: ShardingItem, taker: InstanceId },
+    /// The item is no longer shown as taken over.
+    UnmarkFailover(ShardingItem),
+    /// The item is shown as waiting for somebody to take it over.
+    QueueItem(ShardingItem),
+    /// The item is no longer shown as waiting.
+    DequeueItem(ShardingItem),
+    /// A Java instance's request for resharding is handled.
+    ClearNecessary,
+    /// The instance shall run now.
+    RequestTrigger(InstanceId),
+    /// The instance takes note of the request.
+    AcceptTrigger { instance: InstanceId, version: Version },
+}
+
+impl Plan {
+    fn new(duty: Duty, reason: impl Into<String>) -> Self {
+        Self { duty, reason: reason.into(), steps: Vec::new(), confirm_gone: Vec::new() }
+    }
+
+    /// Begins a plan of an instance that need not be registered: only the session fences it.
+    pub(crate) fn as_session(duty: Duty, reason: impl Into<String>) -> Self {
+        Self::new(duty, reason)
+    }
+
+    /// Begins a plan of a registered instance. It fails once this life is over.
+    pub(crate) fn as_instance(duty: Duty, cx: &Context<'_>, reason: impl Into<String>) -> Self {
+        Self::new(duty, reason).step(Step::InstanceLives(cx.me.clone()))
+    }
+
+    /// Begins a plan of the leader; `None` unless this instance leads. It fails once somebody else was elected.
+    pub(crate) fn as_leader(
+        duty: Duty,
+        cx: &Context<'_>,
+        reason: impl Into<String>,
+    ) -> Option<Self> {
+        let term = cx.view.term_of(cx.me)?;
+        Some(Self::as_instance(duty, cx, reason).step(Step::TermIs(term)))
+    }
+
+    /// Begins a plan that starts runs of items that this instance owns: it fails if an operator disabled the server,
+    /// the configuration changed or the items were resharded. `None` while any of these is unknown.
+    pub(crate) fn as_owner(
+        duty: Duty,
+        cx: &Context<'_>,
+        reason: impl Into<String>,
+    ) -> Option<Self> {
+        let server = cx.view.server_version(cx.server)?;
+        let config = cx.view.config_version()?;
+        let assignment = cx.view.assignment_version()?;
+        Some(
+            Self::as_instance(duty, cx, reason)
+                .step(Step::ServerIs(cx.server.clone(), server))
+                .step(Step::ConfigIs(config))
+                .step(Step::AssignmentIs(assignment)),
+        )
+    }
+
+    pub(crate) fn step(mut self, step: Step) -> Self {
+        self.steps.push(step);
+        self
+    }
+
+    pub(crate) fn step_if(self, wanted: bool, step: impl FnOnce() -> Step) -> Self {
+        if wanted { self.step(step()) } else { self }
+    }
+
+    pub(crate) fn steps(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
+        self.steps.extend(steps);
+        self
+    }
+
+    pub(crate) fn confirm_gone(mut self, instance: &InstanceId) -> Self {
+        if !self.confirm_gone.contains(instance) {
+            self.confirm_gone.push(instance.clone());
+        }
+        self
+    }
+
+    /// Returns the plan, or `None` if it would change nothing.
+    pub(crate) fn if_any(self) -> Option<Self> {
+        self.steps.iter().any(|step| !step.is_check()).then_some(self)
+    }
+
+    /// Returns the runs that begin with this plan if `me` commits it.
+    pub(crate) fn runs_of<'a>(
+        &'a self,
+        me: &'a InstanceId,
+    ) -> impl Iterator<Item = (ShardingItem, &'a Ledger)> {
+        self.steps.iter().filter_map(move |step| {
+            let Step::SetLedger { item, ledger, .. } = step else { return None };
+            (ledger.running()?.holder == *me).then_some((*item, ledger))
+        })
+    }
+}
+
+impl Step {
+    fn is_check(&self) -> bool {
+        matches!(
+            self,
+            Self::InstanceLives(_)
+                | Self::ServerIs(..)
+                | Self::TermIs(_)
+                | Self::ConfigIs(_)
+                | Self::RequestIs(_)
+                | Self::AssignmentIs(_)
+                | Self::OwnerIs(..)
+                | Self::LedgerIs(..)
+        )
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.duty, self.reason)?;
+        let writes = self.steps.iter().filter(|step| !step.is_check());
+        writes.map(|step| write!(f, "\n  {step}")).collect()
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InstanceLives(id) => write!(f, "check {id} lives"),
+            Self::ServerIs(ip, v) => write!(f, "check server {ip} {v}"),
+            Self::TermIs(v) => write!(f, "check term {v}"),
+            Self::ConfigIs(v) => write!(f, "check config {v}"),
+            Self::RequestIs(v) => write!(f, "check request {v}"),
+            Self::AssignmentIs(v) => write!(f, "check assignment {v}"),
+            Self::OwnerIs(item, v) => write!(f, "check owner of {item} {v}"),
+            Self::LedgerIs(item, v) => write!(f, "check ledger of {item} {v}"),
+            Self::AddServer { ip, disabled: false } => write!(f, "add server {ip}"),
+            Self::AddServer { ip, disabled: true } => write!(f, "add server {ip}, disabled"),
+            Self::Register(id) => write!(f, "register {id}"),
+            Self::Deregister(id) => write!(f, "deregister {id}"),
+            Self::MarkDraining(id) => write!(f, "{id} drains"),
+            Self::UnmarkDraining(id) => write!(f, "{id} has drained"),
+            Self::RequestResharding { .. } => f.write_str("request resharding"),
+            Self::Lead(id) => write!(f, "{id} leads"),
+            Self::SetTerm { .. } => f.write_str("begin a term"),
+            Self::Abdicate => f.write_str("abdicate"),
+            Self::SetAssignment { record, .. } => write!(
+                f,
+                "assign {} items to {} instances, {} to follow",
+                record.total_count,
+                record.members.len(),
+                record.pending.len()
+            ),
+            Self::SetOwner { item, owner, .. } => write!(f, "item {item} to {owner}"),
+            Self::ClearOwner { item, .. } => write!(f, "item {item} to nobody"),
+            Self::SetLedger { item, ledger, .. } => write!(f, "item {item} {}", ledger.summary()),
+            Self::MarkRunning(item) => write!(f, "show {item} running"),
+            Self::UnmarkRunning(item) => write!(f, "show {item} not running"),
+            Self::MarkMisfire(item) => write!(f, "show {item} misfired"),
+            Self::UnmarkMisfire(item) => write!(f, "show {item} not misfired"),
+            Self::MarkFailover { item, .. } => write!(f, "show {item} taken over"),
+            Self::UnmarkFailover(item) => write!(f, "show {item} not taken over"),
+            Self::QueueItem(item) => write!(f, "queue {item}"),
+            Self::DequeueItem(item) => write!(f, "dequeue {item}"),
+            Self::ClearNecessary => f.write_str("clear necessary"),
+            Self::RequestTrigger(id) => write!(f, "trigger {id}"),
+            Self::AcceptTrigger { .. } => f.write_str("accept the trigger"),
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! The view: a typed mirror of one job's subtree of the registry, kept by the feed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use reg_center::{Change, Node, NodePath, Revision, Version};
+use sharding::{InstanceId, ShardingItem};
+
+use crate::assignment::AssignmentRecord;
+use crate::layout::{self, Layout, NodeKind};
+use crate::{JobConfig, Ledger, ServerIp, server_of};
+
+/// A value with the version of the node that holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Versioned<T> {
+    /// What the node holds.
+    pub value: T,
+    /// The node's version, to guard writes that rely on the value.
+    pub version: Version,
+}
+
+/// The stored configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigState {
+    /// There is none (any more).
+    Absent,
+    /// It can be used.
+    Valid(Versioned<Arc<JobConfig>>),
+    /// It cannot be used; nothing starts until it is repaired.
+    Invalid {
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// What is known of one sharding item.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ItemView {
+    /// Who owns it.
+    pub owner: Option<Versioned<InstanceId>>,
+    /// Its record.
+    pub ledger: Option<Versioned<Ledger>>,
+    /// It is shown as running.
+    pub running: bool,
+    /// It is shown as having misfired.
+    pub misfire: bool,
+    /// It is shown as taken over.
+    pub failover: bool,
+    /// It is shown as waiting for somebody to take it over.
+    pub queued: bool,
+    /// An operator wants it not to run.
+    pub disabled: bool,
+}
+
+impl ItemView {
+    const NOTHING: &'static Self = &Self {
+        owner: None,
+        ledger: None,
+        running: false,
+        misfire: false,
+        failover: false,
+        queued: false,
+        disabled: false,
+    };
+
+    /// Returns true if a run holds the item, or waits to be taken over, or somebody unknown shows it as running.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        match &self.ledger {
+            Some(ledger) => ledger.value.is_busy() || (self.running && ledger.value.is_idle()),
+            None => self.running,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct InstanceView {
+    triggered: bool,
+    version: Version,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct ServerView {
+    disabled: bool,
+    version: Version,
+}
+
+/// A node that holds what it should not. It is ignored, and reported once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Anomaly {
+    pub(crate) path: NodePath,
+    pub(crate) reason: String,
+}
+
+/// Everything that one instance knows about one job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobView {
+    layout: Layout,
+    config: ConfigState,
+    instances: BTreeMap<InstanceId, InstanceView>,
+    draining: BTreeSet<InstanceId>,
+    servers: BTreeMap<ServerIp, ServerView>,
+    leader: Option<InstanceId>,
+    term: Option<Versioned<InstanceId>>,
+    request: Option<Version>,
+    assignment: Option<Versioned<AssignmentRecord>>,
+    necessary: bool,
+    items: BTreeMap<ShardingItem, ItemView>,
+    revision: Revision,
+    /// A snapshot that is still incomplete; it replaces everything at its end.
+    incoming: Option<Box<JobView>>,
+    synced: bool,
+}
+
+impl JobView {
+    pub(crate) fn new(layout: Layout) -> Self {
+        Self {
+            layout,
+            config: ConfigState::Absent,
+            instances: BTreeMap::new(),
+            draining: BTreeSet::new(),
+            servers: BTreeMap::new(),
+            leader: None,
+            term: None,
+            request: None,
+            assignment: None,
+            necessary: false,
+            items: BTreeMap::new(),
+            revision: Revision::default(),
+            incoming: None,
+            synced: false,
+        }
+    }
+
+    /// Takes a change of the feed. A node that cannot be read is skipped and reported.
+    pub(crate) fn apply(&mut self, change: Change) -> Result<(), Anomaly> {
+        match change {
+            Change::Init => {
+                self.incoming = Some(Box::new(Self::new(self.layout.clone())));
+                Ok(())
+            }
+            Change::Ready => {
+                if let Some(incoming) = self.incoming.take() {
+                    let revision = self.revision.max(incoming.revision);
+                    *self = Self { synced: true, revision, ..*incoming };
+                }
+                Ok(())
+            }
+            Change::Entry(node) | Change::Put(node) => self.newest().put(&node),
+            Change::Gone { path, revision } => {
+                let view = self.newest();
+                view.revision = view.revision.max(revision.unwrap_or_default());
+                view.remove(&path);
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns the view that changes go to: the incomplete snapshot, if there is one.
+    fn newest(&mut self) -> &mut Self {
+        if self.incoming.is_none() {
+            return self;
+        }
+        self.incoming.as_mut().expect("it was found present in the line above")
+    }
+
+    fn put(&mut self, node: &Node) -> Result<(), Anomaly> {
+        self.revision = self.revision.max(node.stat.modified);
+        let Some(kind) = self.layout.parse(&node.path) else { return Ok(()) };
+        let version = node.stat.version;
+        let anomaly = |reason: String| Anomaly { path: node.path.clone(), reason };
+        match kind {
+            NodeKind::Config => self.put_config(node),
+            NodeKind::Instance(id) => {
+                if server_of(&id).is_none() {
+                    return Err(anomaly(
+                        "the name is no instance id such as 10.0.0.7@-@4123".into(),
+                    ));
+                }
+                let triggered = node.data == layout::TRIGGER.as_bytes();
+                self.instances.insert(id, InstanceView { triggered, version });
+            }
+            NodeKind::Draining(id) => {
+                self.draining.insert(id);
+            }
+            NodeKind::Server(ip) => {
+                let disabled = node.data == layout::DISABLED.as_bytes();
+                self.servers.insert(ip, ServerView { disabled, version });
+            }
+            NodeKind::Leader => {
+                self.leader = Some(text_of(node).map(InstanceId::new).map_err(anomaly)?)
+            }
+            NodeKind::Term => {
+                let value = layout::decode_term(&node.data).map_err(anomaly)?;
+                self.term = Some(Versioned { value, version });
+            }
+            NodeKind::Request => self.request = Some(version),
+            NodeKind::Assignment => {
+                let value = layout::decode_assignment(&node.data).map_err(anomaly)?;
+                self.assignment = Some(Versioned { value, version });
+            }
+            NodeKind::Necessary => self.necessary = true,
+            NodeKind::Owner(item) => {
+                let value = text_of(node).map(InstanceId::new).map_err(anomaly)?;
+                self.entry(item).owner = Some(Versioned { value, version });
+            }
+            NodeKind::Ledger(item) => {
+                let value = layout::decode_ledger(&node.data).map_err(anomaly)?;
+                self.entry(item).ledger = Some(Versioned { value, version });
+            }
+            NodeKind::Running(item) => self.entry(item).running = true,
+            NodeKind::Misfire(item) => self.entry(item).misfire = true,
+            NodeKind::Failover(item) => self.entry(item).failover = true,
+            NodeKind::QueuedItem(item) => self.entry(item).queued = true,
+            NodeKind::ItemDisabled(item) => self.entry(item).disabled = true,
+            NodeKind::SystemTime => {}
+        }
+        Ok(())
+    }
+
+    fn put_config(&mut self, node: &Node) {
+        self.config = match layout::decode_config(&node.data) {
+            Ok(config) => ConfigState::Valid(Versioned {
+                value: Arc::new(config),
+                version: node.stat.version,
+            }),
+            Err(error) => ConfigState::Invalid { reason: error.to_string() },
+        };
+    }
+
+    fn remove(&mut self, path: &NodePath) {
+        match self.layout.parse(path) {
+            Some(NodeKind::Config) => self.config = ConfigState::Absent,
+            Some(NodeKind::Instance(id)) => {
+                self.instances.remove(&id);
+            }
+            Some(NodeKind::Draining(id)) => {
+                self.draining.remove(&id);
+            }
+            Some(NodeKind::Server(ip)) => {
+                self.servers.remove(&ip);
+            }
+            Some(NodeKind::Leader) => self.leader = None,
+            Some(NodeKind::Term) => self.term = None,
+            Some(NodeKind::Request) => self.request = None,
+            Some(NodeKind::Assignment) => self.assignment = None,
+            Some(NodeKind::Necessary) => self.necessary = false,
+            Some(NodeKind::Owner(item)) => self.change(item, |view| view.owner = None),
+            Some(NodeKind::Ledger(item)) => self.change(item, |view| view.ledger = None),
+            Some(NodeKind::Running(item)) => self.change(item, |view| view.running = false),
+            Some(NodeKind::Misfire(item)) => self.change(item, |view| view.misfire = false),
+            Some(NodeKind::Failover(item)) => self.change(item, |view| view.failover = false),
+            Some(NodeKind::QueuedItem(item)) => self.change(item, |view| view.queued = false),
+            Some(NodeKind::ItemDisabled(item)) => self.change(item, |view| view.disabled = false),
+            Some(NodeKind::SystemTime) | None => {}
+        }
+    }
+
+    fn entry(&mut self, item: ShardingItem) -> &mut ItemView {
+        self.items.entry(item).or_default()
+    }
+
+    /// Changes an item and forgets it once nothing is known of it any more.
+    fn change(&mut self, item: ShardingItem, change: impl FnOnce(&mut ItemView)) {
+        let view = self.entry(item);
+        change(view);
+        if view == ItemView::NOTHING {
+            self.items.remove(&item);
+        }
+    }
+
+    /// Returns true once a whole snapshot was seen.
+    #[must_use]
+    pub fn is_synced(&self) -> bool {
+        self.synced
+    }
+
+    /// Returns the greatest revision that was seen.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Returns the stored configuration.
+    #[must_use]
+    pub fn config_state(&self) -> &ConfigState {
+        &self.config
+    }
+
+    /// Returns the configuration if it can be used.
+    #[must_use]
+    pub fn config(&self) -> Option<&Arc<JobConfig>> {
+        match &self.config {
+            ConfigState::Valid(config) => Some(&config.value),
+            ConfigState::Absent | ConfigState::Invalid { .. } => None,
+        }
+    }
+
+    pub(crate) fn config_version(&self) -> Option<Version> {
+        match &self.config {
+            ConfigState::Valid(config) => Some(config.version),
+            ConfigState::Absent | ConfigState::Invalid { .. } => None,
+        }
+    }
+
+    /// Returns true if the instance is registered.
+    #[must_use]
+    pub fn is_registered(&self, id: &InstanceId) -> bool {
+        self.instances.contains_key(id)
+    }
+
+    /// Returns the registered instances in ascending order of their ids.
+    pub fn instances(&self) -> impl Iterator<Item = &InstanceId> {
+        self.instances.keys()
+    }
+
+    /// Returns true if the instance is registered, its server is enabled, and it is not leaving.
+    #[must_use]
+    pub fn is_available(&self, id: &InstanceId) -> bool {
+        self.is_registered(id)
+            && !self.draining.contains(id)
+            && server_of(id).is_some_and(|ip| self.is_enabled(&ip))
+    }
+
+    /// Returns the available instances in the order in which strategies see them: descending.
+    pub(crate) fn available(&self) -> Vec<InstanceId> {
+        let mut available: Vec<_> =
+            self.instances.keys().filter(|id| self.is_available(id)).cloned().collect();
+        sharding::sort_descending(&mut available);
+        available
+    }
+
+    pub(crate) fn is_draining(&self, id: &InstanceId) -> bool {
+        self.draining.contains(id)
+    }
+
+    pub(crate) fn trigger_of(&self, id: &InstanceId) -> Option<Version> {
+        self.instances
+            .get(id)
+            .filter(|instance| instance.triggered)
+            .map(|instance| instance.version)
+    }
+
+    /// Returns true if the server is known and not disabled by an operator.
+    #[must_use]
+    pub fn is_enabled(&self, ip: &ServerIp) -> bool {
+        self.servers.get(ip).is_some_and(|server| !server.disabled)
+    }
+
+    pub(crate) fn server_version(&self, ip: &ServerIp) -> Option<Version> {
+        self.servers.get(ip).map(|server| server.version)
+    }
+
+    /// Returns the leader.
+    #[must_use]
+    pub fn leader(&self) -> Option<&InstanceId> {
+        self.leader.as_ref()
+    }
+
+    pub(crate) fn term(&self) -> Option<&Versioned<InstanceId>> {
+        self.term.as_ref()
+    }
+
+    /// Returns the version of the term if `me` leads it.
+    pub(crate) fn term_of(&self, me: &InstanceId) -> Option<Version> {
+        let term = self.term.as_ref()?;
+        (self.leader.as_ref() == Some(me) && term.value == *me).then_some(term.version)
+    }
+
+    pub(crate) fn request(&self) -> Option<Version> {
+        self.request
+    }
+
+    pub(crate) fn is_necessary(&self) -> bool {
+        self.necessary
+    }
+
+    pub(crate) fn assignment(&self) -> Option<&Versioned<AssignmentRecord>> {
+        self.assignment.as_ref()
+    }
+
+    pub(crate) fn assignment_version(&self) -> Option<Version> {
+        self.assignment.as_ref().map(|assignment| assignment.version)
+    }
+
+    /// Returns what is known of an item; nothing, if it was never heard of.
+    #[must_use]
+    pub fn item(&self, item: ShardingItem) -> &ItemView {
+        self.items.get(&item).unwrap_or(ItemView::NOTHING)
+    }
+
+    /// Returns the items of which anything is known, in ascending order.
+    pub fn items(&self) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+        self.items.iter().map(|(item, view)| (*item, view))
+    }
+
+    /// Returns the items that `me` may claim: its own, except those that are to move to somebody else.
+    pub(crate) fn items_of<'a>(
+        &'a self,
+        me: &'a InstanceId,
+    ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
+        let record = self.assignment.as_ref().map(|assignment| &assignment.value);
+        let claimable = move |item: &ShardingItem| {
+            record.is_some_and(|r| item.index() < r.total_count && !r.pending.contains_key(item))
+        };
+        self.items().filter(move |(item, view)| {
+            view.owner.as_ref().is_some_and(|owner| owner.value == *me) && claimable(item)
+        })
+    }
+}
+
+fn text_of(node: &Node) -> Result<&str, String> {
+    std::str::from_utf8(&node.data).map_err(|error| error.to_string())
+}
+
+impl fmt::Display for JobView {
+    /// Draws the view, one fact a line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.config {
+            ConfigState::Absent => writeln!(f, "no configuration")?,
+            ConfigState::Invalid { reason } => writeln!(f, "configuration unusable: {reason}")?,
+            ConfigState::Valid(config) => {
+                let config = &config.value;
+                let cron = config.cron.as_deref().unwrap_or("on request");
+                writeln!(f, "{}: {} items, {cron}", config.job_name, config.sharding_total_count)?;
+            }
+        }
+        for id in self.instances.keys() {
+            let leads = if self.leader.as_ref() == Some(id) { ", leads" } else { "" };
+            let state = if self.is_available(id) { "" } else { ", not available" };
+            writeln!(f, "instance {id}{leads}{state}")?;
+        }
+        for (item, view) in &self.items {
+            let owner = view.owner.as_ref().map_or("nobody", |owner| owner.value.as_str());
+            let ledger = view.ledger.as_ref().map_or("no record".into(), |l| l.value.summary());
+            let disabled = if view.disabled { ", disabled" } else { "" };
+            writeln!(f, "item {item} of {owner}: {ledger}{disabled}")?;
+        }
+        Ok(())
+    }
+}

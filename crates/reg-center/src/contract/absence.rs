@@ -1,0 +1,75 @@
+//! Guarantee 1: error is never absence.
+
+use super::stage::{Stage, path};
+use crate::{Error, Lifetime, NodePath, Txn};
+
+pub(super) async fn an_absent_node_is_told_from_an_empty_one(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    actor.commit(Txn::new().create(path("/a"), "", Lifetime::Persistent)).await;
+    assert_eq!(actor.read("/b").await, None);
+    assert_eq!(actor.children(&path("/b")).await, None);
+    assert_eq!(actor.node("/a").await.data, "");
+    assert_eq!(actor.children(&path("/a")).await, Some(vec![]));
+}
+
+pub(super) async fn children_are_listed_by_name_in_ascending_order(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let created = ["10", "9", "b", "a", "a-b", "a/x", "作业"];
+    let txn = created.iter().fold(Txn::new(), |txn, name| {
+        txn.create(path(&format!("/list/{name}")), "", Lifetime::Persistent)
+    });
+    actor.commit(txn).await;
+    let names = actor.children(&path("/list")).await.expect("it exists");
+    assert_eq!(names, ["10", "9", "a", "a-b", "b", "作业"]);
+    assert_eq!(actor.children(&NodePath::root()).await, Some(vec!["list".to_owned()]));
+}
+
+pub(super) async fn a_read_without_a_connection_fails(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let mut changes = actor.center.session_feed();
+    actor.commit(Txn::new().create(path("/a"), "x", Lifetime::Persistent)).await;
+    actor.cut_off(&mut changes).await;
+    for at in ["/a", "/b"] {
+        let read = actor.try_read(at).await;
+        assert!(matches!(read, Err(Error::Unavailable { .. })), "{at}: {read:?}");
+        let listed = stage.within("a listing is answered", actor.center.children(&path(at))).await;
+        assert!(matches!(listed, Err(Error::Unavailable { .. })), "{at}: {listed:?}");
+    }
+    actor.bring_back(&mut changes).await;
+    assert_eq!(actor.node("/a").await.data, "x");
+    assert_eq!(actor.read("/b").await, None);
+}
+
+pub(super) async fn no_call_hangs_without_a_connection(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let mut changes = actor.center.session_feed();
+    actor.cut_off(&mut changes).await;
+    let probe = path("/probe");
+    let txn = Txn::new().create(probe.clone(), "", Lifetime::Persistent);
+    let answers = [
+        ("read", actor.try_read("/").await.err()),
+        ("commit", actor.try_commit(txn).await.err()),
+        ("sync", stage.within("a sync is answered", actor.center.sync()).await.err()),
+        (
+            "registry_time",
+            stage.within("the time is answered", actor.center.registry_time(&probe)).await.err(),
+        ),
+    ];
+    for (call, error) in answers {
+        assert!(matches!(error, Some(Error::Unavailable { .. })), "{call}: {error:?}");
+    }
+    actor.bring_back(&mut changes).await;
+    actor.commit(Txn::new().create(path("/later"), "", Lifetime::Persistent)).await;
+    assert_eq!(actor.read("/probe").await, None, "what was unavailable is not executed later");
+}
+
+pub(super) async fn no_call_hangs_when_the_network_swallows_everything(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let mut changes = actor.center.session_feed();
+    actor.faults.black_hole().await;
+    let read = actor.try_read("/a").await;
+    assert!(matches!(read, Err(Error::Unavailable { .. } | Error::Unknown { .. })), "{read:?}");
+    actor.await_suspended(&mut changes).await;
+    actor.bring_back(&mut changes).await;
+    assert_eq!(actor.read("/a").await, None);
+}

@@ -1,0 +1,153 @@
+//! Guarantee 9: the feed, without faults.
+
+use super::mirror::Mirror;
+use super::stage::{Actor, Stage, path};
+use crate::{Change, Lifetime, Txn};
+
+async fn put(actor: &Actor<'_>, at: &str, data: &str) {
+    actor.commit(Txn::new().put(path(at), data.to_owned())).await;
+}
+
+async fn create(actor: &Actor<'_>, at: &str) {
+    actor.commit(Txn::new().create(path(at), "", Lifetime::Persistent)).await;
+}
+
+pub(super) async fn a_feed_begins_with_a_snapshot_of_the_subtree(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    for at in ["/job/config", "/job/servers/1", "/job-2/config", "/jobs"] {
+        create(&actor, at).await;
+    }
+    let mut feed = actor.feed("/job");
+    let mut entries = Vec::new();
+    assert_eq!(stage.within("the first change", feed.next()).await, Some(Change::Init));
+    loop {
+        match stage.within("the snapshot", feed.next()).await {
+            Some(Change::Entry(node)) => entries.push(node),
+            Some(Change::Ready) => break,
+            other @ (Some(Change::Init | Change::Put(_) | Change::Gone { .. }) | None) => {
+                panic!("in a snapshot: {other:?}")
+            }
+        }
+    }
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    assert_eq!(entries, actor.tree("/job").await);
+    assert_eq!(entries.len(), 4, "the root is part of it, its namesakes are not");
+}
+
+pub(super) async fn changes_of_every_kind_are_delivered(stage: &Stage<'_>) {
+    let (reader, writer) = (stage.actor().await, stage.actor().await);
+    create(&writer, "/job/a").await;
+    let mut mirror = Mirror::of(&reader, "/job");
+    mirror.converge(&writer).await;
+    let steps = [
+        ("create", Txn::new().create(path("/job/b"), "1", Lifetime::Persistent)),
+        ("with parents", Txn::new().create(path("/job/x/y/z"), "1", Lifetime::Persistent)),
+        ("ephemeral", Txn::new().create(path("/job/e"), "", Lifetime::Ephemeral)),
+        ("put", Txn::new().put(path("/job/b"), "2")),
+        ("the same data again", Txn::new().put(path("/job/b"), "2")),
+        ("the root itself", Txn::new().put(path("/job"), "root")),
+        ("delete", Txn::new().delete(path("/job/a"))),
+        (
+            "delete and create",
+            Txn::new().delete(path("/job/b")).create(path("/job/b"), "2", Lifetime::Persistent),
+        ),
+        ("check only", Txn::new().check_absent(path("/job/q")).put(path("/job/b"), "3")),
+    ];
+    for (step, txn) in steps {
+        writer.commit(txn).await;
+        mirror.converge(&writer).await;
+        assert!(!mirror.has_seen("/job/q"), "{step}: it never existed");
+    }
+    stage.within("the writer closes", writer.center.close()).await.expect("the registry was told");
+    mirror.until(&reader, "its ephemeral node goes", |mirror| mirror.get("/job/e").is_none()).await;
+    mirror.converge(&reader).await;
+    assert_eq!(mirror.n_snapshots(), 1, "nothing was missed, so that nothing is listed again");
+}
+
+pub(super) async fn a_root_may_come_and_go(stage: &Stage<'_>) {
+    let (reader, writer) = (stage.actor().await, stage.actor().await);
+    let mut mirror = Mirror::of(&reader, "/job");
+    mirror.until(&reader, "an empty snapshot", |mirror| mirror.nodes().is_empty()).await;
+    for round in 0..3 {
+        create(&writer, "/job/a").await;
+        mirror.converge(&writer).await;
+        assert_eq!(mirror.nodes().len(), 2, "round {round}");
+        writer.commit(Txn::new().delete(path("/job/a")).delete(path("/job"))).await;
+        mirror.until(&reader, "all is gone", |mirror| mirror.nodes().is_empty()).await;
+    }
+}
+
+pub(super) async fn the_final_state_is_delivered_whatever_is_skipped(stage: &Stage<'_>) {
+    const WRITES: u32 = 300;
+    let (reader, writer) = (stage.actor().await, stage.actor().await);
+    create(&writer, "/job/a").await;
+    create(&writer, "/job/b").await;
+    let mut reading = Mirror::of(&reader, "/job");
+    let mut idle = Mirror::of(&reader, "/job");
+    idle.converge(&writer).await;
+    let write = async {
+        for n in 1..=WRITES {
+            put(&writer, "/job/a", &n.to_string()).await;
+            if n % 3 == 0 {
+                let txn = Txn::new().delete(path("/job/b"));
+                writer.commit(txn.create(path("/job/b"), n.to_string(), Lifetime::Persistent)).await;
+            }
+        }
+    };
+    let last = WRITES.to_string();
+    let read = reading.until(&reader, "the last write", |mirror| {
+        ["/job/a", "/job/b"].iter().all(|at| mirror.get(at).is_some_and(|n| n.data == last))
+    });
+    futures_util::future::join(write, read).await;
+    reading.converge(&writer).await;
+    idle.converge(&writer).await;
+}
+
+pub(super) async fn feeds_with_overlapping_roots_are_independent(stage: &Stage<'_>) {
+    let (reader, writer) = (stage.actor().await, stage.actor().await);
+    create(&writer, "/job/config/a").await;
+    let roots = ["/", "/job", "/job", "/job/config", "/job/config/a"];
+    let mut mirrors: Vec<_> = roots.iter().map(|root| Mirror::of(&reader, root)).collect();
+    // The feeds are dropped one by one, the widest first; those that are left miss nothing.
+    for round in 0..roots.len() {
+        put(&writer, "/job/config/a", &round.to_string()).await;
+        create(&writer, &format!("/job/{round}")).await;
+        create(&writer, &format!("/job/config/{round}")).await;
+        for mirror in &mut mirrors {
+            mirror.converge(&writer).await;
+            assert_eq!(mirror.n_snapshots(), 1, "round {round}");
+        }
+        drop(mirrors.remove(0));
+    }
+}
+
+pub(super) async fn a_feed_begun_again_on_the_same_root_is_whole(stage: &Stage<'_>) {
+    let (reader, writer) = (stage.actor().await, stage.actor().await);
+    create(&writer, "/job/a").await;
+    for round in 0..30 {
+        // The old feed is dropped while the new one begins: neither may take the other's subscription away.
+        let old = Mirror::of(&reader, "/job");
+        let mut new = Mirror::of(&reader, "/job");
+        drop(old);
+        put(&writer, "/job/a", &round.to_string()).await;
+        new.converge(&writer).await;
+        put(&writer, "/job/a", &format!("{round} again")).await;
+        new.converge(&writer).await;
+    }
+}
+
+pub(super) async fn a_snapshot_of_many_nodes_is_complete(stage: &Stage<'_>) {
+    const FOLDERS: usize = 30;
+    const NODES: usize = 100;
+    let (reader, writer) = (stage.actor().await, stage.actor().await);
+    for folder in 0..FOLDERS {
+        let txn = (0..NODES).fold(Txn::new(), |txn, n| {
+            txn.create(path(&format!("/job/{folder}/{n}")), n.to_string(), Lifetime::Persistent)
+        });
+        writer.commit(txn).await;
+    }
+    let mut mirror = Mirror::of(&reader, "/job");
+    mirror.until(&reader, "the snapshot", |_| true).await;
+    assert_eq!(mirror.nodes().len(), 1 + FOLDERS * (NODES + 1));
+    mirror.converge(&writer).await;
+}

@@ -1,0 +1,173 @@
+//! Guarantee 9: the feed has no gap, whatever happens to the connection.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::future::join3;
+
+use super::mirror::Mirror;
+use super::prng::Prng;
+use super::stage::{Actor, Stage, breathe, path};
+use crate::{Lifetime, Txn, TxnOutcome};
+
+const PATHS: [&str; 8] = [
+    "/job/a", "/job/a/x", "/job/a/y", "/job/b", "/job/c/d", "/job/c/e/f", "/job/instances/1",
+    "/job/instances/2",
+];
+
+/// Writes at random until told to stop: creations, changes, deletions, and deletions followed by creations.
+async fn scribble(writer: &Actor<'_>, seed: u64, stop: &AtomicBool) {
+    let mut prng = Prng::new(seed);
+    let mut round = 0;
+    while round < 100 || !stop.load(Ordering::SeqCst) {
+        let at = path(prng.pick(&PATHS));
+        let data = format!("{seed}-{round}");
+        let lifetime =
+            if at.as_str().contains("instances") { Lifetime::Ephemeral } else { Lifetime::Persistent };
+        let txn = match prng.below(5) {
+            0 | 1 => Txn::new().create(at, data, lifetime),
+            2 => Txn::new().put(at, data),
+            3 => Txn::new().delete(at),
+            _ => Txn::new().delete(at.clone()).create(at, data, lifetime),
+        };
+        match writer.outcome(txn).await {
+            TxnOutcome::Committed(_) | TxnOutcome::Conflict(_) => breathe().await,
+        }
+        round += 1;
+    }
+}
+
+/// Lets the writers go on for a while.
+async fn let_them_write() {
+    for _ in 0..50 {
+        breathe().await;
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    Cut,
+    Reset,
+    BlackHole,
+    Expiry,
+}
+
+async fn disturb(reader: &Actor<'_>, fault: Fault) {
+    let mut changes = reader.center.session_feed();
+    reader.await_connected(&mut changes).await;
+    let_them_write().await;
+    match fault {
+        Fault::Cut => {
+            reader.cut_off(&mut changes).await;
+            let_them_write().await;
+            reader.bring_back(&mut changes).await;
+        }
+        Fault::Reset => {
+            for _ in 0..3 {
+                reader.flap(&mut changes).await;
+                let_them_write().await;
+            }
+        }
+        Fault::BlackHole => {
+            reader.faults.black_hole().await;
+            let_them_write().await;
+            reader.await_suspended(&mut changes).await;
+            reader.bring_back(&mut changes).await;
+        }
+        Fault::Expiry => {
+            reader.renew(&mut changes).await;
+        }
+    }
+    let_them_write().await;
+}
+
+/// While two others write, the reader is disturbed; in the end its copy is what the registry holds.
+async fn has_no_gap_across(stage: &Stage<'_>, fault: Fault) {
+    let (reader, a, b) = (stage.actor().await, stage.actor().await, stage.actor().await);
+    let mut mirror = Mirror::of(&reader, "/job");
+    mirror.until(&reader, "the first snapshot", |_| true).await;
+    let stop = AtomicBool::new(false);
+    let disturb = async {
+        disturb(&reader, fault).await;
+        stop.store(true, Ordering::SeqCst);
+    };
+    join3(scribble(&a, 1, &stop), scribble(&b, 2, &stop), disturb).await;
+    // Ephemeral nodes go with their owner, also while nobody writes.
+    stage.within("a writer closes", b.center.close()).await.expect("the registry was told");
+    mirror.converge(&a).await;
+    // What the feed has caught up with is not the end of it: later changes come, too.
+    a.commit(Txn::new().create(path("/job/last"), "", Lifetime::Persistent)).await;
+    mirror.converge(&a).await;
+    assert!(mirror.n_snapshots() > 1, "a gap is closed by a snapshot");
+}
+
+pub(super) async fn a_feed_has_no_gap_across_a_cut(stage: &Stage<'_>) {
+    has_no_gap_across(stage, Fault::Cut).await;
+}
+
+pub(super) async fn a_feed_has_no_gap_across_resets(stage: &Stage<'_>) {
+    has_no_gap_across(stage, Fault::Reset).await;
+}
+
+pub(super) async fn a_feed_has_no_gap_across_a_black_hole(stage: &Stage<'_>) {
+    has_no_gap_across(stage, Fault::BlackHole).await;
+}
+
+pub(super) async fn a_feed_has_no_gap_across_an_expiry(stage: &Stage<'_>) {
+    has_no_gap_across(stage, Fault::Expiry).await;
+}
+
+/// A client that forgets its watches when it connects again delivers a snapshot and is silent ever after.
+pub(super) async fn a_feed_lives_on_after_every_reconnect(stage: &Stage<'_>) {
+    let (reader, writer) = (stage.actor().await, stage.actor().await);
+    let mut changes = reader.center.session_feed();
+    reader.await_connected(&mut changes).await;
+    writer.commit(Txn::new().create(path("/job/a"), "", Lifetime::Persistent)).await;
+    let mut mirror = Mirror::of(&reader, "/job");
+    mirror.until(&reader, "the first snapshot", |_| true).await;
+    for round in 1..=4 {
+        reader.flap(&mut changes).await;
+        mirror.until(&reader, "a new snapshot", |mirror| mirror.n_snapshots() > round).await;
+        writer.commit(Txn::new().put(path("/job/a"), round.to_string())).await;
+        mirror.converge(&writer).await;
+    }
+}
+
+pub(super) async fn a_feed_begun_without_a_connection_begins_when_there_is_one(stage: &Stage<'_>) {
+    let (reader, writer) = (stage.actor().await, stage.actor().await);
+    let mut changes = reader.center.session_feed();
+    writer.commit(Txn::new().create(path("/job/a"), "", Lifetime::Persistent)).await;
+    reader.cut_off(&mut changes).await;
+    let mut mirror = Mirror::of(&reader, "/job");
+    reader.bring_back(&mut changes).await;
+    mirror.converge(&writer).await;
+    writer.commit(Txn::new().put(path("/job/a"), "1")).await;
+    mirror.converge(&writer).await;
+}
+
+/// The names are long enough that a client which subscribes to each node by itself exceeds what it can subscribe
+/// to again in one request after a reconnect.
+pub(super) async fn a_feed_of_many_nodes_survives_a_reconnect(stage: &Stage<'_>) {
+    const NODES: usize = 3000;
+    let (reader, writer) = (stage.actor().await, stage.actor().await);
+    let mut changes = reader.center.session_feed();
+    let session = reader.await_connected(&mut changes).await;
+    let at = |n: usize| path(&format!("/job/{n:0>80}"));
+    for chunk in (0..NODES).collect::<Vec<_>>().chunks(500) {
+        let txn = chunk
+            .iter()
+            .fold(Txn::new(), |txn, n| txn.create(at(*n), "", Lifetime::Persistent));
+        writer.commit(txn).await;
+    }
+    let mut mirror = Mirror::of(&reader, "/job");
+    mirror.until(&reader, "the snapshot", |mirror| mirror.nodes().len() == NODES + 1).await;
+    assert_eq!(reader.flap(&mut changes).await, session, "the connection comes back in time");
+    mirror.until(&reader, "a new snapshot", |mirror| mirror.n_snapshots() > 1).await;
+    let last = at(NODES - 1);
+    writer.commit(Txn::new().put(last.clone(), "changed")).await;
+    mirror
+        .until(&reader, "the change", |mirror| {
+            mirror.get(last.as_str()).is_some_and(|node| node.data == "changed")
+        })
+        .await;
+    assert_eq!(mirror.nodes().len(), NODES + 1);
+}

@@ -1,0 +1,60 @@
+//! Guarantee 8: the lease never promises longer than the registry keeps the session.
+
+use std::time::Duration;
+
+use futures_util::future::join;
+
+use super::mirror::Mirror;
+use super::stage::{Actor, Stage, breathe, path};
+use crate::{Lifetime, SessionChange, SessionId, Txn};
+
+pub(super) async fn a_connected_session_has_a_lease_and_no_other_has(stage: &Stage<'_>) {
+    let (actor, other) = (stage.actor().await, stage.actor().await);
+    let mut changes = actor.center.session_feed();
+    let session = actor.await_connected(&mut changes).await;
+    let lease = actor.center.lease_remaining(session).expect("just connected");
+    assert!(!lease.is_zero());
+    assert_eq!(actor.center.lease_remaining(other.session()), None, "not ours");
+    let next = actor.renew(&mut changes).await;
+    assert_eq!(actor.center.lease_remaining(session), None, "lost");
+    assert!(actor.center.lease_remaining(next).is_some());
+}
+
+/// Notes, as often as it can, until when the centre promises its session, until it promises no more.
+async fn promised_until(actor: &Actor<'_>, session: SessionId) -> Duration {
+    let mut until = Duration::ZERO;
+    loop {
+        let now = actor.stage.now();
+        match actor.center.lease_remaining(session) {
+            None | Some(Duration::ZERO) => return until,
+            Some(lease) => until = until.max(now.saturating_add(lease)),
+        }
+        breathe().await;
+    }
+}
+
+pub(super) async fn the_lease_is_over_before_the_registry_ends_the_session(stage: &Stage<'_>) {
+    let (owner, observer) = (stage.actor().await, stage.actor().await);
+    let mut changes = owner.center.session_feed();
+    let session = owner.await_connected(&mut changes).await;
+    owner.commit(Txn::new().create(path("/mine"), "", Lifetime::Ephemeral)).await;
+    let mut mirror = Mirror::of(&observer, "/");
+    mirror.until(&observer, "the ephemeral node", |mirror| mirror.get("/mine").is_some()).await;
+    owner.faults.silence().await;
+    let gone = async {
+        mirror.until(&observer, "the node goes", |mirror| mirror.get("/mine").is_none()).await;
+        stage.now()
+    };
+    let both = join(promised_until(&owner, session), gone);
+    let (promised, gone) = stage.within("the session ends", both).await;
+    assert!(promised <= gone, "promised until {promised:?}, ended at {gone:?}");
+    assert!(owner.center.lease_remaining(session).unwrap_or_default().is_zero());
+    owner.faults.heal().await;
+    owner
+        .await_change(&mut changes, "the session is lost", |change| {
+            *change == SessionChange::Lost { session }
+        })
+        .await;
+    let next = owner.await_connected(&mut changes).await;
+    assert!(owner.center.lease_remaining(next).is_some());
+}

@@ -1,0 +1,88 @@
+//! Guarantee 5: missing parents are made.
+
+use futures_util::future::join;
+
+use super::stage::{Actor, Stage, path};
+use crate::{ConflictReason, Lifetime, Txn, TxnOutcome, Version};
+
+async fn paths(actor: &Actor<'_>, root: &str) -> Vec<String> {
+    actor.tree(root).await.iter().map(|node| node.path.to_string()).collect()
+}
+
+pub(super) async fn missing_parents_are_made_persistent_and_empty(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let txn = Txn::new()
+        .create(path("/a/b/c/d"), "x", Lifetime::Ephemeral)
+        .create(path("/a/b/e"), "y", Lifetime::Persistent)
+        .create(path("/f/g"), "z", Lifetime::Persistent);
+    actor.commit(txn).await;
+    assert_eq!(
+        paths(&actor, "/").await,
+        ["/", "/a", "/a/b", "/a/b/c", "/a/b/c/d", "/a/b/e", "/f", "/f/g"]
+    );
+    for parent in ["/a", "/a/b", "/a/b/c", "/f"] {
+        let node = actor.node(parent).await;
+        assert_eq!((&node.data[..], node.stat.owner), (&b""[..], None), "{parent}");
+        assert_eq!(node.stat.version, Version(0), "{parent}");
+    }
+}
+
+pub(super) async fn parents_are_made_where_the_order_of_operations_needs_them(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let new = Lifetime::Persistent;
+    let absent = |at: &str| Txn::new().check_absent(path(at));
+    actor.commit(absent("/a").create(path("/a/b"), "", new)).await;
+    actor.commit(absent("/x/y").check_absent(path("/x")).create(path("/x/z"), "", new)).await;
+    assert_eq!(paths(&actor, "/x").await, ["/x", "/x/z"]);
+    actor.commit(Txn::new().delete(path("/x/z")).delete(path("/x")).create(path("/x/w"), "", new)).await;
+    assert_eq!(paths(&actor, "/x").await, ["/x", "/x/w"]);
+    actor.commit(Txn::new().create(path("/p"), "own", new).create(path("/p/q"), "", new)).await;
+    assert_eq!(actor.node("/p").await.data, "own");
+    // The parent was made by the first operation, so that the second one meets it.
+    let met = actor.outcome(Txn::new().create(path("/m/n"), "", new).create(path("/m"), "", new)).await;
+    match met {
+        TxnOutcome::Conflict(conflict) => {
+            assert_eq!((conflict.index, conflict.reason), (1, ConflictReason::Exists));
+        }
+        TxnOutcome::Committed(_) => panic!("/m exists when it is created"),
+    }
+}
+
+pub(super) async fn parents_are_not_made_if_the_transaction_conflicts(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let rows = [
+        ("before", Txn::new().check_exists(path("/no")).create(path("/a/b/c"), "", Lifetime::Persistent)),
+        ("after", Txn::new().create(path("/a/b/c"), "", Lifetime::Persistent).check_exists(path("/no"))),
+    ];
+    for (case, txn) in rows {
+        assert!(!actor.outcome(txn).await.is_committed(), "{case}");
+        assert_eq!(paths(&actor, "/").await, ["/"], "{case}");
+    }
+}
+
+pub(super) async fn absence_is_checked_below_missing_and_ephemeral_parents(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    actor.commit(Txn::new().create(path("/e"), "", Lifetime::Ephemeral)).await;
+    let txn = Txn::new()
+        .check_absent(path("/x/y/z"))
+        .check_absent(path("/e/x"))
+        .check_absent(path("/e/x/y"))
+        .put(path("/e"), "seen");
+    actor.commit(txn).await;
+    assert_eq!(paths(&actor, "/").await, ["/", "/e"], "a check leaves nothing behind");
+    assert_eq!(actor.node("/e").await.data, "seen");
+}
+
+pub(super) async fn two_that_need_the_same_parents_do_not_disturb_each_other(stage: &Stage<'_>) {
+    let (a, b) = (stage.actor().await, stage.actor().await);
+    for round in 0..20 {
+        let create = |name: &str| {
+            Txn::new().create(path(&format!("/{round}/p/q/{name}")), "", Lifetime::Persistent)
+        };
+        let both = join(a.center.commit(create("a")), b.center.commit(create("b")));
+        let (by_a, by_b) = stage.within("both are answered", both).await;
+        for outcome in [by_a, by_b] {
+            assert!(outcome.expect("an outcome").is_committed(), "round {round}");
+        }
+    }
+}

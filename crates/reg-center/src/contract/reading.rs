@@ -1,0 +1,48 @@
+//! Guarantee 10: read your writes, and after a sync also the others'.
+
+use super::stage::{Stage, path};
+use crate::{Error, Lifetime, Txn};
+
+pub(super) async fn a_read_sees_the_own_writes(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let mut changes = actor.center.session_feed();
+    actor.await_connected(&mut changes).await;
+    actor.commit(Txn::new().create(path("/n"), "", Lifetime::Persistent)).await;
+    for round in 0..60 {
+        let data = round.to_string();
+        actor.commit(Txn::new().put(path("/n"), data.clone())).await;
+        match round {
+            20 => drop(actor.flap(&mut changes).await),
+            40 => drop(actor.renew(&mut changes).await),
+            _ => {}
+        }
+        assert_eq!(actor.node("/n").await.data, data);
+        let name = format!("c{round}");
+        let at = path("/n").join(&name).expect("a name");
+        actor.commit(Txn::new().create(at, "", Lifetime::Persistent)).await;
+        assert!(actor.children(&path("/n")).await.expect("it exists").contains(&name));
+    }
+}
+
+pub(super) async fn after_a_sync_a_read_sees_the_writes_of_others(stage: &Stage<'_>) {
+    let (a, b) = (stage.actor().await, stage.actor().await);
+    a.commit(Txn::new().create(path("/n"), "", Lifetime::Persistent)).await;
+    for round in 0..50 {
+        let (writer, reader) = if round % 2 == 0 { (&a, &b) } else { (&b, &a) };
+        writer.commit(Txn::new().put(path("/n"), round.to_string())).await;
+        reader.sync().await;
+        assert_eq!(reader.node("/n").await.data, round.to_string());
+    }
+}
+
+pub(super) async fn the_registry_tells_its_time_or_that_it_has_none(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let probe = path("/clock/probe");
+    let mut last = None;
+    for round in 0..3 {
+        let asked = stage.within("the time is told", actor.center.registry_time(&probe)).await;
+        let time = asked.unwrap_or_else(|error: Error| panic!("round {round}: {error}"));
+        assert!(last <= time, "round {round}: {time:?} after {last:?}");
+        last = time;
+    }
+}

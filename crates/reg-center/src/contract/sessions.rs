@@ -1,0 +1,141 @@
+//! Guarantee 7: sessions in order.
+
+use super::stage::{Stage, path};
+use crate::{Error, Lifetime, SessionChange, SessionFeed, SessionId, Txn};
+
+pub(super) async fn a_subscriber_is_told_the_present_first(stage: &Stage<'_>) {
+    let (a, b) = (stage.actor().await, stage.actor().await);
+    assert_ne!(a.session(), b.session(), "each client has a session of its own");
+    let mut changes = a.center.session_feed();
+    let first = stage.within("the present state is told", changes.next()).await;
+    assert_eq!(first, a.center.session());
+    match first {
+        Some(SessionChange::Connected { timeout, .. }) => assert!(!timeout.is_zero()),
+        other @ (Some(
+            SessionChange::Suspended { .. } | SessionChange::Lost { .. } | SessionChange::Closed,
+        )
+        | None) => panic!("must be connected: {other:?}"),
+    }
+    a.cut_off(&mut changes).await;
+    let mut late = a.center.session_feed();
+    let session = b.stage.within("a late one, too", late.next()).await;
+    assert!(matches!(session, Some(SessionChange::Suspended { .. })), "{session:?}");
+}
+
+pub(super) async fn a_connection_that_comes_back_in_time_keeps_the_session(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let mut changes = actor.center.session_feed();
+    let session = actor.await_connected(&mut changes).await;
+    actor.cut_off(&mut changes).await;
+    assert_eq!(actor.center.session(), Some(SessionChange::Suspended { session }));
+    assert_eq!(actor.bring_back(&mut changes).await, session);
+    assert_eq!(actor.flap(&mut changes).await, session);
+    assert_eq!(actor.session(), session);
+}
+
+pub(super) async fn a_lost_session_is_followed_by_another_one(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let mut changes = actor.center.session_feed();
+    let mut session = actor.await_connected(&mut changes).await;
+    for round in 0..3 {
+        let next = actor.renew(&mut changes).await;
+        assert_ne!(next, session, "round {round}");
+        session = next;
+        actor.commit(Txn::new().create(path(&format!("/{round}")), "", Lifetime::Ephemeral)).await;
+    }
+    assert_eq!(actor.tree("/").await.len(), 2, "only the last session's node is left");
+}
+
+pub(super) async fn an_expiry_is_learned_when_the_connection_comes_back(stage: &Stage<'_>) {
+    let (actor, observer) = (stage.actor().await, stage.actor().await);
+    let mut changes = actor.center.session_feed();
+    let old = actor.await_connected(&mut changes).await;
+    actor.commit(Txn::new().create(path("/mine"), "", Lifetime::Ephemeral)).await;
+    actor.faults.expire_unnoticed().await;
+    observer.sync().await;
+    assert_eq!(observer.read("/mine").await, None, "the registry has given the session up");
+    actor.await_suspended(&mut changes).await;
+    actor.faults.heal().await;
+    let lost = actor
+        .await_change(&mut changes, "the session is lost", |change| {
+            matches!(change, SessionChange::Lost { .. } | SessionChange::Connected { .. })
+        })
+        .await;
+    assert_eq!(lost, SessionChange::Lost { session: old });
+    assert_ne!(actor.await_connected(&mut changes).await, old);
+}
+
+/// Returns the session that may be named next by a change that follows `last`, or panics.
+fn follows(last: Option<SessionChange>, change: SessionChange) {
+    use SessionChange::{Closed, Connected, Lost, Suspended};
+    let allowed = match (last, change) {
+        (None, Connected { .. }) | (Some(Connected { .. } | Suspended { .. } | Lost { .. }), Closed) => true,
+        (Some(Connected { session: old, .. }), Suspended { session } | Lost { session })
+        | (Some(Suspended { session: old }), Connected { session, .. } | Lost { session }) => {
+            old == session
+        }
+        (Some(Lost { session: old }), Connected { session, .. }) => old != session,
+        (None, Suspended { .. } | Lost { .. } | Closed)
+        | (Some(Connected { .. }), Connected { .. })
+        | (Some(Suspended { .. }), Suspended { .. })
+        | (Some(Lost { .. }), Suspended { .. } | Lost { .. })
+        | (Some(Closed), Connected { .. } | Suspended { .. } | Lost { .. } | Closed) => false,
+    };
+    assert!(allowed, "{change} after {last:?}");
+}
+
+async fn all_of(stage: &Stage<'_>, mut changes: SessionFeed) -> Vec<SessionChange> {
+    let collect = async {
+        let mut all = Vec::new();
+        while let Some(change) = changes.next().await {
+            all.push(change);
+        }
+        all
+    };
+    stage.within("the session feed ends", collect).await
+}
+
+pub(super) async fn every_subscriber_is_told_each_change_once_in_order(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let (one, two) = (actor.center.session_feed(), actor.center.session_feed());
+    let mut changes = actor.center.session_feed();
+    actor.await_connected(&mut changes).await;
+    actor.flap(&mut changes).await;
+    actor.cut_off(&mut changes).await;
+    actor.bring_back(&mut changes).await;
+    actor.renew(&mut changes).await;
+    actor.flap(&mut changes).await;
+    stage.within("close returns", actor.center.close()).await.expect("the registry was told");
+    let all = all_of(stage, one).await;
+    assert_eq!(all, all_of(stage, two).await);
+    let mut last = None;
+    for change in &all {
+        follows(last, *change);
+        last = Some(*change);
+    }
+    let count = |wanted: fn(&SessionChange) -> bool| all.iter().filter(|c| wanted(c)).count();
+    assert!(count(|c| matches!(c, SessionChange::Suspended { .. })) >= 3, "{all:?}");
+    assert_eq!(count(|c| matches!(c, SessionChange::Lost { .. })), 1, "{all:?}");
+    assert_eq!(last, Some(SessionChange::Closed));
+}
+
+pub(super) async fn a_bound_transaction_runs_in_its_session_only(stage: &Stage<'_>) {
+    let (actor, other) = (stage.actor().await, stage.actor().await);
+    let mut changes = actor.center.session_feed();
+    let old = actor.await_connected(&mut changes).await;
+    let bound = |session: SessionId, at: &str| {
+        Txn::new().in_session(session).create(path(at), "", Lifetime::Persistent)
+    };
+    actor.commit(bound(old, "/in-time")).await;
+    let strangers = [other.session(), SessionId(old.0.wrapping_add(1))];
+    for stranger in strangers {
+        let refused = actor.try_commit(bound(stranger, "/strange")).await;
+        assert_eq!(refused, Err(Error::SessionLost { session: stranger }));
+    }
+    let new = actor.renew(&mut changes).await;
+    let refused = actor.try_commit(bound(old, "/late")).await;
+    assert_eq!(refused, Err(Error::SessionLost { session: old }));
+    actor.commit(bound(new, "/renewed")).await;
+    let names = actor.children(&path("/")).await;
+    assert_eq!(names, Some(vec!["in-time".to_owned(), "renewed".to_owned()]));
+}

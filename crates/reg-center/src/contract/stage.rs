@@ -1,0 +1,233 @@
+//! What a case works with: clients whose every wait has a deadline and says what it waited for.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+
+use super::{Client, Faults, Harness};
+use crate::{
+    Committed, Feed, Node, NodePath, RegistryCenter, Result, SessionChange, SessionFeed, SessionId,
+    Txn, TxnOutcome,
+};
+
+/// The place where one case happens.
+pub(super) struct Stage<'h> {
+    harness: &'h dyn Harness,
+    title: String,
+}
+
+impl std::fmt::Debug for Stage<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stage").field("title", &self.title).finish_non_exhaustive()
+    }
+}
+
+impl<'h> Stage<'h> {
+    pub(super) fn new(harness: &'h dyn Harness, title: String) -> Self {
+        Self { harness, title }
+    }
+
+    pub(super) async fn actor(&self) -> Actor<'_> {
+        let Client { center, faults } = self.within("a client connects", self.harness.connect()).await;
+        Actor { stage: self, center, faults }
+    }
+
+    /// Awaits something that must happen, and fails with `what` if it does not.
+    pub(super) async fn within<T>(&self, what: &str, future: impl Future<Output = T>) -> T {
+        let patience = self.harness.patience();
+        match select(pin!(future), self.harness.sleep(patience)).await {
+            Either::Left((value, _)) => value,
+            Either::Right(_) => panic!("{}: did not happen within {patience:?}: {what}", self.title),
+        }
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        self.harness.now()
+    }
+}
+
+/// Lets the other futures of the same task go on.
+pub(super) async fn breathe() {
+    let mut polled = false;
+    std::future::poll_fn(|cx| match std::mem::replace(&mut polled, true) {
+        true => Poll::Ready(()),
+        false => {
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }
+    })
+    .await;
+}
+
+/// Reads a path that is valid in the source code.
+pub(super) fn path(text: &str) -> NodePath {
+    NodePath::parse(text).expect("a path of the suite")
+}
+
+/// One client of a case.
+pub(super) struct Actor<'s> {
+    pub(super) stage: &'s Stage<'s>,
+    pub(super) center: Arc<dyn RegistryCenter>,
+    pub(super) faults: Arc<dyn Faults>,
+}
+
+impl Actor<'_> {
+    pub(super) async fn try_commit(&self, txn: Txn) -> Result<TxnOutcome> {
+        self.stage.within("a transaction is answered", self.center.commit(txn)).await
+    }
+
+    /// Commits and returns the outcome; the registry must answer.
+    pub(super) async fn outcome(&self, txn: Txn) -> TxnOutcome {
+        let shown = format!("{txn:?}");
+        self.try_commit(txn).await.unwrap_or_else(|error| panic!("{shown}: {error}"))
+    }
+
+    /// Commits a transaction that must not conflict.
+    pub(super) async fn commit(&self, txn: Txn) -> Committed {
+        let shown = format!("{txn:?}");
+        match self.outcome(txn).await {
+            TxnOutcome::Committed(committed) => committed,
+            TxnOutcome::Conflict(conflict) => panic!("{shown}: {conflict}"),
+        }
+    }
+
+    pub(super) async fn try_read(&self, at: &str) -> Result<Option<Node>> {
+        self.stage.within("a read is answered", self.center.read(&path(at))).await
+    }
+
+    pub(super) async fn read(&self, at: &str) -> Option<Node> {
+        self.try_read(at).await.unwrap_or_else(|error| panic!("read {at}: {error}"))
+    }
+
+    /// Reads a node that must exist.
+    pub(super) async fn node(&self, at: &str) -> Node {
+        self.read(at).await.unwrap_or_else(|| panic!("{at} must exist"))
+    }
+
+    pub(super) async fn children(&self, at: &NodePath) -> Option<Vec<String>> {
+        let listed = self.stage.within("a listing is answered", self.center.children(at)).await;
+        listed.unwrap_or_else(|error| panic!("list {at}: {error}"))
+    }
+
+    pub(super) async fn sync(&self) {
+        let synced = self.stage.within("a sync is answered", self.center.sync()).await;
+        synced.unwrap_or_else(|error| panic!("sync: {error}"));
+    }
+
+    /// Reads everything at and below `root`, as it is after all acknowledged writes.
+    pub(super) async fn tree(&self, root: &str) -> Vec<Node> {
+        self.sync().await;
+        let mut nodes = Vec::new();
+        let mut open = vec![path(root)];
+        while let Some(next) = open.pop() {
+            let Some(node) = self.read(next.as_str()).await else { continue };
+            nodes.push(node);
+            let names = self.children(&next).await.unwrap_or_default();
+            open.extend(names.iter().map(|name| next.join(name).expect("a child's name")));
+        }
+        nodes.sort_by(|a, b| a.path.cmp(&b.path));
+        nodes
+    }
+
+    /// Looks until a node is there, which another client writes.
+    pub(super) async fn see(&self, at: &str) -> Node {
+        let look = async {
+            loop {
+                self.sync().await;
+                if let Some(node) = self.read(at).await {
+                    return node;
+                }
+                breathe().await;
+            }
+        };
+        self.stage.within(&format!("{at} appears"), look).await
+    }
+
+    pub(super) fn feed(&self, root: &str) -> Feed {
+        self.center.watch(&path(root))
+    }
+
+    /// Returns the session, which must be connected.
+    pub(super) fn session(&self) -> SessionId {
+        match self.center.session() {
+            Some(SessionChange::Connected { session, .. }) => session,
+            other @ (Some(
+                SessionChange::Suspended { .. } | SessionChange::Lost { .. } | SessionChange::Closed,
+            )
+            | None) => panic!("must be connected: {other:?}"),
+        }
+    }
+
+    /// Waits for the next session change that `wanted` accepts; others may come before.
+    pub(super) async fn await_change(
+        &self,
+        changes: &mut SessionFeed,
+        what: &str,
+        wanted: impl Fn(&SessionChange) -> bool,
+    ) -> SessionChange {
+        let wait = async {
+            loop {
+                let change = changes.next().await.unwrap_or_else(|| panic!("closed before: {what}"));
+                if wanted(&change) {
+                    return change;
+                }
+            }
+        };
+        self.stage.within(what, wait).await
+    }
+
+    pub(super) async fn await_suspended(&self, changes: &mut SessionFeed) {
+        self.await_change(changes, "the centre is suspended", |change| {
+            matches!(change, SessionChange::Suspended { .. })
+        })
+        .await;
+    }
+
+    /// Waits until the centre is connected and returns the session.
+    pub(super) async fn await_connected(&self, changes: &mut SessionFeed) -> SessionId {
+        let connected = self
+            .await_change(changes, "the centre is connected", |change| {
+                matches!(change, SessionChange::Connected { .. })
+            })
+            .await;
+        match connected {
+            SessionChange::Connected { session, .. } => session,
+            SessionChange::Suspended { .. } | SessionChange::Lost { .. } | SessionChange::Closed => {
+                unreachable!("waited for Connected")
+            }
+        }
+    }
+
+    /// Cuts the connection and waits until the centre knows.
+    pub(super) async fn cut_off(&self, changes: &mut SessionFeed) {
+        self.faults.cut().await;
+        self.await_suspended(changes).await;
+    }
+
+    /// Lets the connection come back and waits until the centre knows.
+    pub(super) async fn bring_back(&self, changes: &mut SessionFeed) -> SessionId {
+        self.faults.heal().await;
+        self.await_connected(changes).await
+    }
+
+    /// Breaks the connection once and waits until it is back.
+    pub(super) async fn flap(&self, changes: &mut SessionFeed) -> SessionId {
+        self.faults.reset().await;
+        self.await_suspended(changes).await;
+        self.await_connected(changes).await
+    }
+
+    /// Ends the session and waits for the next one.
+    pub(super) async fn renew(&self, changes: &mut SessionFeed) -> SessionId {
+        self.faults.expire().await;
+        self.await_change(changes, "the session is lost", |change| {
+            matches!(change, SessionChange::Lost { .. })
+        })
+        .await;
+        self.await_connected(changes).await
+    }
+}

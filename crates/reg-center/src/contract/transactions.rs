@@ -1,0 +1,178 @@
+//! Guarantee 2: all or nothing.
+
+use futures_util::future::{join, join3};
+
+use super::stage::{Actor, Stage, breathe, path};
+use crate::{Conflict, ConflictReason, Error, Lifetime, NodePath, Txn, TxnOutcome, Version};
+
+pub(super) async fn operations_of_every_kind_happen_together(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let setup = Txn::new()
+        .create(path("/put"), "old", Lifetime::Persistent)
+        .create(path("/put-if"), "old", Lifetime::Persistent)
+        .create(path("/delete"), "", Lifetime::Persistent)
+        .create(path("/delete-if"), "", Lifetime::Persistent);
+    actor.commit(setup).await;
+    let txn = Txn::new()
+        .check_exists(path("/put"))
+        .check_version(path("/put"), Version(0))
+        .check_absent(path("/absent"))
+        .create(path("/kept"), "1", Lifetime::Persistent)
+        .create(path("/mine"), "2", Lifetime::Ephemeral)
+        .put(path("/put"), "new")
+        .put_if(path("/put-if"), Version(0), "new")
+        .delete(path("/delete"))
+        .delete_if(path("/delete-if"), Version(0));
+    let committed = actor.commit(txn).await;
+    assert_eq!(committed.stats.len(), 9);
+    let nodes = actor.tree("/").await;
+    let found: Vec<_> = nodes.iter().map(|node| (node.path.as_str(), &node.data[..])).collect();
+    let expected: [(&str, &[u8]); 5] =
+        [("/", b""), ("/kept", b"1"), ("/mine", b"2"), ("/put", b"new"), ("/put-if", b"new")];
+    assert_eq!(found, expected);
+    let revisions: Vec<_> = nodes[1..].iter().map(|node| node.stat.modified).collect();
+    assert!(revisions.iter().all(|revision| *revision == revisions[0]), "one revision: {nodes:?}");
+}
+
+pub(super) async fn a_failed_expectation_is_named_and_nothing_happens(stage: &Stage<'_>) {
+    use ConflictReason as Reason;
+
+    let actor = stage.actor().await;
+    let setup = Txn::new()
+        .create(path("/a"), "1", Lifetime::Persistent)
+        .create(path("/a/b"), "", Lifetime::Persistent)
+        .create(path("/e"), "", Lifetime::Ephemeral);
+    actor.commit(setup).await;
+    let before = actor.tree("/").await;
+    let put = || Txn::new().put(path("/a"), "2");
+    let new = Lifetime::Persistent;
+    let rows = [
+        ("create: exists", put().create(path("/a/b"), "", new), 1, Reason::Exists),
+        ("create: the root", put().create(NodePath::root(), "", new), 1, Reason::Exists),
+        ("create: below ephemeral", put().create(path("/e/x"), "", new), 1, Reason::EphemeralParent),
+        ("create: deep below it", put().create(path("/e/x/y"), "", new), 1, Reason::EphemeralParent),
+        (
+            "create: twice",
+            put().create(path("/c"), "", new).create(path("/c"), "", new),
+            2,
+            Reason::Exists,
+        ),
+        ("put: absent", put().put(path("/x"), ""), 1, Reason::Absent),
+        ("put: parent absent", put().put(path("/x/y"), ""), 1, Reason::Absent),
+        ("put: version", put().put_if(path("/a/b"), Version(7), ""), 1, Reason::VersionMismatch),
+        ("put: absent, version", put().put_if(path("/x"), Version(0), ""), 1, Reason::Absent),
+        ("delete: absent", put().delete(path("/x")), 1, Reason::Absent),
+        ("delete: version", put().delete_if(path("/a/b"), Version(7)), 1, Reason::VersionMismatch),
+        ("delete: children", put().delete(path("/a")), 1, Reason::HasChildren),
+        (
+            "delete: version before children",
+            put().delete_if(path("/a"), Version(7)),
+            1,
+            Reason::VersionMismatch,
+        ),
+        ("check: absent", put().check_exists(path("/x")), 1, Reason::Absent),
+        ("check: version", put().check_version(path("/a/b"), Version(7)), 1, Reason::VersionMismatch),
+        (
+            "check: a version that no node reaches",
+            put().check_version(path("/a/b"), Version(u32::MAX)),
+            1,
+            Reason::VersionMismatch,
+        ),
+        ("check absent: exists", put().check_absent(path("/e")), 1, Reason::Exists),
+        ("check absent: own creation", put().create(path("/c"), "", new).check_absent(path("/c")), 2, Reason::Exists),
+        ("check: own write is seen", put().check_version(path("/a"), Version(0)), 1, Reason::VersionMismatch),
+        ("the first of two", put().check_exists(path("/x")).check_absent(path("/a")), 1, Reason::Absent),
+        ("alone", Txn::new().put(path("/x"), ""), 0, Reason::Absent),
+        ("alone: create", Txn::new().create(path("/a"), "", new), 0, Reason::Exists),
+        ("alone: delete", Txn::new().delete(path("/a")), 0, Reason::HasChildren),
+    ];
+    for (case, txn, index, reason) in rows {
+        let expected = TxnOutcome::Conflict(Conflict { index, reason });
+        assert_eq!(actor.outcome(txn).await, expected, "{case}");
+        assert_eq!(actor.tree("/").await, before, "{case}");
+    }
+}
+
+pub(super) async fn an_operation_sees_those_before_it(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let txn = Txn::new()
+        .check_absent(path("/a"))
+        .create(path("/a"), "0", Lifetime::Persistent)
+        .check_version(path("/a"), Version(0))
+        .put(path("/a"), "1")
+        .put_if(path("/a"), Version(1), "2")
+        .check_version(path("/a"), Version(2))
+        .create(path("/a/b"), "", Lifetime::Persistent)
+        .delete(path("/a/b"))
+        .check_absent(path("/a/b"))
+        .delete_if(path("/a"), Version(2))
+        .create(path("/a"), "again", Lifetime::Persistent);
+    actor.commit(txn).await;
+    let node = actor.node("/a").await;
+    assert_eq!((&node.data[..], node.stat.version), (&b"again"[..], Version(0)));
+}
+
+pub(super) async fn a_transaction_without_operations_commits(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let before = actor.tree("/").await;
+    assert!(actor.commit(Txn::new()).await.stats.is_empty());
+    assert_eq!(actor.tree("/").await, before);
+}
+
+pub(super) async fn the_root_exists_and_cannot_be_deleted(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    assert_eq!(actor.node("/").await.stat.owner, None);
+    let txn = Txn::new().create(path("/a"), "", Lifetime::Persistent).delete(NodePath::root());
+    let refused = actor.try_commit(txn).await;
+    assert!(matches!(refused, Err(Error::Refused { .. })), "{refused:?}");
+    assert_eq!(actor.read("/a").await, None);
+    assert!(actor.read("/").await.is_some());
+}
+
+/// Counts up by compare-and-set until its own share is done, and returns how often it lost.
+async fn count_up(actor: &Actor<'_>, share: u32) -> u32 {
+    let mut lost = 0;
+    let mut done = 0;
+    while done < share {
+        let node = actor.node("/counter").await;
+        breathe().await;
+        let count: u32 = std::str::from_utf8(&node.data).expect("digits").parse().expect("a count");
+        let txn = Txn::new().put_if(node.path, node.stat.version, (count + 1).to_string());
+        match actor.outcome(txn).await {
+            TxnOutcome::Committed(_) => done += 1,
+            TxnOutcome::Conflict(conflict) => {
+                assert_eq!(conflict.reason, ConflictReason::VersionMismatch);
+                lost += 1;
+            }
+        }
+    }
+    lost
+}
+
+pub(super) async fn concurrent_compare_and_sets_lose_no_update(stage: &Stage<'_>) {
+    const SHARE: u32 = 40;
+    let (a, b, c) = (stage.actor().await, stage.actor().await, stage.actor().await);
+    a.commit(Txn::new().create(path("/counter"), "0", Lifetime::Persistent)).await;
+    for actor in [&b, &c] {
+        actor.sync().await;
+    }
+    let (a_lost, b_lost, c_lost) =
+        join3(count_up(&a, SHARE), count_up(&b, SHARE), count_up(&c, SHARE)).await;
+    a.sync().await;
+    let node = a.node("/counter").await;
+    assert_eq!(node.data, (3 * SHARE).to_string());
+    assert_eq!(node.stat.version, Version(3 * SHARE), "each success is one write");
+    assert!(a_lost + b_lost + c_lost > 0, "they met at least once");
+}
+
+pub(super) async fn of_two_that_create_the_same_node_one_wins(stage: &Stage<'_>) {
+    let (a, b) = (stage.actor().await, stage.actor().await);
+    for round in 0..20 {
+        let at = path(&format!("/leader-{round}"));
+        let stand = || Txn::new().create(at.clone(), "", Lifetime::Ephemeral);
+        let both = join(a.center.commit(stand()), b.center.commit(stand()));
+        let (by_a, by_b) = stage.within("both are answered", both).await;
+        let won = [by_a, by_b].map(|outcome| outcome.expect("an outcome").is_committed());
+        assert!(won[0] != won[1], "round {round}: {won:?}");
+    }
+}

@@ -1,0 +1,107 @@
+//! Guarantees 2 and 3 under faults: an unknown outcome is told as such, and is all or nothing.
+
+use futures_util::FutureExt;
+use futures_util::future::join;
+
+use super::stage::{Actor, Stage, path};
+use crate::{Error, Lifetime, Txn};
+
+fn pair(name: &str) -> Txn {
+    Txn::new()
+        .create(path(&format!("/{name}/first")), "", Lifetime::Persistent)
+        .create(path(&format!("/{name}/second")), "", Lifetime::Ephemeral)
+}
+
+/// Returns whether both nodes of [`pair`] are there; fails if only one is.
+async fn happened(actor: &Actor<'_>, name: &str) -> bool {
+    actor.sync().await;
+    let first = actor.read(&format!("/{name}/first")).await.is_some();
+    let second = actor.read(&format!("/{name}/second")).await.is_some();
+    assert_eq!(first, second, "{name}: all or nothing");
+    first
+}
+
+async fn is_usable(actor: &Actor<'_>, name: &str) {
+    let barrier = path(&format!("/{name}-barrier"));
+    actor.commit(Txn::new().create(barrier, "", Lifetime::Persistent)).await;
+}
+
+pub(super) async fn a_lost_reply_leaves_a_whole_transaction_with_unknown_outcome(stage: &Stage<'_>) {
+    let (writer, observer) = (stage.actor().await, stage.actor().await);
+    let mut changes = writer.center.session_feed();
+    writer.await_connected(&mut changes).await;
+    for round in ["one", "two"] {
+        writer.faults.hold_replies().await;
+        let write = writer.center.commit(pair(round));
+        let executed_then_cut = async {
+            observer.see(&format!("/{round}/second")).await;
+            writer.faults.reset().await;
+        };
+        let (outcome, ()) = stage.within("the write ends", join(write, executed_then_cut)).await;
+        assert!(matches!(outcome, Err(Error::Unknown { .. })), "{round}: {outcome:?}");
+        writer.await_suspended(&mut changes).await;
+        writer.await_connected(&mut changes).await;
+        assert!(happened(&writer, round).await);
+        is_usable(&writer, round).await;
+    }
+}
+
+pub(super) async fn a_lost_request_is_not_told_as_done_and_is_all_or_nothing(stage: &Stage<'_>) {
+    let writer = stage.actor().await;
+    let mut changes = writer.center.session_feed();
+    writer.await_connected(&mut changes).await;
+    writer.faults.hold_requests().await;
+    let (outcome, ()) =
+        stage.within("the write ends", join(writer.center.commit(pair("a")), writer.faults.reset())).await;
+    assert!(matches!(outcome, Err(Error::Unknown { .. } | Error::Unavailable { .. })), "{outcome:?}");
+    writer.await_suspended(&mut changes).await;
+    writer.await_connected(&mut changes).await;
+    // Writes of one session are executed in order: after this one the outcome no longer changes.
+    is_usable(&writer, "a").await;
+    let found = happened(&writer, "a").await;
+    if matches!(outcome, Err(Error::Unavailable { .. })) {
+        assert!(!found, "what was unavailable is not executed");
+    }
+    is_usable(&writer, "b").await;
+    assert_eq!(happened(&writer, "a").await, found, "nothing happens later");
+}
+
+pub(super) async fn a_lost_request_is_never_executed_in_a_later_session(stage: &Stage<'_>) {
+    let (writer, observer) = (stage.actor().await, stage.actor().await);
+    let mut changes = writer.center.session_feed();
+    writer.await_connected(&mut changes).await;
+    writer.faults.hold_requests().await;
+    let write = writer.center.commit(pair("a"));
+    let (outcome, _) = stage.within("the write ends", join(write, writer.renew(&mut changes))).await;
+    let error = outcome.expect_err("nobody answered");
+    assert!(error.is_retryable() || error.is_session_lost(), "{error:?}");
+    is_usable(&writer, "a").await;
+    assert!(!happened(&observer, "a").await);
+}
+
+pub(super) async fn a_dropped_commit_happens_all_the_same(stage: &Stage<'_>) {
+    let (writer, observer) = (stage.actor().await, stage.actor().await);
+    for round in 0..20 {
+        let name = format!("round-{round}");
+        let polled_once = writer.center.commit(pair(&name)).now_or_never();
+        drop(polled_once);
+        observer.see(&format!("/{name}/second")).await;
+        assert!(happened(&observer, &name).await);
+        is_usable(&writer, &name).await;
+    }
+}
+
+pub(super) async fn a_dropped_commit_is_whole_even_if_the_connection_breaks(stage: &Stage<'_>) {
+    let writer = stage.actor().await;
+    let mut changes = writer.center.session_feed();
+    writer.await_connected(&mut changes).await;
+    for round in 0..5 {
+        let name = format!("round-{round}");
+        drop(writer.center.commit(pair(&name)).now_or_never());
+        writer.flap(&mut changes).await;
+        is_usable(&writer, &name).await;
+        let found = happened(&writer, &name).await;
+        is_usable(&writer, &format!("{name}-again")).await;
+        assert_eq!(happened(&writer, &name).await, found, "{name}: nothing happens later");
+    }
+}
