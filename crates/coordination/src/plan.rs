@@ -192,8 +192,8 @@ impl Step {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.duty, self.reason)?;
-        let writes = self.steps.iter().filter(|step| !step.is_check());
-        writes.map(|step| write!(f, "\n  {step}")).collect()
+        let mut writes = self.steps.iter().filter(|step| !step.is_check());
+        writes.try_for_each(|step| write!(f, "\n  {step}"))
     }
 }
 

@@ -50,3 +50,92 @@ fn claim(
         .collect();
     Plan::as_owner(Duty::Claim, cx, reason)?.steps(steps.into_iter().flatten()).if_any()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Scene, check, id, item, running_by};
+    use super::*;
+    use crate::layout::NodeKind;
+    use crate::local::Request;
+    use crate::{FireTime, Outcome};
+
+    const BOTH: &str = "claim: fire 200 is due\n  item 0 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 0 running\n  item 2 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 2 running";
+    const SECOND: &str = "claim: fire 200 is due\n  item 2 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 2 running";
+
+    /// Items 0 and 2 are mine, item 1 is not; fire 200 is due.
+    fn due() -> Scene {
+        Scene::cluster(3, 2).due(200)
+    }
+
+    #[test]
+    fn what_is_due_mine_and_free_is_claimed() {
+        let done = running_by(1).complete(Outcome::Succeeded).unwrap();
+        let moving = |scene: Scene| {
+            let mut record = scene.plan_record();
+            record.pending.insert(item(0), id(2));
+            scene.assigned(record)
+        };
+        let rows = vec![
+            ("nothing is due", Scene::cluster(3, 2), "nothing"),
+            ("my items", due(), BOTH),
+            ("one was claimed for this fire before", due().ledger(0, done), SECOND),
+            ("one runs", due().running(0, 1), SECOND),
+            (
+                "one is shown as running by a Java instance",
+                due().marked(&NodeKind::Running(item(0))),
+                SECOND,
+            ),
+            ("one runs here still", due().run_here(0, None), SECOND),
+            ("one is to move to somebody else", moving(due()), SECOND),
+            (
+                "one is disabled",
+                due().marked(&NodeKind::ItemDisabled(item(0))),
+                "claim: fire 200 is due\n  item 0 idle, last disabled\n  item 2 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 2 running",
+            ),
+            ("server disabled", due().server(1, "DISABLED"), "nothing"),
+            ("paused", due().local(|local| local.paused = true), "nothing"),
+            ("session not to be relied upon", due().local(|local| local.lease = false), "nothing"),
+            (
+                "not monitored",
+                due().configure(|c| (c.monitor_execution, c.failover) = (false, false)),
+                "nothing",
+            ),
+            ("fewer items by now", due().configure(|c| c.sharding_total_count = 1), BOTH),
+        ];
+        check(Duty::Claim, rows);
+    }
+
+    #[test]
+    fn noted_misfires_are_merged_into_the_next_fire() {
+        let noted = running_by(1)
+            .note_misfire(FireTime(300))
+            .and_then(|l| l.complete(Outcome::Succeeded))
+            .unwrap();
+        let scene =
+            Scene::cluster(1, 1).ledger(0, noted).marked(&NodeKind::Misfire(item(0))).due(400);
+        let expected = "claim: fire 400 is due\n  item 0 running NORMAL for 400 by 10.0.0.1@-@1, token 2\n  show 0 running\n  show 0 not misfired";
+        check(Duty::Claim, vec![("after a long run", scene, expected)]);
+    }
+
+    #[test]
+    fn a_request_runs_each_item_once_whatever_the_schedule_says() {
+        let requested = |scene: Scene, items: &[u32]| {
+            let items = items.iter().map(|i| item(*i)).collect();
+            scene.local(|local| local.request = Some(Request { at: FireTime(555), items }))
+        };
+        let expected = "claim: an operator asked for it\n  item 0 running MANUAL for 555 by 10.0.0.1@-@1, token 1\n  show 0 running";
+        let rows = vec![
+            ("both wanted, one left", requested(Scene::cluster(3, 2), &[0]), expected),
+            ("the schedule comes first", requested(due(), &[0]), BOTH),
+            ("nothing left", requested(Scene::cluster(3, 2), &[]), "nothing"),
+            (
+                "it runs: the request waits",
+                requested(Scene::cluster(3, 2).running(0, 1), &[0]),
+                "nothing",
+            ),
+        ];
+        for (case, scene, expected) in rows {
+            assert_eq!(scene.wants(Duty::Claim), expected, "{case}");
+        }
+    }
+}

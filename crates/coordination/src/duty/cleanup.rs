@@ -13,3 +13,31 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let steps = stale.map(|(item, _)| Step::DequeueItem(item)).take(MAX_ITEMS_PER_PLAN);
     Plan::as_leader(Duty::Cleanup, cx, "stale entries in the failover queue")?.steps(steps).if_any()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Scene, check, item, running_by};
+    use super::*;
+    use crate::layout::NodeKind;
+
+    #[test]
+    fn only_orphans_stay_in_the_queue() {
+        let queued = |scene: Scene, i| scene.marked(&NodeKind::QueuedItem(item(i)));
+        let orphan = || Scene::cluster(2, 1).ledger(0, running_by(3).orphan().unwrap());
+        let rows = vec![
+            ("an orphan", queued(orphan(), 0), "nothing"),
+            (
+                "an idle item",
+                queued(Scene::cluster(2, 1), 0),
+                "cleanup: stale entries in the failover queue\n  dequeue 0",
+            ),
+            (
+                "out of range",
+                queued(Scene::cluster(2, 1), 7),
+                "cleanup: stale entries in the failover queue\n  dequeue 7",
+            ),
+            ("somebody else leads", queued(Scene::cluster(2, 1), 7).member(2).led_by(2), "nothing"),
+        ];
+        check(Duty::Cleanup, rows);
+    }
+}

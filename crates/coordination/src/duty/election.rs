@@ -24,3 +24,34 @@ fn stand(cx: &Context<'_>) -> Plan {
         .step(Step::Lead(cx.me.clone()))
         .step(Step::SetTerm { expect, leader: cx.me.clone() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Scene, check, id};
+    use super::*;
+    use crate::layout::NodeKind;
+    use crate::local::Phase;
+
+    #[test]
+    fn somebody_available_leads_and_nobody_else() {
+        let stand = "election: no leader\n  10.0.0.1@-@1 leads\n  begin a term";
+        let abdicate = "election: not available any more\n  abdicate";
+        let rows = vec![
+            // Also true without items to run: an empty job must still have a leader.
+            ("nobody leads", Scene::job(1).member(1), stand),
+            ("not registered", Scene::job(1).server(1, ""), "nothing"),
+            ("server disabled", Scene::job(1).member(1).server(1, "DISABLED"), "nothing"),
+            ("somebody else leads", Scene::job(1).member(1).member(2).led_by(2), "nothing"),
+            ("I lead", Scene::job(1).member(1).led_by(1), "nothing"),
+            ("I lead and am disabled", Scene::cluster(1, 1).server(1, "DISABLED"), abdicate),
+            (
+                "I lead and leave",
+                Scene::cluster(1, 1)
+                    .local(|local| local.phase = Phase::Draining)
+                    .marked(&NodeKind::Draining(id(1))),
+                abdicate,
+            ),
+        ];
+        check(Duty::Election, rows);
+    }
+}

@@ -88,3 +88,77 @@ fn spread(me: &InstanceId, len: usize) -> Option<usize> {
     let hash = sharding::java_string_hash(me.as_str()).unsigned_abs();
     usize::try_from(hash).ok()?.checked_rem(len)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Scene, check, id, item, running_by};
+    use super::*;
+    use crate::layout::NodeKind;
+
+    fn orphan() -> Ledger {
+        running_by(3).orphan().unwrap()
+    }
+
+    #[test]
+    fn the_leader_finds_runs_whose_holder_is_gone() {
+        let lost = || Scene::cluster(2, 2).ledger(1, running_by(3));
+        let rows = vec![
+            (
+                "with failover it waits for a taker",
+                lost(),
+                "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.3@-@3, token 1\n  queue 1",
+            ),
+            (
+                "without failover it is recorded",
+                lost().configure(|c| c.failover = false),
+                "sweep: runs without a holder\n  item 1 idle, last interrupted",
+            ),
+            ("the holder lives", Scene::cluster(2, 2).running(1, 2), "nothing"),
+            (
+                "the holder left the cluster that it was in",
+                Scene::cluster(2, 2).ledger(1, running_by(2)).gone(2),
+                "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.2@-@2, token 1\n  queue 1",
+            ),
+            ("somebody else leads", lost().led_by(2), "nothing"),
+            (
+                "failover was turned off with an orphan waiting",
+                Scene::cluster(2, 2)
+                    .ledger(1, orphan())
+                    .marked(&NodeKind::QueuedItem(item(1)))
+                    .configure(|c| c.failover = false),
+                "sweep: runs without a holder\n  item 1 idle, last interrupted\n  dequeue 1",
+            ),
+        ];
+        check(Duty::Sweep, rows);
+    }
+
+    #[test]
+    fn a_sweep_confirms_that_every_holder_is_gone() {
+        let scene = Scene::cluster(3, 2)
+            .ledger(0, running_by(3))
+            .ledger(1, running_by(3))
+            .ledger(2, running_by(4));
+        assert_eq!(scene.plan(Duty::Sweep).unwrap().confirm_gone, [id(3), id(4)]);
+    }
+
+    #[test]
+    fn an_idle_instance_takes_one_orphan_over_at_a_time() {
+        let waiting =
+            || Scene::cluster(2, 2).ledger(1, orphan()).marked(&NodeKind::QueuedItem(item(1)));
+        let taken = "takeover: item 1 was left unfinished\n  item 1 running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  show 1 running\n  show 1 taken over\n  dequeue 1";
+        let rows = vec![
+            ("idle", waiting(), taken),
+            ("whoever owns it", waiting().owned(1, 1), taken),
+            ("busy", waiting().running(0, 1).run_here(0, None), "nothing"),
+            ("paused", waiting().local(|local| local.paused = true), "nothing"),
+            ("server disabled", waiting().server(1, "DISABLED"), "nothing"),
+            ("no failover", waiting().configure(|c| c.failover = false), "nothing"),
+            (
+                "the former run is still shown",
+                waiting().marked(&NodeKind::Running(item(1))),
+                "nothing",
+            ),
+        ];
+        check(Duty::Takeover, rows);
+    }
+}

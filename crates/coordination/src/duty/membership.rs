@@ -43,3 +43,59 @@ fn leave(cx: &Context<'_>) -> Plan {
 fn request(cx: &Context<'_>) -> Step {
     Step::RequestResharding { first: cx.view.request().is_none() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Scene, check, id};
+    use super::*;
+    use crate::Outcome;
+    use crate::layout::NodeKind;
+
+    fn draining(scene: Scene) -> Scene {
+        scene.local(|local| local.phase = Phase::Draining)
+    }
+
+    #[test]
+    fn an_instance_registers_once_and_leaves_when_nothing_runs() {
+        let rows = vec![
+            (
+                "first in the namespace",
+                Scene::job(2),
+                "membership: not registered\n  add server 10.0.0.1\n  register 10.0.0.1@-@1\n  request resharding",
+            ),
+            (
+                "known server, disabled by an operator",
+                Scene::job(2).server(1, "DISABLED").requested(),
+                "membership: not registered\n  register 10.0.0.1@-@1\n  request resharding",
+            ),
+            (
+                "job that comes up disabled",
+                Scene::job(2).configure(|c| c.disabled = true),
+                "membership: not registered\n  add server 10.0.0.1, disabled\n  register 10.0.0.1@-@1\n  request resharding",
+            ),
+            ("registered", Scene::job(2).member(1), "nothing"),
+            (
+                "taken out by somebody else",
+                Scene::job(2).local(|local| local.was_registered = true),
+                "nothing",
+            ),
+            (
+                "leaving while an item runs",
+                draining(Scene::cluster(2, 1).running(0, 1).run_here(0, None)),
+                "membership: leaving when the runs have ended\n  10.0.0.1@-@1 drains\n  request resharding",
+            ),
+            (
+                "leaving while the end of a run is not recorded yet",
+                draining(Scene::cluster(2, 1).running(0, 1).run_here(0, Some(Outcome::Succeeded)))
+                    .marked(&NodeKind::Draining(id(1))),
+                "nothing",
+            ),
+            (
+                "leaving with nothing running, as leader",
+                draining(Scene::cluster(2, 1)).marked(&NodeKind::Draining(id(1))),
+                "membership: leaving\n  abdicate\n  10.0.0.1@-@1 has drained\n  deregister 10.0.0.1@-@1\n  request resharding",
+            ),
+        ];
+        check(Duty::Membership, rows);
+    }
+}

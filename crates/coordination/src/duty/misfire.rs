@@ -41,3 +41,42 @@ fn change(
         .collect();
     Plan::as_owner(Duty::Misfire, cx, reason)?.steps(steps.into_iter().flatten()).if_any()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Scene, check, item, running_by};
+    use super::*;
+    use crate::layout::NodeKind;
+    use crate::{FireTime, Outcome};
+
+    #[test]
+    fn a_fire_that_meets_a_run_is_noted_and_run_afterwards() {
+        let met = || Scene::cluster(1, 1).running(0, 1).due(300);
+        let noted = || {
+            let ended = running_by(1)
+                .note_misfire(FireTime(300))
+                .and_then(|l| l.complete(Outcome::Succeeded))
+                .unwrap();
+            Scene::cluster(1, 1).ledger(0, ended).marked(&NodeKind::Misfire(item(0)))
+        };
+        let note = "misfire: fire 300 met running items\n  item 0 running NORMAL for 200 by 10.0.0.1@-@1, token 1, misfired 300..=300 (1)\n  show 0 misfired";
+        let run = "misfire: misfired before\n  item 0 running MISFIRE for 300 by 10.0.0.1@-@1, token 2\n  show 0 running\n  show 0 not misfired";
+        let rows = vec![
+            ("it still runs", met(), note),
+            ("the job does not make up for it", met().configure(|c| c.misfire = false), "nothing"),
+            ("somebody else owns it", Scene::cluster(2, 2).running(1, 2).due(300), "nothing"),
+            ("it runs for this very fire", Scene::cluster(1, 1).running(0, 1).due(200), "nothing"),
+            (
+                "an orphan of mine",
+                Scene::cluster(1, 1).ledger(0, running_by(2).orphan().unwrap()).due(300),
+                "misfire: fire 300 met running items\n  item 0 orphan NORMAL for 200 by 10.0.0.2@-@2, token 1, misfired 300..=300 (1)\n  show 0 misfired",
+            ),
+            ("free again", noted(), run),
+            ("free again, the noted fire being the last one", noted().due(300), run),
+            ("free again and due: the claim stands for both", noted().due(400), "nothing"),
+            ("disabled meanwhile", noted().marked(&NodeKind::ItemDisabled(item(0))), "nothing"),
+            ("paused meanwhile", noted().local(|local| local.paused = true), "nothing"),
+        ];
+        check(Duty::Misfire, rows);
+    }
+}

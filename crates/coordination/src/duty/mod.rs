@@ -25,6 +25,8 @@ pub(crate) mod membership;
 pub(crate) mod misfire;
 pub(crate) mod release;
 pub(crate) mod resharding;
+#[cfg(test)]
+mod scene;
 pub(crate) mod trigger;
 
 use std::fmt;

@@ -33,3 +33,63 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     steps.extend((hand_over && !view.queued).then_some(Step::QueueItem(item)));
     Some(steps)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Scene, check, running_by};
+    use super::*;
+
+    /// Item 0 runs here under token 1 and has ended in this way.
+    fn ended(outcome: Outcome) -> Scene {
+        Scene::cluster(2, 1).running(0, 1).run_here(0, Some(outcome))
+    }
+
+    #[test]
+    fn an_ended_run_is_recorded_however_it_ended() {
+        let rows = vec![
+            (
+                "it succeeded",
+                ended(Outcome::Succeeded),
+                "release: runs have ended\n  item 0 idle, last succeeded\n  show 0 not running",
+            ),
+            (
+                "it failed",
+                ended(Outcome::Failed),
+                "release: runs have ended\n  item 0 idle, last failed\n  show 0 not running",
+            ),
+            (
+                "it panicked",
+                ended(Outcome::Panicked),
+                "release: runs have ended\n  item 0 idle, last panicked\n  show 0 not running",
+            ),
+            (
+                "it was cancelled",
+                ended(Outcome::Interrupted),
+                "release: runs have ended\n  item 0 orphan NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 0 not running\n  queue 0",
+            ),
+            (
+                "it was cancelled, without failover",
+                ended(Outcome::Interrupted).configure(|c| c.failover = false),
+                "release: runs have ended\n  item 0 idle, last interrupted\n  show 0 not running",
+            ),
+            ("it still runs", Scene::cluster(2, 1).running(0, 1).run_here(0, None), "nothing"),
+            (
+                "it was taken over",
+                ended(Outcome::Succeeded).ledger(
+                    0,
+                    running_by(1)
+                        .orphan()
+                        .and_then(|l| l.take_over(super::super::scene::id(2)))
+                        .unwrap(),
+                ),
+                "nothing",
+            ),
+            (
+                "two at once",
+                ended(Outcome::Succeeded).running(1, 1).run_here(1, Some(Outcome::Failed)),
+                "release: runs have ended\n  item 0 idle, last succeeded\n  show 0 not running\n  item 1 idle, last failed\n  show 1 not running",
+            ),
+        ];
+        check(Duty::Release, rows);
+    }
+}

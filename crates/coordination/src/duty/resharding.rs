@@ -221,3 +221,133 @@ fn retire(view: &ItemView, item: ShardingItem) -> Vec<Step> {
     let misfire = view.misfire.then_some(Step::UnmarkMisfire(item));
     record.into_iter().chain(owner).chain(misfire).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Scene, check, id, idle, item, running_by};
+    use super::*;
+    use crate::layout::NodeKind;
+
+    /// Two items for two instances where average allocation wants them: item 0 with instance 2, item 1 with 1.
+    fn settled() -> Scene {
+        Scene::cluster(2, 2).owned(0, 2).owned(1, 1)
+    }
+
+    #[test]
+    fn the_leader_assigns_when_the_inputs_changed_and_only_then() {
+        let rows = vec![
+            (
+                "nothing is assigned yet",
+                Scene::job(2).member(1).led_by(1).requested(),
+                "resharding: nothing is assigned yet\n  item 0 idle\n  item 0 to 10.0.0.1@-@1\n  item 1 idle\n  item 1 to 10.0.0.1@-@1\n  assign 2 items to 1 instances, 0 to follow",
+            ),
+            ("nothing changed", settled(), "nothing"),
+            (
+                "an instance joined",
+                settled().member(3),
+                "resharding: the available instances changed\n  item 0 to 10.0.0.3@-@3\n  item 1 to 10.0.0.2@-@2\n  assign 2 items to 3 instances, 0 to follow",
+            ),
+            (
+                "an instance is gone",
+                settled().gone(2),
+                "resharding: the available instances changed\n  item 0 to 10.0.0.1@-@1\n  assign 2 items to 1 instances, 0 to follow",
+            ),
+            (
+                "a server was disabled",
+                settled().server(2, "DISABLED"),
+                "resharding: the available instances changed\n  item 0 to 10.0.0.1@-@1\n  assign 2 items to 1 instances, 0 to follow",
+            ),
+            (
+                "more items",
+                settled().configure(|c| c.sharding_total_count = 3).due(300),
+                "resharding: the number of items changed\n  item 2 idle\n  item 2 to 10.0.0.2@-@2\n  assign 3 items to 2 instances, 0 to follow",
+            ),
+            (
+                "fewer items",
+                settled().configure(|c| c.sharding_total_count = 1),
+                "resharding: the number of items changed\n  item 1 retired\n  item 1 to nobody\n  assign 1 items to 2 instances, 0 to follow",
+            ),
+            (
+                "items come back",
+                settled()
+                    .configure(|c| c.sharding_total_count = 3)
+                    .ledger(2, idle().retire().unwrap()),
+                "resharding: the number of items changed\n  item 2 idle\n  item 2 to 10.0.0.2@-@2\n  assign 3 items to 2 instances, 0 to follow",
+            ),
+            (
+                "it was asked for",
+                settled().requested(),
+                "resharding: it was asked for\n  assign 2 items to 2 instances, 0 to follow",
+            ),
+            (
+                "a Java instance asked for it",
+                settled().marked(&NodeKind::Necessary),
+                "resharding: it was asked for\n  clear necessary\n  assign 2 items to 2 instances, 0 to follow",
+            ),
+            (
+                "nobody could take the items",
+                settled().server(1, "DISABLED").server(2, "DISABLED"),
+                "nothing",
+            ),
+            ("somebody else leads", settled().member(3).led_by(2), "nothing"),
+            (
+                "the strategy is unknown",
+                settled().configure(|c| c.strategy = "no.such.Strategy".into()),
+                "nothing",
+            ),
+        ];
+        check(Duty::Resharding, rows);
+    }
+
+    #[test]
+    fn nothing_moves_under_a_run_and_everything_follows_after_it() {
+        let pending = |i: u32, n: u32| {
+            let mut record = settled().plan_record();
+            record.pending.insert(item(i), id(n));
+            record
+        };
+        let rows = vec![
+            (
+                "the item that would move runs",
+                settled().member(3).ledger(0, running_by(2)),
+                "resharding: the available instances changed\n  item 1 to 10.0.0.2@-@2\n  assign 2 items to 3 instances, 1 to follow",
+            ),
+            (
+                "an item that stays runs",
+                settled().gone(2).ledger(1, running_by(1)),
+                "resharding: the available instances changed\n  item 0 to 10.0.0.1@-@1\n  assign 2 items to 1 instances, 0 to follow",
+            ),
+            (
+                "it still runs",
+                settled().assigned(pending(0, 1)).ledger(0, running_by(2)),
+                "nothing",
+            ),
+            (
+                "it waits for a taker",
+                settled().assigned(pending(0, 1)).ledger(0, running_by(2).orphan().unwrap()),
+                "nothing",
+            ),
+            (
+                "it is free now",
+                settled().assigned(pending(0, 1)),
+                "resharding: items can follow now\n  item 0 to 10.0.0.1@-@1\n  assign 2 items to 2 instances, 0 to follow",
+            ),
+            (
+                "a surplus item runs",
+                settled().configure(|c| c.sharding_total_count = 1).ledger(1, running_by(1)),
+                "resharding: the number of items changed\n  assign 1 items to 2 instances, 0 to follow",
+            ),
+        ];
+        check(Duty::Resharding, rows);
+    }
+
+    #[test]
+    fn what_does_not_fit_one_transaction_follows_in_the_next() {
+        let total = u32::try_from(MAX_ITEMS_PER_PLAN).unwrap() + 3;
+        let scene = Scene::job(total).member(1).led_by(1).requested();
+        let plan = scene.plan(Duty::Resharding).unwrap();
+        let owners = plan.steps.iter().filter(|step| matches!(step, Step::SetOwner { .. })).count();
+        assert_eq!(owners, MAX_ITEMS_PER_PLAN);
+        assert!(plan.to_string().ends_with("3 to follow"), "{}", plan.reason);
+    }
+}

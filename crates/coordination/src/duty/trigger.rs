@@ -15,3 +15,27 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let steps = cx.view.instances().cloned().map(Step::RequestTrigger);
     Plan::as_instance(Duty::Trigger, cx, "asked to trigger the job").steps(steps).if_any()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Scene, check};
+    use super::*;
+
+    #[test]
+    fn a_request_reaches_every_instance_and_is_accepted_by_each() {
+        let wanted = |scene: Scene| scene.local(|local| local.trigger_wanted = true);
+        let rows = vec![
+            ("nobody asked", Scene::cluster(2, 2), "nothing"),
+            (
+                "left at me",
+                Scene::cluster(2, 2).triggered(1),
+                "trigger: triggered by an operator\n  accept the trigger",
+            ),
+            ("left at somebody else", Scene::cluster(2, 2).triggered(2), "nothing"),
+        ];
+        check(Duty::Trigger, rows);
+        let all =
+            "trigger: asked to trigger the job\n  trigger 10.0.0.1@-@1\n  trigger 10.0.0.2@-@2";
+        assert_eq!(wanted(Scene::cluster(2, 2)).wants(Duty::Trigger), all);
+    }
+}

@@ -141,6 +141,7 @@ pub struct Layout {
 impl Layout {
     /// Returns the layout of a job.
     #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "a job name was checked to be a node name")]
     pub fn new(job: &JobName) -> Self {
         let root = NodePath::root().join(job.as_str()).expect("a job name is a valid node name");
         Self { root }

@@ -1,0 +1,246 @@
+//! Scenes for the tests of duties: a small cluster on the registry model, drawn in a few calls.
+//!
+//! Instances are numbered: instance 1 is `10.0.0.1@-@1`, and it is the one whose duties are asked. Everything is
+//! written to the model and read through the view, so that each plan can also be committed.
+
+use std::time::Duration;
+
+use reg_center::model::Model;
+use reg_center::{Change, Lifetime, SessionId, Txn, TxnOutcome};
+use sharding::{InstanceId, ShardingItem, StrategyRegistry};
+
+use super::{Context, Duty};
+use crate::assignment::AssignmentRecord;
+use crate::layout::{self, Layout, NodeKind};
+use crate::local::{Local, LocalRun};
+use crate::plan::Plan;
+use crate::view::JobView;
+use crate::{
+    FencingToken, FireTime, JobConfig, JobName, Ledger, Now, Outcome, RunSource, ServerIp,
+    encode_config,
+};
+
+pub(crate) fn id(n: u32) -> InstanceId {
+    InstanceId::new(format!("10.0.0.{n}@-@{n}"))
+}
+
+pub(crate) fn ip(n: u32) -> ServerIp {
+    ServerIp::new(&format!("10.0.0.{n}")).unwrap()
+}
+
+pub(crate) fn item(i: u32) -> ShardingItem {
+    ShardingItem::new(i)
+}
+
+pub(crate) fn idle() -> Ledger {
+    Ledger::new(Some(FireTime(100)))
+}
+
+/// An item that instance `n` runs for fire 200.
+pub(crate) fn running_by(n: u32) -> Ledger {
+    idle().claim(id(n), FireTime(200), RunSource::Normal).unwrap()
+}
+
+pub(crate) struct Scene {
+    model: Model,
+    session: SessionId,
+    layout: Layout,
+    view: JobView,
+    pub(crate) local: Local,
+    config: JobConfig,
+}
+
+impl Scene {
+    /// A job with this many items and nobody there yet.
+    pub(crate) fn job(total: u32) -> Self {
+        let name = JobName::new("job").unwrap();
+        let layout = Layout::new(&name);
+        let mut model = Model::new();
+        let session = model.open_session();
+        let mut scene = Self {
+            model,
+            session,
+            view: JobView::new(layout.clone()),
+            layout,
+            local: Local { lease: true, ..Local::default() },
+            config: JobConfig { failover: true, ..JobConfig::new(name, total) },
+        };
+        scene.view.apply(Change::Init).unwrap();
+        scene.view.apply(Change::Ready).unwrap();
+        scene.configure(|_| {})
+    }
+
+    /// A job whose items are dealt out to instances 1..=n in turn, all idle; instance 1 leads.
+    pub(crate) fn cluster(total: u32, n: u32) -> Self {
+        let scene = (1..=n).fold(Self::job(total), Self::member).led_by(1).requested();
+        let owned = (0..total).fold(scene, |scene, i| scene.owned(i, 1 + i % n).ledger(i, idle()));
+        owned.assigned_to(n, total)
+    }
+
+    pub(crate) fn configure(mut self, change: impl FnOnce(&mut JobConfig)) -> Self {
+        change(&mut self.config);
+        let text = encode_config(&self.config);
+        self.write(&NodeKind::Config, text, Lifetime::Persistent)
+    }
+
+    pub(crate) fn server(self, n: u32, data: &str) -> Self {
+        self.write(&NodeKind::Server(ip(n)), data.to_owned(), Lifetime::Persistent)
+    }
+
+    /// Instance `n`, registered, on an enabled server.
+    pub(crate) fn member(self, n: u32) -> Self {
+        self.server(n, "").write(&NodeKind::Instance(id(n)), String::new(), Lifetime::Ephemeral)
+    }
+
+    pub(crate) fn gone(mut self, n: u32) -> Self {
+        self.remove(&NodeKind::Instance(id(n)));
+        self
+    }
+
+    pub(crate) fn led_by(self, n: u32) -> Self {
+        self.write(&NodeKind::Leader, id(n).to_string(), Lifetime::Ephemeral).write(
+            &NodeKind::Term,
+            layout::encode_term(&id(n)),
+            Lifetime::Persistent,
+        )
+    }
+
+    pub(crate) fn requested(self) -> Self {
+        self.write(&NodeKind::Request, String::new(), Lifetime::Persistent)
+    }
+
+    pub(crate) fn triggered(self, n: u32) -> Self {
+        let data = layout::TRIGGER.to_owned();
+        self.write(&NodeKind::Instance(id(n)), data, Lifetime::Ephemeral)
+    }
+
+    pub(crate) fn owned(self, i: u32, n: u32) -> Self {
+        self.write(&NodeKind::Owner(item(i)), id(n).to_string(), Lifetime::Persistent)
+    }
+
+    pub(crate) fn ledger(self, i: u32, ledger: Ledger) -> Self {
+        let text = layout::encode_ledger(&ledger);
+        self.write(&NodeKind::Ledger(item(i)), text, Lifetime::Persistent)
+    }
+
+    pub(crate) fn marked(self, kind: &NodeKind) -> Self {
+        self.write(kind, String::new(), Lifetime::Persistent)
+    }
+
+    /// An item that instance `n` runs, with its mark.
+    pub(crate) fn running(self, i: u32, n: u32) -> Self {
+        let mark = NodeKind::Running(item(i));
+        self.ledger(i, running_by(n)).write(&mark, String::new(), Lifetime::Ephemeral)
+    }
+
+    fn assigned_to(self, n: u32, total: u32) -> Self {
+        self.assigned(AssignmentRecord {
+            members: (1..=n).rev().map(id).collect(),
+            total_count: total,
+            strategy: String::new(),
+            handled: 0,
+            pending: std::collections::BTreeMap::new(),
+        })
+    }
+
+    pub(crate) fn plan_record(&self) -> AssignmentRecord {
+        self.view.assignment().expect("a cluster has an assignment").value.clone()
+    }
+
+    pub(crate) fn assigned(self, record: AssignmentRecord) -> Self {
+        let text = layout::encode_assignment(&record);
+        self.write(&NodeKind::Assignment, text, Lifetime::Persistent)
+    }
+
+    pub(crate) fn local(mut self, change: impl FnOnce(&mut Local)) -> Self {
+        change(&mut self.local);
+        self
+    }
+
+    /// A run of instance 1 that has ended, or not yet.
+    pub(crate) fn run_here(self, i: u32, outcome: Option<Outcome>) -> Self {
+        let run = LocalRun {
+            holder: id(1),
+            token: FencingToken(1),
+            fire: FireTime(200),
+            source: RunSource::Normal,
+            outcome,
+            shows_running: true,
+            shows_failover: false,
+        };
+        self.local(|local| {
+            local.runs.insert(item(i), run);
+        })
+    }
+
+    pub(crate) fn due(self, fire: i64) -> Self {
+        self.local(|local| {
+            local.due = Some(FireTime(fire));
+            local.last_fire_seen = local.due;
+        })
+    }
+
+    fn write(mut self, kind: &NodeKind, data: String, lifetime: Lifetime) -> Self {
+        let path = self.layout.path(kind);
+        let txn = if self.model.read(&path).is_some() {
+            Txn::new().put(path, data)
+        } else {
+            Txn::new().create(path, data, lifetime)
+        };
+        assert!(self.commit(&txn).is_committed(), "{kind:?}");
+        self
+    }
+
+    fn remove(&mut self, kind: &NodeKind) {
+        let txn = Txn::new().delete(self.layout.path(kind));
+        assert!(self.commit(&txn).is_committed(), "{kind:?}");
+    }
+
+    fn commit(&mut self, txn: &Txn) -> TxnOutcome {
+        let (outcome, changes) = self.model.commit(self.session, txn.ops()).unwrap();
+        for change in changes {
+            self.view.apply(change).unwrap();
+        }
+        outcome
+    }
+
+    /// Asks a duty of instance 1.
+    pub(crate) fn plan(&self, duty: Duty) -> Option<Plan> {
+        let plan_of = Duty::ALL.iter().find(|(d, _)| *d == duty).unwrap().1;
+        plan_of(&Context {
+            now: Now { wall_ms: 1_000, mono: Duration::from_secs(1) },
+            me: &id(1),
+            server: &ip(1),
+            view: &self.view,
+            local: &self.local,
+            strategies: &StrategyRegistry::default(),
+        })
+    }
+
+    /// Returns what the plan would write, or `nothing`.
+    pub(crate) fn wants(&self, duty: Duty) -> String {
+        self.plan(duty).map_or_else(|| "nothing".to_owned(), |plan| plan.to_string())
+    }
+
+    /// Commits the plan of a duty and notes what follows from it; afterwards the duty must want nothing more.
+    pub(crate) fn assert_fixpoint(mut self, case: &str, duty: Duty) {
+        let Some(plan) = self.plan(duty) else { return };
+        let txn = self.layout.encode(&plan, self.session);
+        let outcome = self.commit(&txn);
+        assert!(outcome.is_committed(), "{case}: {plan} on a fresh view: {outcome:?}");
+        for (item, ledger) in plan.runs_of(&id(1)) {
+            self.local.begin(item, ledger);
+        }
+        self.local.trigger_wanted = false;
+        self.local.runs.retain(|_, run| run.outcome.is_none());
+        assert_eq!(self.wants(duty), "nothing", "{case}: not a fixpoint after {plan}");
+    }
+}
+
+/// Checks rows of (case, scene, what the duty wants), and that each plan commits and is a fixpoint.
+pub(crate) fn check(duty: Duty, rows: Vec<(&str, Scene, &str)>) {
+    for (case, scene, expected) in rows {
+        assert_eq!(scene.wants(duty), expected, "{case}");
+        scene.assert_fixpoint(case, duty);
+    }
+}
