@@ -15,7 +15,7 @@ use world::{Chaos, World};
 
 /// Every kind of fault, each likely enough to happen several times in a run.
 fn everything(seed: u64) -> Chaos {
-    Chaos { faults: true, operators: true, failover: seed % 4 != 0, steps: 2_500 }
+    Chaos { faults: true, operators: true, failover: !seed.is_multiple_of(4), steps: 2_500 }
 }
 
 #[test]
