@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use coordination::{
-    Command, Coordinator, Event, FencingToken, FireTime, Identity, JobConfig, JobEvent, JobName,
-    Layout, LedgerState, Now, Outcome, Phase, Reply, RunSource, ServerIp, Ticket, encode_config,
-    instance_id,
+    Command, Coordinator, Event, FencingToken, FireTime, Identity, ItemView, JobConfig, JobEvent,
+    JobName, JobView, Layout, LedgerState, Now, Outcome, Phase, Reply, Run, RunSource, ServerIp,
+    Ticket, encode_config, instance_id,
 };
 use reg_center::model::Model;
 use reg_center::{Change, Lifetime, NodePath, SessionId, Txn, TxnOutcome};
@@ -115,6 +115,23 @@ struct Node {
     executing: BTreeSet<(ShardingItem, FencingToken)>,
     interrupted: bool,
     left: bool,
+}
+
+impl Node {
+    /// Appends a change; or, as the contract promises order per node only, puts it some places earlier, yet never
+    /// before another change of the same node, nor into a snapshot.
+    fn enqueue(&mut self, change: Change, earlier: Option<usize>) {
+        let path = |change: &Change| match change {
+            Change::Entry(node) | Change::Put(node) => Some(node.path.clone()),
+            Change::Gone { path, .. } => Some(path.clone()),
+            Change::Init | Change::Ready => None,
+        };
+        let mine = path(&change);
+        let movable = |other: &&Change| path(other).is_some_and(|other| Some(other) != mine);
+        let room = self.feed.iter().rev().take_while(movable).count();
+        let at = self.feed.len() - earlier.unwrap_or_default().min(room);
+        self.feed.insert(at, change);
+    }
 }
 
 /// The cluster.
@@ -319,7 +336,8 @@ impl World {
         let before = self.observer.view().clone();
         for change in changes {
             for node in self.nodes.iter_mut().filter(|node| node.linked) {
-                node.feed.push_back(change.clone());
+                let late = self.chaos.faults && self.dice.one_in(3);
+                node.enqueue(change.clone(), late.then(|| self.dice.below(8)));
             }
             self.observer.handle(self.now, Event::Registry(change), &mut Vec::new());
         }
@@ -363,8 +381,22 @@ impl World {
 
     // ---- the properties ----
 
+    /// Whoever moves items leads, or led last.
+    fn check_leader(&self, writer: Option<usize>, before: &JobView) {
+        let owners = |view: &JobView| {
+            let owner = |of: &ItemView| of.owner.as_ref().map(|owner| owner.value.clone());
+            view.items().map(|(item, of)| (item, owner(of))).collect::<Vec<_>>()
+        };
+        let (Some(index), Some(leader)) = (writer, before.leader()) else { return };
+        if owners(before) != owners(self.observer.view()) {
+            let me = self.nodes[index].coordinator.instance();
+            assert_eq!(me, Some(leader), "S8: resharded by another; {}", self.story());
+        }
+    }
+
     /// Compares the truth before and after a write. Property ids are those of the project's guarantees.
-    fn check(&mut self, writer: Option<usize>, before: &coordination::JobView) {
+    fn check(&mut self, writer: Option<usize>, before: &JobView) {
+        self.check_leader(writer, before);
         let after = self.observer.view();
         let mut finished = Vec::new();
         for index in 0..64 {
@@ -394,10 +426,12 @@ impl World {
                     assert!(owns, "S2: {item} claimed by {}; {}", run.holder, self.story());
                     assert!(after.is_registered(&run.holder), "S2: dead claim; {}", self.story());
                     assert!(!old.disabled, "S10: {item} is disabled; {}", self.story());
+                    assert!(self.is_enabled(before, run), "S10: disabled server; {}", self.story());
                     assert!(new_ledger.token > old_ledger.token, "S1; {}", self.story());
                 }
                 (LedgerState::Orphan(_), LedgerState::Running(run)) => {
                     assert!(after.is_registered(&run.holder), "S2: dead taker; {}", self.story());
+                    assert!(self.is_enabled(before, run), "S10: disabled server; {}", self.story());
                     assert!(new_ledger.token > old_ledger.token, "S1; {}", self.story());
                 }
                 (LedgerState::Running(run), LedgerState::Orphan(_)) => {
@@ -421,6 +455,10 @@ impl World {
                 assert_eq!(runs.len(), 1, "S1a: {item} done twice for {fire}; {}", self.story());
             }
         }
+    }
+
+    fn is_enabled(&self, view: &JobView, run: &Run) -> bool {
+        coordination::server_of(&run.holder).is_some_and(|server| view.is_enabled(&server))
     }
 
     fn is_life_of(&self, writer: Option<usize>, holder: &InstanceId) -> bool {
@@ -573,7 +611,10 @@ impl World {
         let item = self.dice.below(5);
         let server = below(format!("servers/{}", self.nodes[index].server));
         let disabled = below(format!("sharding/{item}/disabled"));
-        match self.dice.below(9) {
+        let leader = below("leader/election/instance".into());
+        match self.dice.below(11) {
+            9 => self.operate(&Txn::new().delete(leader)),
+            10 => self.remove_instance(index, &root),
             0 => self.operate(&Txn::new().put(server, "DISABLED")),
             1 | 2 => self.operate(&Txn::new().put(server, "")),
             3 => self.disable(item, disabled),
@@ -591,6 +632,14 @@ impl World {
         }
         if self.nodes[index].left {
             self.rejoin(index);
+        }
+    }
+
+    /// What the console of ElasticJob does to shut an instance down.
+    fn remove_instance(&mut self, index: usize, root: &NodePath) {
+        if let Some(id) = self.nodes[index].coordinator.instance() {
+            let path = NodePath::parse(&format!("{root}/instances/{id}")).unwrap();
+            self.operate(&Txn::new().delete(path));
         }
     }
 
@@ -695,6 +744,10 @@ impl World {
             self.operate(&Txn::new().delete(path));
         }
         self.run_until_quiet();
+        for (item, of) in self.observer.view().items() {
+            let noted = of.ledger.as_ref().and_then(|ledger| ledger.value.misfire);
+            assert_eq!(noted, None, "{item} misfired and nobody runs it; {}", self.story());
+        }
         for _ in 0..3 {
             self.fire_all();
             self.run_until_quiet();

@@ -1,0 +1,96 @@
+//! Deciding: every duty in turn, at most one plan of each under way.
+
+use std::time::Duration;
+
+use reg_center::{NodePath, SessionId};
+use sharding::InstanceId;
+
+use super::{Coordinator, InFlight, Stage};
+use crate::duty::{Context, Duty, resharding};
+use crate::layout::NodeKind;
+use crate::local::Phase;
+use crate::plan::Plan;
+use crate::{Command, JobEvent, Now, Ticket};
+
+impl Coordinator {
+    pub(super) fn decide(&mut self, now: Now, out: &mut Vec<Command>) {
+        self.schedule_reconcile(now);
+        self.end_waits(now);
+        let (Some(me), Some(session)) = (self.me.clone(), self.session) else { return };
+        if !self.connected || !self.view.is_synced() || self.local.phase == Phase::Left {
+            return;
+        }
+        for (duty, plan_of) in Duty::ALL {
+            let under_way = self.in_flight.get(&duty);
+            let refused = under_way.filter(|flight| matches!(flight.stage, Stage::Refused { .. }));
+            if under_way.is_some() && refused.is_none() {
+                continue;
+            }
+            let plan = plan_of(&self.context(now, &me));
+            let again = |plan: &Plan| refused.is_some_and(|flight| flight.plan.steps == plan.steps);
+            if let Some(plan) = plan.filter(|plan| !again(plan)) {
+                self.send(session, plan, out);
+            }
+        }
+        self.report_strategy(now, &me, out);
+    }
+
+    fn context<'a>(&'a self, now: Now, me: &'a InstanceId) -> Context<'a> {
+        Context {
+            now,
+            me,
+            server: &self.identity.server,
+            view: &self.view,
+            local: &self.local,
+            strategies: &self.strategies,
+        }
+    }
+
+    fn send(&mut self, session: SessionId, plan: Plan, out: &mut Vec<Command>) {
+        let ticket = Ticket(self.next_ticket);
+        self.next_ticket += 1;
+        let gone = plan.confirm_gone.iter();
+        let confirm_absent: Vec<NodePath> =
+            gone.map(|id| self.layout.path(&NodeKind::Instance(id.clone()))).collect();
+        out.push(Command::Commit {
+            ticket,
+            duty: plan.duty,
+            reason: plan.reason.clone(),
+            txn: self.layout.encode(&plan, session),
+            confirm_absent,
+        });
+        self.in_flight.insert(plan.duty, InFlight { ticket, plan, stage: Stage::Sent });
+    }
+
+    fn end_waits(&mut self, now: Now) {
+        let (changes, revision) = (self.changes, self.view.revision());
+        self.in_flight.retain(|_, flight| match flight.stage {
+            Stage::Sent => true,
+            Stage::Landed { revision: Some(landed), until, .. } => {
+                revision < landed && now.mono < until
+            }
+            Stage::Landed { revision: None, seen, until } => changes == seen && now.mono < until,
+            Stage::Refused { until } | Stage::Held { until } => now.mono < until,
+        });
+    }
+
+    /// Everything is looked at again from time to time, whether something happened or not.
+    fn schedule_reconcile(&mut self, now: Now) {
+        let minutes = self.view.config().map_or(0, |config| config.reconcile_interval_minutes);
+        let interval = Duration::from_secs(60 * u64::from(minutes));
+        let due = self.next_reconcile.is_none_or(|at| at <= now.mono);
+        if minutes == 0 {
+            self.next_reconcile = None;
+        } else if due {
+            self.next_reconcile = Some(now.mono + interval);
+        }
+    }
+
+    fn report_strategy(&mut self, now: Now, me: &InstanceId, out: &mut Vec<Command>) {
+        let fault = resharding::strategy_failure(&self.context(now, me));
+        if let Some(reason) = fault.clone().filter(|_| self.told.strategy_fault != fault) {
+            out.push(Command::Emit(JobEvent::StrategyFailed { reason }));
+        }
+        self.told.strategy_fault = fault;
+    }
+}

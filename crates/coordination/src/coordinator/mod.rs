@@ -1,0 +1,220 @@
+//! The coordinator: records what happened, observes what is new, then asks each duty what it wants.
+
+mod decide;
+mod observe;
+mod record;
+mod reply;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reg_center::{Revision, SessionId, Version};
+use sharding::{InstanceId, ShardingItem, StrategyRegistry};
+
+use crate::duty::Duty;
+use crate::layout::Layout;
+use crate::local::{Local, Phase};
+use crate::plan::Plan;
+use crate::view::JobView;
+use crate::{Command, Event, FencingToken, JobConfig, JobName, Now, ServerIp, Ticket};
+
+/// How long a duty waits for the view to show what it has committed, or what stood against it, before it looks again.
+const SETTLE_WAIT: Duration = Duration::from_millis(100);
+/// How long a duty waits after a commit whose outcome nobody knows, or that could not be sent.
+const RETRY_WAIT: Duration = Duration::from_millis(250);
+/// How long a duty waits after the registry refused its transaction for its size.
+const REFUSED_WAIT: Duration = Duration::from_secs(30);
+
+/// Which job, on which server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The job.
+    pub job: JobName,
+    /// The host that operators know this process by.
+    pub server: ServerIp,
+}
+
+/// Where an instance stands, for people and health checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Whether it takes part.
+    pub phase: Phase,
+    /// The id of its current life; `None` before the first connection.
+    pub instance: Option<InstanceId>,
+    /// Whether it is registered and its server enabled.
+    pub available: bool,
+    /// Whether runs are held back here.
+    pub paused: bool,
+    /// Who leads.
+    pub leader: Option<InstanceId>,
+    /// Whether this instance leads.
+    pub leads: bool,
+    /// The items that it owns.
+    pub owned: Vec<ShardingItem>,
+    /// The items that it runs, or has run without the registry knowing yet, with their tokens.
+    pub running: Vec<(ShardingItem, FencingToken)>,
+    /// What it waits for, if for anything.
+    pub waiting_for: Option<&'static str>,
+}
+
+/// Everything that one instance decides for one job: no clock, no IO, no randomness, no logging; it never fails.
+///
+/// The shell feeds events and does what the commands say. Extra calls are harmless.
+///
+/// # Examples
+/// ```
+/// use coordination::{Command, Coordinator, Event, Identity, JobName, Now, ServerIp};
+/// use reg_center::{Change, SessionId};
+/// use sharding::{InstanceId, StrategyRegistry};
+///
+/// let identity = Identity { job: JobName::new("report")?, server: ServerIp::new("10.0.0.1")? };
+/// let mut coordinator = Coordinator::new(identity, StrategyRegistry::default());
+/// let now = Now { wall_ms: 0, mono: std::time::Duration::ZERO };
+/// let mut commands = Vec::new();
+/// let incarnation = InstanceId::new("10.0.0.1@-@7-k3f9");
+/// coordinator.handle(now, Event::Connected { session: SessionId(1), incarnation }, &mut commands);
+/// coordinator.handle(now, Event::Registry(Change::Init), &mut commands);
+/// coordinator.handle(now, Event::Registry(Change::Ready), &mut commands);
+/// // The registry is empty, so this instance wants to register.
+/// assert!(matches!(&commands[..], [Command::Commit { .. }]));
+/// # Ok::<(), coordination::InvalidName>(())
+/// ```
+#[derive(Debug)]
+pub struct Coordinator {
+    identity: Identity,
+    strategies: StrategyRegistry,
+    layout: Layout,
+    view: JobView,
+    local: Local,
+    session: Option<SessionId>,
+    me: Option<InstanceId>,
+    connected: bool,
+    in_flight: BTreeMap<Duty, InFlight>,
+    next_ticket: u64,
+    /// Counts the changes of the view, so that a duty can wait for the next one.
+    changes: u64,
+    next_reconcile: Option<Duration>,
+    told: Told,
+}
+
+/// What was said last, so that everything is said once.
+#[derive(Debug, Default)]
+struct Told {
+    config: Option<Arc<JobConfig>>,
+    config_fault: Option<String>,
+    strategy_fault: Option<String>,
+    leads: Option<Version>,
+    left: bool,
+    leave_requested: bool,
+}
+
+/// A plan between the decision and the moment at which the view shows its effect.
+#[derive(Debug)]
+struct InFlight {
+    ticket: Ticket,
+    plan: Plan,
+    stage: Stage,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Stage {
+    /// No reply yet.
+    Sent,
+    /// Committed; over when the view has caught up, or at this time.
+    Landed { revision: Option<Revision>, seen: u64, until: Duration },
+    /// Not committed; over at this time, or as soon as the duty wants something else: the same again would only be
+    /// refused again.
+    Refused { until: Duration },
+    /// Over at this time, whatever the view does.
+    Held { until: Duration },
+}
+
+impl Coordinator {
+    /// Returns the coordinator of one job on one server, not connected yet.
+    #[must_use]
+    pub fn new(identity: Identity, strategies: StrategyRegistry) -> Self {
+        let layout = Layout::new(&identity.job);
+        Self {
+            view: JobView::new(layout.clone()),
+            layout,
+            identity,
+            strategies,
+            local: Local::default(),
+            session: None,
+            me: None,
+            connected: false,
+            in_flight: BTreeMap::new(),
+            next_ticket: 0,
+            changes: 0,
+            next_reconcile: None,
+            told: Told::default(),
+        }
+    }
+
+    /// Feeds one event and appends to `out` what must now be done, in order.
+    pub fn handle(&mut self, now: Now, event: Event, out: &mut Vec<Command>) {
+        self.record(now, event, out);
+        self.observe(out);
+        self.decide(now, out);
+    }
+
+    /// Returns when to call again with [`Event::Wake`] if nothing else happens, on the monotonic clock.
+    #[must_use]
+    pub fn next_wake(&self) -> Option<Duration> {
+        let retries = self.in_flight.values().filter_map(|flight| match flight.stage {
+            Stage::Sent => None,
+            Stage::Landed { until, .. } | Stage::Refused { until } | Stage::Held { until } => {
+                Some(until)
+            }
+        });
+        retries.chain(self.next_reconcile).min()
+    }
+
+    /// Returns the mirror of the job's subtree.
+    #[must_use]
+    pub fn view(&self) -> &JobView {
+        &self.view
+    }
+
+    /// Returns the id of the current life.
+    #[must_use]
+    pub fn instance(&self) -> Option<&InstanceId> {
+        self.me.as_ref()
+    }
+
+    /// Returns where this instance stands.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let me = self.me.as_ref();
+        Status {
+            phase: self.local.phase,
+            instance: self.me.clone(),
+            available: me.is_some_and(|me| self.view.is_available(me)),
+            paused: self.local.paused,
+            leader: self.view.leader().cloned(),
+            leads: me.is_some_and(|me| self.view.term_of(me).is_some()),
+            owned: me.map_or_else(Vec::new, |me| self.view.items_of(me).map(|(i, _)| i).collect()),
+            running: self.local.runs.iter().map(|(item, run)| (*item, run.token)).collect(),
+            waiting_for: self.waiting_for(),
+        }
+    }
+
+    fn waiting_for(&self) -> Option<&'static str> {
+        let me = self.me.as_ref();
+        let available = me.is_some_and(|me| self.view.is_available(me));
+        let pending = self.view.assignment().is_some_and(|a| !a.value.pending.is_empty());
+        let rows = [
+            (self.local.phase == Phase::Left, None),
+            (!self.connected, Some("a connection to the registry")),
+            (!self.view.is_synced(), Some("the first snapshot of the job")),
+            (self.view.config().is_none(), Some("a usable configuration")),
+            (self.local.phase == Phase::Draining, Some("the end of the runs in progress")),
+            (!available, Some("registration, or its server being enabled")),
+            (self.view.leader().is_none(), Some("a leader")),
+            (self.view.assignment().is_none(), Some("the first assignment")),
+            (pending, Some("the end of runs of items that are to move")),
+        ];
+        rows.into_iter().find_map(|(holds, what)| holds.then_some(what)).flatten()
+    }
+}
