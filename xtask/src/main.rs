@@ -1,1 +1,132 @@
-fn main() {}
+//! Development tasks: `cargo xtask help` lists them.
+#![expect(clippy::print_stdout, reason = "a task talks to the person who runs it")]
+
+mod ci;
+mod demo;
+mod error;
+mod steps;
+mod test;
+mod zookeeper;
+
+use std::env;
+use std::path::Path;
+use std::process::ExitCode;
+
+use error::Error;
+
+/// A row of the table of commands.
+struct Task {
+    usage: &'static str,
+    summary: &'static str,
+    run: fn(&[String]) -> Result<(), Error>,
+}
+
+const TASKS: [Task; 6] = [
+    Task { usage: "help", summary: "this list", run: |_| help() },
+    Task {
+        usage: "zookeeper",
+        summary: "make sure that there is a ZooKeeper server to test with",
+        run: |_| zookeeper::ensure(),
+    },
+    Task {
+        usage: "zk",
+        summary: "run a ZooKeeper server until the end of the input (Ctrl-D)",
+        run: |_| zookeeper::serve(),
+    },
+    Task {
+        usage: "test",
+        summary: "all tests, the golden vectors and the quick start",
+        run: |_| test::run(),
+    },
+    Task {
+        usage: "demo [--rounds N]",
+        summary: "kill a worker in the middle of an item and check the outcome",
+        run: demo::run,
+    },
+    Task {
+        usage: "ci",
+        summary: "formatting, lints and documentation, with warnings denied",
+        run: |_| ci::run(),
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", error::with_causes(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<(), Error> {
+    let Some((name, rest)) = arguments.split_first() else { return help() };
+    let task = TASKS.iter().find(|task| task.name() == name);
+    let task = task.ok_or_else(|| Error::Usage(format!("there is no command `{name}`")))?;
+    match rest {
+        [surplus, ..] if !task.takes_arguments() => {
+            Err(Error::Usage(format!("`{name}` takes no argument `{surplus}`")))
+        }
+        _ => (task.run)(rest),
+    }
+}
+
+impl Task {
+    fn name(&self) -> &'static str {
+        self.usage.split(' ').next().unwrap_or(self.usage)
+    }
+
+    fn takes_arguments(&self) -> bool {
+        self.usage.contains(' ')
+    }
+}
+
+fn help() -> Result<(), Error> {
+    for Task { usage, summary, .. } in &TASKS {
+        println!("cargo xtask {usage:<18} {summary}");
+    }
+    Ok(())
+}
+
+/// Returns the root of the workspace.
+fn workspace() -> &'static Path {
+    let this_crate = Path::new(env!("CARGO_MANIFEST_DIR"));
+    this_crate.parent().expect("xtask lies one folder below the root of the workspace")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(line: &str) -> String {
+        let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        dispatch(&arguments).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_wrong_command_line_is_refused_before_anything_runs() {
+        let rows = [
+            ("unknown", "tset", "there is no command `tset`"),
+            ("a prefix is not a name", "zook", "there is no command `zook`"),
+            ("surplus", "ci --fast", "`ci` takes no argument `--fast`"),
+            ("zero rounds", "demo --rounds 0", "`--rounds` takes a number from 1, not `0`"),
+            ("no number", "demo --rounds", "`--rounds` takes a number from 1, not nothing"),
+            ("another option", "demo --round 1", "`demo` takes `--rounds N` only, not `--round`"),
+        ];
+        for (case, line, expected) in rows {
+            let message = refusal(line);
+            assert!(message.contains(expected), "{case}: {message}");
+            assert!(message.contains("cargo xtask help"), "{case}: {message}");
+        }
+    }
+
+    #[test]
+    fn every_command_is_in_the_readme() {
+        let readme = include_str!("../README.md");
+        for Task { usage, .. } in TASKS.iter().filter(|task| task.usage != "help") {
+            assert!(readme.contains(&format!("cargo xtask {usage}")), "`{usage}` is missing");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The parser of item parameters equals a transcription of the one in ElasticJob.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use sharding::{ParameterErrorReason, ShardingItemParameters};
+
+/// Java's `String.split` by one character: empty pieces at the end are dropped, unless the
+/// separator does not occur at all.
+fn java_split(text: &str, separator: char) -> Vec<&str> {
+    let mut pieces: Vec<_> = text.split(separator).collect();
+    while pieces.last() == Some(&"") && text.contains(separator) {
+        pieces.pop();
+    }
+    pieces
+}
+
+fn java_trim(text: &str) -> &str {
+    text.trim_matches(|c: char| u32::from(c) <= 0x20)
+}
+
+/// `None` where Java throws; `Err` in it tells an item that is no integer from a format error.
+fn transcribed(text: &str) -> Result<BTreeMap<i32, String>, bool> {
+    let mut parameters = BTreeMap::new();
+    if text.is_empty() {
+        return Ok(parameters);
+    }
+    for pair in java_split(text, ',') {
+        let parts = java_split(java_trim(pair), '=');
+        let [item, value] = parts[..] else { return Err(false) };
+        let item = java_trim(item).parse().map_err(|_| true)?;
+        parameters.insert(item, java_trim(value).to_owned());
+    }
+    Ok(parameters)
+}
+
+/// Texts that are nearly lists of parameters.
+fn texts() -> impl Strategy<Value = String> {
+    let pair = "[ \t]?[-+]?[0-9]{0,3}[ =]{0,2}[a-c北 ]{0,3}[=;\u{3000} ]{0,2}";
+    prop_oneof![
+        proptest::collection::vec(pair, 0..4).prop_map(|pairs| pairs.join(",")),
+        "[0-2=, a北\n-]{0,12}",
+        "[0-9]{1,2}=[a-c]{1,3}(,[0-9]{1,2}=[a-c]{1,3}){0,5},?",
+        any::<String>(),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+    #[test]
+    fn what_java_accepts_is_accepted_and_nothing_else(text in texts()) {
+        let ours = ShardingItemParameters::parse(&text);
+        let ours = match &ours {
+            Ok(parameters) => Ok(parameters.iter().map(|(k, v)| (k, v.to_owned())).collect()),
+            Err(error) => Err(error.reason == ParameterErrorReason::ItemNotAnInteger),
+        };
+        prop_assert_eq!(ours, transcribed(&text));
+    }
+
+    #[test]
+    fn what_is_written_is_read_again(text in texts()) {
+        if let Ok(parameters) = ShardingItemParameters::parse(&text) {
+            prop_assert_eq!(parameters.to_string().parse(), Ok(parameters));
+        }
+    }
+
+    #[test]
+    fn a_span_is_a_part_of_the_text_and_shown_on_three_lines(text in texts()) {
+        if let Err(error) = ShardingItemParameters::parse(&text) {
+            prop_assert!(error.text.get(error.span.clone()).is_some(), "{:?}", error);
+            prop_assert_eq!(error.to_string().matches('\n').count(), 2);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What a test may choose about its server, and the configuration file made from it.
+
+use std::fmt::Write as _;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::time::Duration;
+
+/// The choices a test has for its servers; [`ServerOptions::default`] suits most.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use zookeeper_fixture::ServerOptions;
+///
+/// let options = ServerOptions::default()
+///     .tick(Duration::from_millis(50))
+///     .fsync(true)
+///     .line("maxSessionTimeout=5000");
+/// assert_eq!(options, options.clone());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerOptions {
+    tick: Duration,
+    fsync: bool,
+    ready_within: Duration,
+    lines: Vec<String>,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        ServerOptions {
+            tick: Duration::from_millis(100),
+            fsync: false,
+            ready_within: Duration::from_secs(60),
+            lines: Vec::new(),
+        }
+    }
+}
+
+impl ServerOptions {
+    /// Sets ZooKeeper's `tickTime`; the default is 100 ms, the least is 1 ms.
+    ///
+    /// A session lasts at least two ticks and ends on a tick. The longest session is one minute
+    /// whatever the tick, unless a [line](Self::line) sets `maxSessionTimeout`.
+    #[must_use]
+    pub fn tick(mut self, tick: Duration) -> Self {
+        self.tick = tick.max(Duration::from_millis(1));
+        self
+    }
+
+    /// Sets whether each transaction is forced to the disk before it is answered; the default is no.
+    ///
+    /// Without it the data still survive the death of the process, only not that of the machine.
+    #[must_use]
+    pub fn fsync(mut self, fsync: bool) -> Self {
+        self.fsync = fsync;
+        self
+    }
+
+    /// Sets how long a start may take; the default is 60 s, enough for a busy machine.
+    #[must_use]
+    pub fn ready_within(mut self, limit: Duration) -> Self {
+        self.ready_within = limit;
+        self
+    }
+
+    /// Adds a line to the end of `zoo.cfg`, where it overrides the line of the same name above it.
+    #[must_use]
+    pub fn line(mut self, line: impl Into<String>) -> Self {
+        self.lines.push(line.into());
+        self
+    }
+
+    pub(crate) fn start_limit(&self) -> Duration {
+        self.ready_within
+    }
+
+    /// Returns the options of the Java virtual machine.
+    pub(crate) fn jvm_arguments(&self) -> Vec<String> {
+        let force_sync = if self.fsync { "yes" } else { "no" };
+        [
+            // A small machine that starts fast: one collector thread, one compiler tier.
+            "-Xmx128m",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-XX:-UsePerfData",
+            "-Djava.net.preferIPv4Stack=true",
+            "-Dzookeeper.jmx.log4j.disable=true",
+            // KiB; the default reserves 64 MiB of log for each server.
+            "-Dzookeeper.preAllocSize=64",
+            "-Dzookeeper.extendedTypesEnabled=true",
+            // Milliseconds; empty containers and expired nodes would stay for a minute.
+            "-Dznode.container.checkIntervalMs=500",
+            "-Dorg.slf4j.simpleLogger.showDateTime=true",
+        ]
+        .into_iter()
+        .map(str::to_owned)
+        .chain([format!("-Dzookeeper.forceSync={force_sync}")])
+        .collect()
+    }
+
+    /// Returns the text of `zoo.cfg` for a server on `ip` among `peers`, which are in the order of
+    /// their ids and empty for a server that stands alone.
+    pub(crate) fn zoo_cfg(&self, ip: Ipv4Addr, data: &Path, peers: &[Ipv4Addr]) -> String {
+        let mut text = format!(
+            "tickTime={tick}\ninitLimit={init}\nsyncLimit={sync}\ndataDir={data}\n\
+             clientPort=2181\nclientPortAddress={ip}\n\
+             maxSessionTimeout=60000\nmaxClientCnxns=0\nadmin.enableServer=false\n\
+             4lw.commands.whitelist=*\n",
+            tick = self.tick.as_millis(),
+            // Both are counted in ticks; short ticks need many, or a busy machine loses its quorum.
+            init = self.ticks_in(Duration::from_secs(20)),
+            sync = self.ticks_in(Duration::from_secs(4)),
+            data = data.display(),
+        );
+        for (peer, id) in peers.iter().zip(1..) {
+            writeln!(text, "server.{id}={peer}:2888:3888")
+                .expect("writing to a string cannot fail");
+        }
+        for line in &self.lines {
+            writeln!(text, "{line}").expect("writing to a string cannot fail");
+        }
+        text
+    }
+
+    fn ticks_in(&self, limit: Duration) -> u128 {
+        (limit.as_millis() / self.tick.as_millis()).max(2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn zoo_cfg(options: &ServerOptions, peers: &[Ipv4Addr]) -> String {
+        options.zoo_cfg(Ipv4Addr::new(127, 1, 2, 3), Path::new("/tmp/data"), peers)
+    }
+
+    #[test]
+    fn every_choice_appears_where_the_server_reads_it() {
+        let slow = ServerOptions::default().tick(Duration::from_secs(20));
+        let peers = [Ipv4Addr::new(127, 1, 2, 3), Ipv4Addr::new(127, 1, 2, 4)];
+        let rows = [
+            ("tick", ServerOptions::default(), "tickTime=100\n"),
+            ("limits in ticks", ServerOptions::default(), "initLimit=200\nsyncLimit=40\n"),
+            ("limits of slow ticks", slow, "tickTime=20000\ninitLimit=2\nsyncLimit=2\n"),
+            ("zero tick", ServerOptions::default().tick(Duration::ZERO), "tickTime=1\n"),
+            ("loopback only", ServerOptions::default(), "clientPortAddress=127.1.2.3\n"),
+            ("data", ServerOptions::default(), "dataDir=/tmp/data\n"),
+            ("second peer", ServerOptions::default(), "server.2=127.1.2.4:2888:3888\n"),
+        ];
+        for (case, options, expected) in rows {
+            let text = zoo_cfg(&options, &peers);
+            assert!(text.contains(expected), "{case}: {expected:?} is not in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn lines_come_last_so_that_they_override() {
+        let text = zoo_cfg(&ServerOptions::default().line("maxClientCnxns=7").line("a=b"), &[]);
+        assert!(text.ends_with("maxClientCnxns=7\na=b\n"), "{text}");
+        assert!(!text.contains("server."), "a server that stands alone has no peers: {text}");
+    }
+
+    #[test]
+    fn fsync_is_off_unless_wanted() {
+        let rows = [
+            (ServerOptions::default(), "-Dzookeeper.forceSync=no"),
+            (ServerOptions::default().fsync(true), "-Dzookeeper.forceSync=yes"),
+        ];
+        for (options, expected) in rows {
+            let arguments = options.jvm_arguments();
+            assert!(arguments.iter().any(|argument| argument == expected), "{arguments:?}");
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! A TCP proxy in front of one server, whose behaviour a test switches while it runs.
+//!
+//! It runs inside the test's tokio runtime, needs no privileges, and gives each client its own
+//! network: start one proxy per client. In reading order: `mode` says what it can do, `delay_line`
+//! how bytes wait, `connection` how they move, `counters` what can be waited for.
+
+mod connection;
+mod counters;
+mod delay_line;
+mod listener;
+mod mode;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+use crate::Error;
+use crate::loopback::LoopbackAddress;
+pub use counters::Counters;
+pub use mode::{Cut, Mode};
+
+/// How long the proxy's own tasks may take to do as they are told; they need only be scheduled.
+const SWITCH_LIMIT: Duration = Duration::from_secs(30);
+
+/// A TCP proxy on a loopback address of its own, in front of one server.
+///
+/// It starts in [`Mode::Pass`]. Dropping it closes its connections and stops listening.
+///
+/// # Examples
+/// ```no_run
+/// # async fn example() -> Result<(), zookeeper_fixture::Error> {
+/// use std::time::Duration;
+/// use zookeeper_fixture::Server;
+/// use zookeeper_fixture::proxy::{Cut, Mode, Proxy};
+///
+/// let server = Server::start()?;
+/// let proxy = Proxy::start(server.address()).await?;
+/// // … connect a client to `proxy.connect_string()` …
+/// proxy.wait_for_connections(1, Duration::from_secs(10)).await?;
+/// proxy.set(Mode::HoldReplies).await?; // what it writes now has an unknown outcome
+/// proxy.kick(Cut::Reset).await?; // it has to connect again
+/// proxy.set(Mode::Pass).await?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Proxy {
+    shared: Arc<Shared>,
+    listening: AbortHandle,
+}
+
+/// What the proxy's tasks have in common.
+#[derive(Debug)]
+struct Shared {
+    address: LoopbackAddress,
+    upstream: SocketAddr,
+    orders: watch::Sender<Orders>,
+    counters: watch::Sender<Counters>,
+}
+
+/// What a test wants of the proxy's tasks.
+#[derive(Clone, Copy, Debug)]
+struct Orders {
+    mode: Mode,
+    /// Connections with a lower number must end.
+    cut_below: u64,
+    /// How those end.
+    cut: Cut,
+}
+
+impl Proxy {
+    /// Starts a proxy in front of `upstream`, on the current tokio runtime.
+    ///
+    /// `upstream` need not listen yet; a client that connects too early is disconnected.
+    ///
+    /// # Errors
+    /// [`Error::NoAddress`] and [`Error::Listen`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with IO and time.
+    pub async fn start(upstream: SocketAddr) -> Result<Proxy, Error> {
+        let orders = Orders { mode: Mode::Pass, cut_below: 0, cut: Cut::Close };
+        let shared = Arc::new(Shared {
+            address: LoopbackAddress::reserve()?,
+            upstream,
+            orders: watch::Sender::new(orders),
+            counters: watch::Sender::new(Counters::default()),
+        });
+        let listener = listener::bind(&shared).await?;
+        let listening = tokio::spawn(listener::run(shared.clone(), listener)).abort_handle();
+        Ok(Proxy { shared, listening })
+    }
+
+    /// Returns where clients connect.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.shared.address.client_address()
+    }
+
+    /// Returns where clients connect, in the form ZooKeeper's clients take it: `127.9.8.7:2181`.
+    #[must_use]
+    pub fn connect_string(&self) -> String {
+        self.address().to_string()
+    }
+
+    /// Returns the mode that was set last.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.shared.orders.borrow().mode
+    }
+
+    /// Switches to `mode` and returns when it is in force.
+    ///
+    /// From then on no byte moves that `mode` holds back, no connection is open that it cuts, and
+    /// the proxy listens exactly if it accepts.
+    ///
+    /// # Errors
+    /// [`Error::Listen`] if a proxy that refused cannot listen again; [`Error::ProxyDeadline`] if
+    /// its runtime does not run its tasks for 30 s.
+    ///
+    /// # Cancel safety
+    /// The mode is set even if the wait is cancelled.
+    pub async fn set(&self, mode: Mode) -> Result<(), Error> {
+        self.shared.orders.send_modify(|orders| orders.mode = mode);
+        let in_force = |counters: &Counters| {
+            (mode.cut().is_none() || counters.open_connections() == 0)
+                && counters.is_listening() == mode.listens()
+                || counters.listen_error().is_some()
+        };
+        self.wait(&format!("{mode:?} in force"), SWITCH_LIMIT, in_force).await?;
+        match self.counters().listen_error() {
+            None => Ok(()),
+            Some(kind) => Err(Error::Listen { address: self.address(), source: kind.into() }),
+        }
+    }
+
+    /// Cuts the connections that have been accepted so far, and returns when they are gone.
+    ///
+    /// New connections are treated as the mode says; the mode is not changed.
+    ///
+    /// # Errors
+    /// [`Error::ProxyDeadline`] if the runtime does not run the proxy's tasks for 30 s.
+    ///
+    /// # Cancel safety
+    /// The connections are cut even if the wait is cancelled.
+    pub async fn kick(&self, cut: Cut) -> Result<(), Error> {
+        let cut_below = self.counters().accepted();
+        self.shared.orders.send_modify(|orders| {
+            orders.cut_below = cut_below;
+            orders.cut = cut;
+        });
+        let awaited = format!("the first {cut_below} connections gone");
+        self.wait(&awaited, SWITCH_LIMIT, |counters| counters.open_below(cut_below) == 0).await
+    }
+
+    /// Returns the counters as they are now.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.shared.counters.borrow().clone()
+    }
+
+    /// Waits until `n_connections` have been accepted since the start, whatever became of them.
+    ///
+    /// # Errors
+    /// [`Error::ProxyDeadline`] after `limit`.
+    pub async fn wait_for_connections(
+        &self,
+        n_connections: u64,
+        limit: Duration,
+    ) -> Result<(), Error> {
+        let awaited = format!("{n_connections} connections accepted");
+        self.wait(&awaited, limit, |counters| counters.accepted() >= n_connections).await
+    }
+
+    /// Waits until no connection is open.
+    ///
+    /// # Errors
+    /// [`Error::ProxyDeadline`] after `limit`.
+    pub async fn wait_until_closed(&self, limit: Duration) -> Result<(), Error> {
+        self.wait("no open connection", limit, |counters| counters.open_connections() == 0).await
+    }
+
+    /// Waits until `n_bytes` have arrived from clients since the start, forwarded or held.
+    ///
+    /// # Errors
+    /// [`Error::ProxyDeadline`] after `limit`.
+    pub async fn wait_for_request_bytes(&self, n_bytes: u64, limit: Duration) -> Result<(), Error> {
+        let awaited = format!("{n_bytes} bytes from clients");
+        self.wait(&awaited, limit, |counters| counters.request_bytes() >= n_bytes).await
+    }
+
+    /// Waits until `n_bytes` have arrived from the server since the start, forwarded or held.
+    ///
+    /// With [`Mode::HoldReplies`] this is the moment at which the server has executed a request
+    /// whose client does not know.
+    ///
+    /// # Errors
+    /// [`Error::ProxyDeadline`] after `limit`.
+    pub async fn wait_for_reply_bytes(&self, n_bytes: u64, limit: Duration) -> Result<(), Error> {
+        let awaited = format!("{n_bytes} bytes from the server");
+        self.wait(&awaited, limit, |counters| counters.reply_bytes() >= n_bytes).await
+    }
+
+    async fn wait(
+        &self,
+        awaited: &str,
+        limit: Duration,
+        reached: impl Fn(&Counters) -> bool,
+    ) -> Result<(), Error> {
+        let mut counters = self.shared.counters.subscribe();
+        let waited =
+            tokio::time::timeout(limit, counters.wait_for(|counters| reached(counters))).await;
+        match waited {
+            Ok(Ok(_)) => Ok(()),
+            // The sender is ours, so it is never gone while we wait.
+            Ok(Err(_)) | Err(_) => Err(Error::ProxyDeadline {
+                awaited: awaited.to_owned(),
+                after: limit,
+                found: self.counters().to_string(),
+            }),
+        }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.listening.abort();
+    }
+}

@@ -1,0 +1,326 @@
+//! One ZooKeeper server as a process of its own.
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::folder::Folder;
+use crate::loopback::LoopbackAddress;
+use crate::process::{POLL_INTERVAL, Process};
+use crate::{Error, Installation, ServerOptions, four_letter};
+
+/// SIGTERM takes a third of a second and a tick; a busy machine gets much more.
+const STOP_LIMIT: Duration = Duration::from_secs(20);
+/// How much of the log an error quotes.
+const LOG_TAIL_LINES: usize = 30;
+
+/// A ZooKeeper server in its own process, with its own loopback address and its own data.
+///
+/// The address stays the same for the life of the value, through any number of
+/// [restarts](Server::restart), and so do the data. Dropping the value kills the server and removes
+/// the data. If this process is killed, the kernel kills the server too (on Linux with util-linux's
+/// `setpriv`). A server may be kept in a `static` and shared by all tests of a binary.
+///
+/// All methods block the calling thread, for a second at most unless they say otherwise.
+///
+/// # Examples
+/// ```no_run
+/// # fn main() -> Result<(), zookeeper_fixture::Error> {
+/// let mut server = zookeeper_fixture::Server::start()?;
+/// println!("zk://{}", server.connect_string());
+/// server.kill()?;
+/// server.restart()?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Server {
+    // Fields are dropped in this order: the process goes before its folder and its address.
+    process: Option<Process>,
+    folder: Folder,
+    address: LoopbackAddress,
+    installation: Installation,
+    options: ServerOptions,
+    /// The four-letter commands answered since the process was started; the server counts them too.
+    words_answered: AtomicU64,
+}
+
+impl Server {
+    /// Starts a server that stands alone with the default options, and waits until it serves.
+    ///
+    /// Takes about 0.7 s on an idle machine.
+    ///
+    /// # Errors
+    /// Those of [`Installation::locate`]; [`Error::NotReady`] and [`Error::Exited`], both with the
+    /// end of the server's log; and those of the operating system.
+    pub fn start() -> Result<Server, Error> {
+        Server::start_with(&ServerOptions::default())
+    }
+
+    /// Starts a server that stands alone with `options`, and waits until it serves.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
+    pub fn start_with(options: &ServerOptions) -> Result<Server, Error> {
+        Server::start_installed(&Installation::locate()?, options)
+    }
+
+    /// Starts the server of a given installation, and waits until it serves.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
+    pub fn start_installed(
+        installation: &Installation,
+        options: &ServerOptions,
+    ) -> Result<Server, Error> {
+        let mut server = Server::prepare(installation, options)?;
+        server.configure(&[])?;
+        server.launch()?;
+        server.wait_until_serving()?;
+        Ok(server)
+    }
+
+    /// Reserves the address and the folder; nothing runs yet.
+    pub(crate) fn prepare(
+        installation: &Installation,
+        options: &ServerOptions,
+    ) -> Result<Server, Error> {
+        let address = LoopbackAddress::reserve()?;
+        Ok(Server {
+            process: None,
+            folder: Folder::create(&address)?,
+            address,
+            installation: installation.clone(),
+            options: options.clone(),
+            words_answered: AtomicU64::new(0),
+        })
+    }
+
+    /// Writes the server's configuration as a member of `peers`; empty if it stands alone.
+    pub(crate) fn configure(&self, peers: &[Ipv4Addr]) -> Result<(), Error> {
+        let data = self.folder.path().join("data");
+        fs::create_dir_all(&data).map_err(Error::file("create", &data))?;
+        if let Some(id) = (1..).zip(peers).find_map(|(id, peer)| (*peer == self.ip()).then_some(id))
+        {
+            let my_id = data.join("myid");
+            fs::write(&my_id, format!("{id}\n")).map_err(Error::file("write", &my_id))?;
+        }
+        let text = self.options.zoo_cfg(self.ip(), &data, peers);
+        fs::write(self.zoo_cfg(), text).map_err(Error::file("write", &self.zoo_cfg()))
+    }
+
+    /// Starts the process; it does not serve yet.
+    pub(crate) fn launch(&mut self) -> Result<(), Error> {
+        let command = self.command()?;
+        let program = format!("{command:?}");
+        let process = Process::spawn(command).map_err(|source| Error::Spawn { program, source })?;
+        self.process = Some(process);
+        self.words_answered.store(0, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn command(&self) -> Result<Command, Error> {
+        let log_path = self.log_path();
+        let open_log = || fs::OpenOptions::new().create(true).append(true).open(&log_path);
+        let java = &self.installation.java;
+        let mut command = match self.installation.dies_with_parent {
+            // `setpriv` becomes Java: the process id stays the same.
+            true => Command::new("setpriv"),
+            false => Command::new(java),
+        };
+        if self.installation.dies_with_parent {
+            command.args(["--pdeathsig", "KILL"]).arg(java);
+        }
+        command
+            .args(self.options.jvm_arguments())
+            .arg("-cp")
+            .arg(&self.installation.class_path)
+            .arg("org.apache.zookeeper.server.quorum.QuorumPeerMain")
+            .arg(self.zoo_cfg())
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(open_log().map_err(Error::file("open", &log_path))?)
+            .stderr(open_log().map_err(Error::file("open", &log_path))?);
+        Ok(command)
+    }
+
+    /// Waits until the server serves clients and returns its mode.
+    pub(crate) fn wait_until_serving(&mut self) -> Result<String, Error> {
+        let limit = self.options.start_limit();
+        let deadline = Instant::now() + limit;
+        loop {
+            if let Ok(Some(mode)) = self.mode() {
+                return Ok(mode);
+            }
+            self.fail_if_exited()?;
+            if Instant::now() >= deadline {
+                return Err(Error::NotReady {
+                    address: self.address(),
+                    after: limit,
+                    log_tail: self.log_tail(),
+                });
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+    }
+
+    fn fail_if_exited(&mut self) -> Result<(), Error> {
+        let address = self.address();
+        let process = self.process.as_mut().ok_or(Error::NotRunning { address })?;
+        let status = process.exit_status().map_err(signal_error("look after", address))?;
+        match status {
+            None => Ok(()),
+            Some(status) => Err(Error::Exited { address, status, log_tail: self.log_tail() }),
+        }
+    }
+
+    /// Returns where clients connect.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address.client_address()
+    }
+
+    /// Returns where clients connect, in the form ZooKeeper's clients take it: `127.9.8.7:2181`.
+    #[must_use]
+    pub fn connect_string(&self) -> String {
+        self.address().to_string()
+    }
+
+    /// Returns the file the server writes its log to.
+    #[must_use]
+    pub fn log_path(&self) -> PathBuf {
+        self.folder.path().join("server.log")
+    }
+
+    /// Returns `standalone`, `leader` or `follower`, or `None` from a server that runs but has no
+    /// quorum.
+    ///
+    /// # Errors
+    /// [`Error::NoAnswer`] from a server that is not running or is paused.
+    pub fn mode(&self) -> Result<Option<String>, Error> {
+        let answer = self.four_letter("srvr")?;
+        Ok(four_letter::mode(&answer).map(str::to_owned))
+    }
+
+    /// Sends one of ZooKeeper's four-letter commands (`srvr`, `mntr`, `cons`, `wchc`, `dump` …) and
+    /// returns the answer. All of them are allowed on these servers.
+    ///
+    /// # Errors
+    /// [`Error::NoAnswer`] if the server cannot be reached or does not answer within 2 s.
+    pub fn four_letter(&self, word: &str) -> Result<String, Error> {
+        let answer = four_letter::ask(self.address(), word)?;
+        self.words_answered.fetch_add(1, Ordering::Relaxed);
+        Ok(answer)
+    }
+
+    /// Returns how many requests this server has received from clients since it was last started.
+    ///
+    /// Counted are packets: one per request, transaction, ping, or opening or closing of a session.
+    /// The four-letter commands sent through this value are taken out, so the difference of two
+    /// counts is exactly what clients sent in between.
+    ///
+    /// # Errors
+    /// As [`Server::four_letter`], and [`Error::UnexpectedAnswer`] from a server without a quorum.
+    pub fn request_count(&self) -> Result<u64, Error> {
+        const METRIC: &str = "zk_packets_received";
+        let answer = self.four_letter("mntr")?;
+        let received: Option<u64> =
+            four_letter::metric(&answer, METRIC).and_then(|value| value.parse().ok());
+        let received = received.ok_or_else(|| Error::UnexpectedAnswer {
+            address: self.address(),
+            word: "mntr".to_owned(),
+            expected: METRIC,
+            answer,
+        })?;
+        Ok(received.saturating_sub(self.words_answered.load(Ordering::Relaxed)))
+    }
+
+    /// Asks the server to end (SIGTERM) and waits up to 20 s until it has. It may be paused.
+    ///
+    /// # Errors
+    /// [`Error::NotRunning`]; [`Error::NotStopped`] after killing a server that did not comply.
+    pub fn stop(&mut self) -> Result<(), Error> {
+        let address = self.address();
+        let mut process = self.process.take().ok_or(Error::NotRunning { address })?;
+        match process.terminate(STOP_LIMIT).map_err(signal_error("stop", address))? {
+            true => Ok(()),
+            false => Err(Error::NotStopped { address, after: STOP_LIMIT }),
+        }
+    }
+
+    /// Kills the server (SIGKILL) and waits until it is gone. It may be paused.
+    ///
+    /// # Errors
+    /// [`Error::NotRunning`].
+    pub fn kill(&mut self) -> Result<(), Error> {
+        let address = self.address();
+        let process = self.process.take().ok_or(Error::NotRunning { address })?;
+        drop(process);
+        Ok(())
+    }
+
+    /// Stops the server if it runs, starts it on the same address and data, and waits until it
+    /// serves.
+    ///
+    /// A member of an ensemble serves only if a majority of the ensemble runs.
+    ///
+    /// # Errors
+    /// As [`Server::start`] and [`Server::stop`].
+    pub fn restart(&mut self) -> Result<(), Error> {
+        if self.process.is_some() {
+            self.stop()?;
+        }
+        self.launch()?;
+        self.wait_until_serving()?;
+        Ok(())
+    }
+
+    /// Stops the server's time (SIGSTOP): when this returns, no thread of it runs.
+    ///
+    /// The kernel still accepts connections for it; nobody answers them.
+    ///
+    /// # Errors
+    /// [`Error::NotRunning`], and [`Error::Signal`] if the process ended by itself.
+    pub fn pause(&self) -> Result<(), Error> {
+        self.running()?.pause().map_err(signal_error("pause", self.address()))
+    }
+
+    /// Lets a paused server go on (SIGCONT). Harmless for one that is not paused.
+    ///
+    /// # Errors
+    /// As [`Server::pause`].
+    pub fn resume(&self) -> Result<(), Error> {
+        self.running()?.resume().map_err(signal_error("resume", self.address()))
+    }
+
+    /// Returns whether the server has a process, serving or not.
+    pub(crate) fn is_launched(&self) -> bool {
+        self.process.is_some()
+    }
+
+    pub(crate) fn ip(&self) -> Ipv4Addr {
+        self.address.ip()
+    }
+
+    fn running(&self) -> Result<&Process, Error> {
+        self.process.as_ref().ok_or(Error::NotRunning { address: self.address() })
+    }
+
+    fn zoo_cfg(&self) -> PathBuf {
+        self.folder.path().join("zoo.cfg")
+    }
+
+    fn log_tail(&self) -> String {
+        let log = fs::read(self.log_path()).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(LOG_TAIL_LINES)..].join("\n")
+    }
+}
+
+fn signal_error(action: &'static str, address: SocketAddr) -> impl FnOnce(std::io::Error) -> Error {
+    move |source| Error::Signal { action, address, source }
+}

@@ -1,0 +1,54 @@
+//! A server ends with the process that started it, however that ends.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Starts a process that owns a server; returns it with the server's address.
+fn owner_of_a_server() -> (Child, BufReader<ChildStdout>, SocketAddr) {
+    let mut owner = Command::new(env!("CARGO_BIN_EXE_zookeeper-fixture"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(owner.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    let address = line.trim().parse().unwrap_or_else(|_| panic!("not an address: {line:?}"));
+    (owner, output, address)
+}
+
+fn is_serving(address: SocketAddr) -> bool {
+    TcpStream::connect(address).and_then(|mut stream| stream.write_all(b"ruok")).is_ok()
+}
+
+fn wait_until_nobody_serves(address: SocketAddr) {
+    let deadline = Instant::now() + LIMIT;
+    while is_serving(address) {
+        assert!(Instant::now() < deadline, "{address} still answers after {LIMIT:?}");
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn a_server_dies_when_its_owner_is_killed() {
+    let (mut owner, _output, address) = owner_of_a_server();
+    assert!(is_serving(address));
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    wait_until_nobody_serves(address);
+}
+
+#[test]
+fn a_server_is_stopped_when_its_owner_ends_by_itself() {
+    let (mut owner, _output, address) = owner_of_a_server();
+    drop(owner.stdin.take());
+    assert!(owner.wait().unwrap().success());
+    assert!(!is_serving(address), "it is gone before its owner is");
+}

@@ -1,0 +1,104 @@
+//! `cargo xtask demo`: a worker is killed in the middle of an item, and nothing is lost or doubled.
+//!
+//! Several processes count the lines of this repository's own files, each file in exactly one item of
+//! a sharded job. One of them is killed inside an item. In reading order: `corpus` is what they count,
+//! `protocol` what they say while they do, `worker` their processes, `results` what they wrote,
+//! `verdict` what has to be true in the end.
+
+mod corpus;
+mod protocol;
+mod results;
+mod round;
+mod verdict;
+mod worker;
+
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use serde::Deserialize;
+use zookeeper_fixture::Server;
+
+use crate::steps::{cargo, line};
+use crate::{Error, zookeeper};
+
+/// Why the demonstration did not show what it should.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum DemoError {
+    #[error("waited {after:?} for {awaited}, in vain; {found}")]
+    Deadline { awaited: String, after: Duration, found: String },
+    #[error("{worker} ended by itself with {status}; the end of its log:\n{log_tail}")]
+    WorkerEnded { worker: String, status: ExitStatus, log_tail: String },
+    #[error(
+        "{worker} ended with {status} instead of exit status 0 after SIGTERM; the end of its log:\n{log_tail}"
+    )]
+    WorkerFailed { worker: String, status: ExitStatus, log_tail: String },
+    #[error("{worker} said `{line}`: {reason}")]
+    Protocol { worker: String, line: String, reason: String },
+    #[error("{} holds {content:?}: {reason}", .path.display())]
+    Result { path: PathBuf, content: String, reason: String },
+    #[error(
+        "{n_attempts} times in a row the worker had finished its item before it could be killed"
+    )]
+    NeverInside { n_attempts: usize },
+    #[error("{} of {n_checks} checks failed: {}", .failed.len(), .failed.join("; "))]
+    Checks { n_checks: usize, failed: Vec<String> },
+}
+
+/// Runs the demonstration as often as the arguments say.
+pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
+    let n_rounds = parse_rounds(arguments)?;
+    zookeeper::ensure()?;
+    let program = build()?;
+    let server = Server::start()?;
+    println!("ZooKeeper listens on {}", server.connect_string());
+    for n in 1..=n_rounds {
+        println!("\nround {n} of {n_rounds}");
+        round::play(&program, &server, n)?;
+    }
+    println!("\ncargo xtask demo: {n_rounds} rounds, every check passed");
+    Ok(())
+}
+
+fn parse_rounds(arguments: &[String]) -> Result<u32, Error> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let refuse =
+        |found: &str| Err(Error::Usage(format!("`--rounds` takes a number from 1, not {found}")));
+    match words.as_slice() {
+        [] => Ok(1),
+        ["--rounds"] => refuse("nothing"),
+        ["--rounds", number] => match number.parse() {
+            Ok(n_rounds) if n_rounds > 0 => Ok(n_rounds),
+            Ok(_) | Err(_) => refuse(&format!("`{number}`")),
+        },
+        ["--rounds", _, surplus, ..] | [surplus, ..] => {
+            Err(Error::Usage(format!("`demo` takes `--rounds N` only, not `{surplus}`")))
+        }
+    }
+}
+
+/// What cargo says about something it has built; most of it is of no interest here.
+#[derive(Deserialize)]
+struct Artifact {
+    executable: Option<PathBuf>,
+}
+
+/// Builds the worker and returns where cargo put it.
+fn build() -> Result<PathBuf, Error> {
+    let mut command =
+        cargo("build -p lite --example line_count --message-format=json-render-diagnostics");
+    let line = line(&command);
+    println!("$ {line}");
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|source| Error::Start { line: line.clone(), source })?;
+    if !output.status.success() {
+        return Err(Error::Command { line, status: output.status });
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    messages
+        .lines()
+        .filter_map(|message| serde_json::from_str::<Artifact>(message).ok()?.executable)
+        .next_back()
+        .ok_or(Error::NoProgram { line })
+}

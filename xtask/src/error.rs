@@ -1,0 +1,45 @@
+//! Everything that can end a task.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+/// Why a task ended before its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum Error {
+    #[error("{0}; see `cargo xtask help`")]
+    Usage(String),
+    #[error("cannot run `{line}`")]
+    Start { line: String, source: io::Error },
+    #[error("`{line}` ended with {status}")]
+    Command { line: String, status: ExitStatus },
+    #[error("step `{step}` failed")]
+    Step { step: String, source: Box<Error> },
+    #[error("cannot {action} {}", .path.display())]
+    File { action: &'static str, path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Fixture(#[from] zookeeper_fixture::Error),
+    #[error("no ZooKeeper server could be made available:\n{}", .attempts.join("\n"))]
+    NoZookeeper { attempts: Vec<String> },
+    #[error("{} is not what was pinned; delete nothing, look at what was downloaded", .path.display())]
+    WrongHash { path: PathBuf, source: Box<Error> },
+    #[error("`{line}` built no program")]
+    NoProgram { line: String },
+    #[error(transparent)]
+    Demo(#[from] crate::demo::DemoError),
+}
+
+impl Error {
+    /// Returns a converter for `map_err` that names the action and the file.
+    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| Error::File { action, path, source }
+    }
+}
+
+/// Words an error with everything that led to it.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

@@ -1,0 +1,131 @@
+//! Runs commands one after the other: echoes each, takes its time, stops at the first failure.
+
+use std::env;
+use std::fmt::Write as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::{Error, workspace};
+
+/// The steps of a task that have succeeded so far.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    done: Vec<(String, Duration)>,
+}
+
+impl Steps {
+    /// Runs a command as the next step.
+    pub(crate) fn command(&mut self, name: &str, command: &mut Command) -> Result<(), Error> {
+        self.step(name, || run(command))
+    }
+
+    /// Does anything as the next step.
+    pub(crate) fn step(
+        &mut self,
+        name: &str,
+        act: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let start = Instant::now();
+        act().map_err(|error| Error::Step { step: name.to_owned(), source: Box::new(error) })?;
+        self.done.push((name.to_owned(), start.elapsed()));
+        Ok(())
+    }
+
+    /// Returns one line that names all steps and their durations.
+    pub(crate) fn summary(&self, task: &str) -> String {
+        let total: Duration = self.done.iter().map(|(_, duration)| *duration).sum();
+        let mut line = format!("{task}: {} steps passed in {}", self.done.len(), seconds(total));
+        for (n, (name, duration)) in self.done.iter().enumerate() {
+            let separator = if n == 0 { ": " } else { ", " };
+            write!(line, "{separator}{name} {}", seconds(*duration))
+                .expect("writing to a string cannot fail");
+        }
+        line
+    }
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
+}
+
+/// Returns a cargo command that runs in the root of the workspace.
+pub(crate) fn cargo(arguments: &str) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments.split_whitespace()).current_dir(workspace());
+    command
+}
+
+/// Echoes a command, runs it without any input, and fails unless it succeeds.
+pub(crate) fn run(command: &mut Command) -> Result<(), Error> {
+    let line = line(command);
+    println!("$ {line}");
+    let status = command.stdin(Stdio::null()).status();
+    match status.map_err(|source| Error::Start { line: line.clone(), source })? {
+        status if status.success() => Ok(()),
+        status => Err(Error::Command { line, status }),
+    }
+}
+
+/// Returns whether a command that is only a question succeeds; its output is not shown.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    silent.status().is_ok_and(|status| status.success())
+}
+
+/// Words a command as one would type it: settings, the program by its name, the arguments.
+pub(crate) fn line(command: &Command) -> String {
+    let program = std::path::Path::new(command.get_program());
+    let program = program.file_name().unwrap_or(program.as_os_str());
+    let settings = command.get_envs().filter_map(|(name, value)| {
+        Some(format!("{}='{}'", name.to_string_lossy(), value?.to_string_lossy()))
+    });
+    let arguments = command.get_args().map(|argument| argument.to_string_lossy().into_owned());
+    let words: Vec<String> =
+        settings.chain([program.to_string_lossy().into_owned()]).chain(arguments).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::with_causes;
+
+    #[test]
+    fn the_first_failure_ends_the_task_and_names_its_step_and_its_command() {
+        let mut steps = Steps::default();
+        steps.command("good", &mut Command::new("true")).unwrap();
+        let failures = [
+            ("bad", Command::new("false"), "step `bad` failed: `false` ended with exit status: 1"),
+            (
+                "lost",
+                Command::new("/no/such"),
+                "step `lost` failed: cannot run `such`: No such file",
+            ),
+        ];
+        for (name, mut command, expected) in failures {
+            let error = steps.command(name, &mut command).unwrap_err();
+            let message = with_causes(&error);
+            assert!(message.starts_with(expected), "{message}");
+        }
+        assert!(steps.summary("x").starts_with("x: 1 steps passed in "), "{}", steps.summary("x"));
+    }
+
+    #[test]
+    fn the_summary_lists_the_steps_in_order() {
+        let done = vec![
+            ("unit tests".to_owned(), Duration::from_millis(1500)),
+            ("doc tests".to_owned(), Duration::from_millis(250)),
+        ];
+        assert_eq!(
+            Steps { done }.summary("test"),
+            "test: 2 steps passed in 1.8 s: unit tests 1.5 s, doc tests 0.2 s"
+        );
+    }
+
+    #[test]
+    fn a_command_is_echoed_as_one_would_type_it() {
+        let mut command = Command::new("/usr/bin/cargo");
+        command.args(["doc", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings");
+        assert_eq!(line(&command), "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps");
+    }
+}

@@ -1,0 +1,35 @@
+//! `cargo xtask test`: what has to pass before anything else is looked at.
+
+use crate::steps::{Steps, cargo};
+use crate::{Error, zookeeper};
+
+/// The steps after a ZooKeeper server has been found.
+///
+/// Benchmarks are left out of the first: as tests they would run for minutes and say nothing.
+const STEPS: [(&str, &str); 5] = [
+    ("tests", "test --workspace --all-features --lib --bins --tests --examples"),
+    ("doc tests", "test --workspace --all-features --doc"),
+    (
+        "sharding vectors",
+        "run -p sharding --example vectors -- \
+         crates/sharding/testdata/sharding-vectors.jsonl \
+         crates/sharding/testdata/sharding-vectors-single-balance.jsonl \
+         crates/sharding/testdata/children-sort-vectors.jsonl",
+    ),
+    (
+        "cron vectors",
+        "run -p trigger --example vectors -- crates/trigger/testdata/quartz-cron-vectors.jsonl",
+    ),
+    ("quick start", "run --example quickstart"),
+];
+
+/// Runs all tests, the golden vectors and the quick start.
+pub(crate) fn run() -> Result<(), Error> {
+    let mut steps = Steps::default();
+    steps.step("ZooKeeper", zookeeper::ensure)?;
+    for (name, arguments) in STEPS {
+        steps.command(name, &mut cargo(arguments))?;
+    }
+    println!("{}", steps.summary("cargo xtask test"));
+    Ok(())
+}

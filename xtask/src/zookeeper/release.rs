@@ -1,0 +1,127 @@
+//! A pinned ZooKeeper release, jar by jar, fetched by Maven from wherever it is set up to fetch from.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use zookeeper_fixture::Installation;
+
+use crate::Error;
+use crate::steps::{line, run};
+
+/// What copies an artifact to a folder.
+const COPY: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy";
+
+/// The server and what it loads while it serves, with the SHA-256 of each.
+///
+/// The release has more jars: those of the command line, of the HTTP console and of encrypted
+/// connections, none of which the fixture's servers use.
+const JARS: [(&str, &str); 7] = [
+    (
+        "org.apache.zookeeper:zookeeper:3.8.6",
+        "a00943a87b9c83379267ebda487be1ddb83e9997a03e59f9199338a033b71ed7",
+    ),
+    (
+        "org.apache.zookeeper:zookeeper-jute:3.8.6",
+        "640777a745364b617d05a0309cd2edc5d725d76f9d93e2b29f07561da9575efb",
+    ),
+    (
+        "org.slf4j:slf4j-api:2.0.13",
+        "e7c2a48e8515ba1f49fa637d57b4e2f590b3f5bd97407ac699c3aa5efb1204a9",
+    ),
+    (
+        "org.slf4j:slf4j-simple:2.0.13",
+        "3153fe1d689cffb94f1530b58470c306685ba68844de8857116e3b6ebb81d9f7",
+    ),
+    (
+        "io.dropwizard.metrics:metrics-core:4.1.12.1",
+        "cec34936faa625039f4e46123eccaa10a9eb9d9a40c6075830cd81330e259cf9",
+    ),
+    (
+        "org.xerial.snappy:snappy-java:1.1.10.5",
+        "0f3f1857ed33116583f480b4df5c0218836c47bfbc9c6221c0d73f356decf37b",
+    ),
+    (
+        "commons-io:commons-io:2.17.0",
+        "4aa4ca48f3dfd30b78220b7881d8cb93eac4093ec94361b6befa9487998a550b",
+    ),
+];
+
+/// Downloads the pinned release to where the fixture looks for it.
+pub(super) fn download() -> Result<(), Error> {
+    let home = Installation::download_folder();
+    let target = home.parent().expect("the download folder lies in the target folder");
+    fs::create_dir_all(target).map_err(Error::file("create", target))?;
+    let unfinished = tempfile::Builder::new()
+        .prefix(".zookeeper-")
+        .tempdir_in(target)
+        .map_err(Error::file("create a folder in", target))?;
+    download_to(unfinished.path())?;
+    // The folder appears whole or not at all. One that is there and has no server is in the way.
+    let _ = fs::remove_dir_all(&home);
+    fs::rename(unfinished.path(), &home).map_err(Error::file("create", &home))
+}
+
+fn download_to(home: &Path) -> Result<(), Error> {
+    let lib = home.join("lib");
+    fs::create_dir_all(&lib).map_err(Error::file("create", &lib))?;
+    for (artifact, sha256) in JARS {
+        let mut maven = Command::new("mvn");
+        maven.args(["--batch-mode", "--quiet", COPY]);
+        maven.arg(format!("-Dartifact={artifact}"));
+        maven.arg(format!("-DoutputDirectory={}", lib.display()));
+        run(&mut maven)?;
+        check_hash(&lib.join(file_name(artifact)), sha256)?;
+    }
+    Ok(())
+}
+
+/// Returns the name of the file of `group:artifact:version`.
+fn file_name(artifact: &str) -> String {
+    let mut parts = artifact.split(':').skip(1);
+    let mut part = || parts.next().expect("every artifact has a name and a version");
+    format!("{}-{}.jar", part(), part())
+}
+
+/// Compares a file with its hash by `sha256sum`, which is wherever `cp` is.
+fn check_hash(file: &Path, sha256: &str) -> Result<(), Error> {
+    let mut command = Command::new("sha256sum");
+    command.args(["--check", "--status", "-"]).stdin(Stdio::piped());
+    let line = line(&command);
+    let start_error = |source| Error::Start { line: line.clone(), source };
+    let mut checker = command.spawn().map_err(start_error)?;
+    let mut input = checker.stdin.take().expect("the input was asked for");
+    writeln!(input, "{sha256}  {}", file.display()).map_err(Error::file("check", file))?;
+    drop(input);
+    match checker.wait().map_err(Error::file("check", file))? {
+        status if status.success() => Ok(()),
+        status => Err(Error::WrongHash {
+            path: file.to_owned(),
+            source: Box::new(Error::Command { line, status }),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pinned_server_is_the_one_the_fixture_expects() {
+        let server = format!("zookeeper-{}.jar", zookeeper_fixture::PINNED_RELEASE);
+        assert_eq!(file_name(JARS[0].0), server);
+    }
+
+    #[test]
+    fn a_changed_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("three.txt");
+        let sha256_of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        fs::write(&file, "abc").unwrap();
+        check_hash(&file, sha256_of_abc).unwrap();
+        fs::write(&file, "abd").unwrap();
+        let error = check_hash(&file, sha256_of_abc).unwrap_err();
+        assert!(matches!(error, Error::WrongHash { .. }), "{error:?}");
+    }
+}

@@ -1,0 +1,259 @@
+//! The layers: which of our crates may name which, and what must not be reachable from where.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::Write as _;
+
+use cargo_metadata::{CargoOpt, DependencyKind, Metadata, MetadataCommand};
+
+/// What one of our crates may name of our crates.
+struct Row {
+    name: &'static str,
+    /// In `[dependencies]` and `[build-dependencies]`.
+    normal: &'static [&'static str],
+    /// In `[dev-dependencies]`, besides the normal ones.
+    dev: &'static [&'static str],
+}
+
+/// From the bottom to the top. A new edge is a decision about the architecture.
+const LAYERS: [Row; 8] = [
+    Row { name: "sharding", normal: &[], dev: &[] },
+    Row { name: "trigger", normal: &[], dev: &[] },
+    Row { name: "reg-center", normal: &[], dev: &[] },
+    Row { name: "coordination", normal: &["reg-center", "sharding"], dev: &[] },
+    Row { name: "reg-center-zookeeper", normal: &["reg-center"], dev: &["zookeeper-fixture"] },
+    Row {
+        name: "lite",
+        normal: &["coordination", "reg-center", "sharding", "trigger"],
+        dev: &["reg-center-zookeeper", "zookeeper-fixture"],
+    },
+    Row { name: "zookeeper-fixture", normal: &[], dev: &[] },
+    Row { name: "xtask", normal: &["zookeeper-fixture"], dev: &[] },
+];
+
+const PURE: [&str; 4] = ["coordination", "reg-center", "sharding", "trigger"];
+
+/// What must not be reachable from which of our crates, through anything but dev-dependencies.
+const UNREACHABLE: [(&str, &[&str], &str); 3] = [
+    ("tokio", &PURE, "pure crates run on no runtime"),
+    ("tracing", &PURE, "pure crates do not log"),
+    (
+        "zookeeper-client",
+        &["coordination", "lite", "reg-center", "sharding", "trigger"],
+        "only reg-center-zookeeper knows ZooKeeper",
+    ),
+];
+
+/// Who depends on whom, by the names of packages.
+#[derive(Clone, Debug, Default)]
+struct Graph {
+    members: BTreeSet<String>,
+    normal: Edges,
+    dev: Edges,
+}
+
+type Edges = BTreeMap<String, BTreeSet<String>>;
+
+impl Graph {
+    /// Takes the graph that cargo has resolved, with all features on.
+    fn of(metadata: &Metadata) -> Graph {
+        let names: BTreeMap<_, _> = metadata
+            .packages
+            .iter()
+            .map(|package| (&package.id, package.name.to_string()))
+            .collect();
+        let mut graph = Graph {
+            members: metadata.workspace_members.iter().map(|id| names[id].clone()).collect(),
+            ..Graph::default()
+        };
+        for node in &metadata.resolve.as_ref().unwrap().nodes {
+            for dependency in &node.deps {
+                for kind in &dependency.dep_kinds {
+                    let is_dev = kind.kind == DependencyKind::Development;
+                    let edges = if is_dev { &mut graph.dev } else { &mut graph.normal };
+                    let targets = edges.entry(names[&node.id].clone()).or_default();
+                    targets.insert(names[&dependency.pkg].clone());
+                }
+            }
+        }
+        graph
+    }
+
+    /// Returns the members that `member` names.
+    fn named<'a>(&'a self, edges: &'a Edges, member: &str) -> impl Iterator<Item = &'a str> {
+        let targets = edges.get(member).into_iter().flatten();
+        targets.filter(|target| self.members.contains(*target)).map(String::as_str)
+    }
+
+    /// Returns a shortest path of normal edges, both ends included.
+    fn path<'a>(&'a self, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
+        let mut paths = VecDeque::from([vec![from]]);
+        let mut seen = BTreeSet::from([from]);
+        while let Some(path) = paths.pop_front() {
+            let end = *path.last()?;
+            if end == to {
+                return Some(path);
+            }
+            for target in self.normal.get(end).into_iter().flatten() {
+                if seen.insert(target) {
+                    paths.push_back(path.iter().copied().chain([target.as_str()]).collect());
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Returns a sentence for each thing in the graph that the tables do not allow.
+fn violations(graph: &Graph) -> Vec<String> {
+    let mut violations = Vec::new();
+    for member in &graph.members {
+        match LAYERS.iter().find(|row| row.name == member) {
+            None => violations
+                .push(format!("{member}: has no row in LAYERS; every crate has its layer")),
+            Some(row) => violations.extend(forbidden_edges(graph, row)),
+        }
+    }
+    for row in LAYERS.iter().filter(|row| !graph.members.contains(row.name)) {
+        violations
+            .push(format!("{}: has a row in LAYERS and is no member of the workspace", row.name));
+    }
+    for (target, sources, reason) in UNREACHABLE {
+        for path in sources.iter().filter_map(|source| graph.path(source, target)) {
+            let path = path.join(" -> ");
+            violations.push(format!("{path}: {target} must not be reachable, because {reason}"));
+        }
+    }
+    violations
+}
+
+fn forbidden_edges(graph: &Graph, row: &Row) -> Vec<String> {
+    let Row { name, normal, dev } = row;
+    let normal_edges = graph.named(&graph.normal, name).filter(|target| !normal.contains(target));
+    let normal_edges = normal_edges
+        .map(|target| format!("{name} -> {target}: edge not allowed; {name} may name {normal:?}"));
+    let dev_edges = graph.named(&graph.dev, name);
+    let dev_edges = dev_edges.filter(|target| !normal.contains(target) && !dev.contains(target));
+    let dev_edges = dev_edges.map(|target| {
+        format!("{name} -> {target} (dev): edge not allowed; tests of {name} may name {dev:?}")
+    });
+    normal_edges.chain(dev_edges).collect()
+}
+
+fn assert_none(violations: &[String]) {
+    let mut message = String::new();
+    violations.iter().for_each(|violation| writeln!(message, "  {violation}").unwrap());
+    assert!(violations.is_empty(), "the layers are violated (xtask/tests/layers.rs):\n{message}");
+}
+
+#[test]
+fn the_crates_keep_to_their_layers() {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
+    let mut command = MetadataCommand::new();
+    command.manifest_path(manifest).features(CargoOpt::AllFeatures);
+    assert_none(&violations(&Graph::of(&command.exec().unwrap())));
+}
+
+/// From and to, by name.
+type Edge = (&'static str, &'static str);
+
+/// A graph that keeps to the layers, with `more` edges; `(dev)` at the end of a name is a dev edge.
+fn graph_with(more: &[Edge]) -> Graph {
+    let mut graph = Graph::default();
+    for Row { name, normal, dev } in &LAYERS {
+        graph.members.insert((*name).to_owned());
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        graph.normal.insert((*name).to_owned(), owned(normal));
+        graph.dev.insert((*name).to_owned(), owned(dev));
+    }
+    for (from, to) in [("reg-center-zookeeper", "zookeeper-client"), ("zookeeper-client", "tokio")]
+        .iter()
+        .chain(more)
+    {
+        let (edges, to) = match to.strip_suffix(" (dev)") {
+            Some(to) => (&mut graph.dev, to),
+            None => (&mut graph.normal, *to),
+        };
+        edges.entry((*from).to_owned()).or_default().insert(to.to_owned());
+    }
+    graph
+}
+
+#[test]
+fn a_graph_that_keeps_to_the_layers_is_not_complained_about() {
+    let rows: [(&str, &[Edge]); 4] = [
+        ("the layers themselves", &[]),
+        ("tokio in the shell", &[("lite", "tokio"), ("lite", "tracing")]),
+        ("tokio in a pure crate's tests", &[("sharding", "tokio (dev)")]),
+        ("a circle far away", &[("sharding", "a"), ("a", "b"), ("b", "a")]),
+    ];
+    for (case, more) in rows {
+        assert_eq!(violations(&graph_with(more)), Vec::<String>::new(), "{case}");
+    }
+}
+
+#[test]
+fn a_bad_graph_is_complained_about_with_crate_edge_and_rule() {
+    let rows: [(&str, &[Edge], &str); 6] = [
+        (
+            "an edge upward",
+            &[("sharding", "coordination")],
+            "sharding -> coordination: edge not allowed; sharding may name []",
+        ),
+        (
+            "the shell names the adapter",
+            &[("lite", "reg-center-zookeeper")],
+            "lite -> reg-center-zookeeper: edge not allowed; lite may name \
+             [\"coordination\", \"reg-center\", \"sharding\", \"trigger\"]",
+        ),
+        (
+            "a test that needs too much",
+            &[("coordination", "zookeeper-fixture (dev)")],
+            "coordination -> zookeeper-fixture (dev): edge not allowed; tests of coordination may name []",
+        ),
+        (
+            "a runtime by a detour",
+            &[
+                ("trigger", "clock"),
+                ("clock", "timer"),
+                ("timer", "tokio"),
+                ("clock", "x"),
+                ("x", "y"),
+            ],
+            "trigger -> clock -> timer -> tokio: tokio must not be reachable, \
+             because pure crates run on no runtime",
+        ),
+        (
+            "logs through a lower crate",
+            &[("reg-center", "tracing")],
+            "coordination -> reg-center -> tracing: tracing must not be reachable, \
+             because pure crates do not log",
+        ),
+        (
+            "ZooKeeper in the shell",
+            &[("lite", "zookeeper-client")],
+            "lite -> zookeeper-client: zookeeper-client must not be reachable, \
+             because only reg-center-zookeeper knows ZooKeeper",
+        ),
+    ];
+    for (case, more, expected) in rows {
+        let violations = violations(&graph_with(more));
+        assert!(
+            violations.iter().any(|violation| violation == expected),
+            "{case}: {violations:#?}"
+        );
+    }
+}
+
+#[test]
+fn members_and_rows_must_match() {
+    let mut graph = graph_with(&[]);
+    graph.members.remove("trigger");
+    graph.members.insert("console".to_owned());
+    let expected = [
+        "console: has no row in LAYERS; every crate has its layer",
+        "trigger: has a row in LAYERS and is no member of the workspace",
+    ];
+    assert_eq!(violations(&graph), expected);
+}
