@@ -1,1 +1,41 @@
-//! An elastic, sharded cron for Rust services: the scheduler facade.
+#![doc = include_str!("../README.md")]
+
+mod clock_check;
+mod commit;
+mod config_check;
+mod config_store;
+mod context;
+mod driver;
+mod error;
+mod executor;
+mod handle;
+mod identity;
+mod job;
+mod job_builder;
+mod job_record;
+mod log;
+mod registration;
+mod run_command;
+mod scheduler;
+mod seams;
+mod shutdown;
+mod status;
+mod timer;
+
+pub use config_store::ConfigDifference;
+pub use context::ShardingContext;
+pub use coordination::{
+    FencingToken, FireRange, FireTime, InvalidConfig, InvalidName, JobConfig, JobEvent, JobName,
+    MissReason, Outcome, Phase, RunSource, ServerIp,
+};
+pub use error::{Error, Result};
+pub use handle::JobHandle;
+pub use job::{Job, JobError, JobFn, job_fn};
+pub use job_builder::JobBuilder;
+pub use job_record::{EventSubscriber, JobEvents, JobRecord};
+pub use registration::Registration;
+pub use scheduler::{Scheduler, SchedulerBuilder};
+pub use seams::{Clock, Randomness, Spawn, SystemClock, SystemRandomness, Task, TokioClock, TokioSpawn};
+pub use sharding::{InstanceId, ShardingItem};
+pub use shutdown::{ItemEnding, ItemReport, ShutdownReport};
+pub use status::JobStatus;

@@ -318,7 +318,7 @@ impl fmt::Debug for MemoryCenter {
 impl RegistryCenter for MemoryCenter {
     fn limits(&self) -> Limits {
         // What ZooKeeper takes with its default settings, so that nobody grows out of it by testing in memory.
-        Limits { max_ops: 10_000, max_bytes: 900_000 }
+        Limits { max_ops: 5_000, max_bytes: 700_000 }
     }
 
     fn session(&self) -> Option<SessionChange> {

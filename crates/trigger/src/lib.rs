@@ -1,1 +1,24 @@
-//! When a job is due: Quartz cron, intervals, misfire decisions and one timer queue, as functions of time.
+#![doc = include_str!("../README.md")]
+
+mod bits;
+mod calendar;
+mod cron;
+#[cfg(feature = "cron")]
+mod cron_crate;
+mod misfire;
+mod schedule;
+mod timer_queue;
+mod zone;
+
+pub use calendar::{FIRST_YEAR, LAST_YEAR};
+pub use cron::{
+    CronCaveat, CronExpression, CronField, CronParseError, CronParseErrorReason, CronSchedule,
+};
+#[cfg(feature = "cron")]
+pub use cron_crate::CronCrateSchedule;
+pub use misfire::{
+    FireCount, FireRange, FireVerdict, MisfireDecision, MisfirePolicy, SkipReason, Situation, decide,
+};
+pub use schedule::{FixedInterval, IntervalError, Once, Schedule, Upcoming};
+pub use timer_queue::TimerQueue;
+pub use zone::{OverlapPolicy, Zone, ZoneError, ZoneErrorReason};

@@ -5,9 +5,11 @@ use super::stage::{Actor, Stage, path};
 use crate::{Error, Lifetime, SessionChange, Txn};
 
 fn two() -> Txn {
-    Txn::new()
-        .create(path("/kept"), "", Lifetime::Persistent)
-        .create(path("/instances/mine"), "", Lifetime::Ephemeral)
+    Txn::new().create(path("/kept"), "", Lifetime::Persistent).create(
+        path("/instances/mine"),
+        "",
+        Lifetime::Ephemeral,
+    )
 }
 
 pub(super) async fn an_ephemeral_node_names_its_session(stage: &Stage<'_>) {
@@ -18,7 +20,11 @@ pub(super) async fn an_ephemeral_node_names_its_session(stage: &Stage<'_>) {
     assert_eq!(b.node("/kept").await.stat.owner, None);
     assert_eq!(b.node("/instances").await.stat.owner, None);
     b.commit(Txn::new().put(path("/instances/mine"), "by b")).await;
-    assert_eq!(b.node("/instances/mine").await.stat.owner, Some(a.session()), "a put changes no owner");
+    assert_eq!(
+        b.node("/instances/mine").await.stat.owner,
+        Some(a.session()),
+        "a put changes no owner"
+    );
     b.commit(Txn::new().delete(path("/instances/mine"))).await;
     a.sync().await;
     assert_eq!(a.read("/instances/mine").await, None, "anybody may delete it");

@@ -90,7 +90,9 @@ pub(super) async fn the_final_state_is_delivered_whatever_is_skipped(stage: &Sta
             put(&writer, "/job/a", &n.to_string()).await;
             if n % 3 == 0 {
                 let txn = Txn::new().delete(path("/job/b"));
-                writer.commit(txn.create(path("/job/b"), n.to_string(), Lifetime::Persistent)).await;
+                writer
+                    .commit(txn.create(path("/job/b"), n.to_string(), Lifetime::Persistent))
+                    .await;
             }
         }
     };

@@ -10,7 +10,13 @@ use super::stage::{Actor, Stage, breathe, path};
 use crate::{Lifetime, Txn, TxnOutcome};
 
 const PATHS: [&str; 8] = [
-    "/job/a", "/job/a/x", "/job/a/y", "/job/b", "/job/c/d", "/job/c/e/f", "/job/instances/1",
+    "/job/a",
+    "/job/a/x",
+    "/job/a/y",
+    "/job/b",
+    "/job/c/d",
+    "/job/c/e/f",
+    "/job/instances/1",
     "/job/instances/2",
 ];
 
@@ -21,8 +27,11 @@ async fn scribble(writer: &Actor<'_>, seed: u64, stop: &AtomicBool) {
     while round < 100 || !stop.load(Ordering::SeqCst) {
         let at = path(prng.pick(&PATHS));
         let data = format!("{seed}-{round}");
-        let lifetime =
-            if at.as_str().contains("instances") { Lifetime::Ephemeral } else { Lifetime::Persistent };
+        let lifetime = if at.as_str().contains("instances") {
+            Lifetime::Ephemeral
+        } else {
+            Lifetime::Persistent
+        };
         let txn = match prng.below(5) {
             0 | 1 => Txn::new().create(at, data, lifetime),
             2 => Txn::new().put(at, data),
@@ -153,9 +162,8 @@ pub(super) async fn a_feed_of_many_nodes_survives_a_reconnect(stage: &Stage<'_>)
     let session = reader.await_connected(&mut changes).await;
     let at = |n: usize| path(&format!("/job/{n:0>80}"));
     for chunk in (0..NODES).collect::<Vec<_>>().chunks(500) {
-        let txn = chunk
-            .iter()
-            .fold(Txn::new(), |txn, n| txn.create(at(*n), "", Lifetime::Persistent));
+        let txn =
+            chunk.iter().fold(Txn::new(), |txn, n| txn.create(at(*n), "", Lifetime::Persistent));
         writer.commit(txn).await;
     }
     let mut mirror = Mirror::of(&reader, "/job");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join;
 
 use super::mirror::Mirror;
-use super::stage::{Actor, Stage, breathe, path};
+use super::stage::{Actor, Stage, path};
 use crate::{Lifetime, SessionChange, SessionId, Txn};
 
 pub(super) async fn a_connected_session_has_a_lease_and_no_other_has(stage: &Stage<'_>) {
@@ -20,16 +20,18 @@ pub(super) async fn a_connected_session_has_a_lease_and_no_other_has(stage: &Sta
     assert!(actor.center.lease_remaining(next).is_some());
 }
 
-/// Notes, as often as it can, until when the centre promises its session, until it promises no more.
+/// Waits as long as the centre promises its session and returns until when it did.
 async fn promised_until(actor: &Actor<'_>, session: SessionId) -> Duration {
     let mut until = Duration::ZERO;
     loop {
         let now = actor.stage.now();
         match actor.center.lease_remaining(session) {
             None | Some(Duration::ZERO) => return until,
-            Some(lease) => until = until.max(now.saturating_add(lease)),
+            Some(lease) => {
+                until = until.max(now.saturating_add(lease));
+                actor.stage.sleep(lease).await;
+            }
         }
-        breathe().await;
     }
 }
 

@@ -24,8 +24,8 @@ pub(super) async fn a_transaction_at_the_limit_is_taken(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     let limits = actor.center.limits();
     let at = |n: usize| path(&format!("/{n}"));
-    let create = (0..limits.max_ops)
-        .fold(Txn::new(), |txn, n| txn.create(at(n), "", Lifetime::Persistent));
+    let create =
+        (0..limits.max_ops).fold(Txn::new(), |txn, n| txn.create(at(n), "", Lifetime::Persistent));
     assert!(create.size() <= limits.max_bytes);
     actor.commit(create).await;
     assert_eq!(actor.children(&path("/")).await.map(|names| names.len()), Some(limits.max_ops));
@@ -33,7 +33,8 @@ pub(super) async fn a_transaction_at_the_limit_is_taken(stage: &Stage<'_>) {
     // As many operations and as many bytes as there may be.
     let paths: usize = (0..limits.max_ops).map(|n| at(n).as_str().len()).sum();
     let last = vec![b'x'; limits.max_bytes - paths];
-    let put = (1..limits.max_ops).fold(Txn::new().put(at(0), last.clone()), |txn, n| txn.put(at(n), ""));
+    let put =
+        (1..limits.max_ops).fold(Txn::new().put(at(0), last.clone()), |txn, n| txn.put(at(n), ""));
     assert_eq!((put.ops().len(), put.size()), (limits.max_ops, limits.max_bytes));
     actor.commit(put).await;
     assert_eq!(actor.node("/0").await.data.len(), last.len());

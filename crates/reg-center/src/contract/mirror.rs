@@ -90,7 +90,12 @@ impl Mirror {
         match change {
             Change::Init => self.snapshot = Some(BTreeMap::new()),
             Change::Entry(node) => {
-                assert!(node.path.is_within(&self.root), "{} is not below {}", node.path, self.root);
+                assert!(
+                    node.path.is_within(&self.root),
+                    "{} is not below {}",
+                    node.path,
+                    self.root
+                );
                 self.seen.insert(node.path.clone());
                 let snapshot = self.snapshot.as_mut().expect("an entry follows Init");
                 let twice = snapshot.insert(node.path.clone(), node);
@@ -106,7 +111,12 @@ impl Mirror {
             }
             Change::Put(node) => {
                 assert!(self.is_complete(), "a change follows a snapshot: {node:?}");
-                assert!(node.path.is_within(&self.root), "{} is not below {}", node.path, self.root);
+                assert!(
+                    node.path.is_within(&self.root),
+                    "{} is not below {}",
+                    node.path,
+                    self.root
+                );
                 self.check_order(&node.path, &node);
                 self.seen.insert(node.path.clone());
                 self.nodes.insert(node.path.clone(), node);

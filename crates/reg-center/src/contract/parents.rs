@@ -34,12 +34,15 @@ pub(super) async fn parents_are_made_where_the_order_of_operations_needs_them(st
     actor.commit(absent("/a").create(path("/a/b"), "", new)).await;
     actor.commit(absent("/x/y").check_absent(path("/x")).create(path("/x/z"), "", new)).await;
     assert_eq!(paths(&actor, "/x").await, ["/x", "/x/z"]);
-    actor.commit(Txn::new().delete(path("/x/z")).delete(path("/x")).create(path("/x/w"), "", new)).await;
+    actor
+        .commit(Txn::new().delete(path("/x/z")).delete(path("/x")).create(path("/x/w"), "", new))
+        .await;
     assert_eq!(paths(&actor, "/x").await, ["/x", "/x/w"]);
     actor.commit(Txn::new().create(path("/p"), "own", new).create(path("/p/q"), "", new)).await;
     assert_eq!(actor.node("/p").await.data, "own");
     // The parent was made by the first operation, so that the second one meets it.
-    let met = actor.outcome(Txn::new().create(path("/m/n"), "", new).create(path("/m"), "", new)).await;
+    let met =
+        actor.outcome(Txn::new().create(path("/m/n"), "", new).create(path("/m"), "", new)).await;
     match met {
         TxnOutcome::Conflict(conflict) => {
             assert_eq!((conflict.index, conflict.reason), (1, ConflictReason::Exists));
@@ -51,8 +54,14 @@ pub(super) async fn parents_are_made_where_the_order_of_operations_needs_them(st
 pub(super) async fn parents_are_not_made_if_the_transaction_conflicts(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     let rows = [
-        ("before", Txn::new().check_exists(path("/no")).create(path("/a/b/c"), "", Lifetime::Persistent)),
-        ("after", Txn::new().create(path("/a/b/c"), "", Lifetime::Persistent).check_exists(path("/no"))),
+        (
+            "before",
+            Txn::new().check_exists(path("/no")).create(path("/a/b/c"), "", Lifetime::Persistent),
+        ),
+        (
+            "after",
+            Txn::new().create(path("/a/b/c"), "", Lifetime::Persistent).check_exists(path("/no")),
+        ),
     ];
     for (case, txn) in rows {
         assert!(!actor.outcome(txn).await.is_committed(), "{case}");

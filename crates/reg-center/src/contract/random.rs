@@ -107,7 +107,8 @@ impl Twin<'_> {
     fn compare_stats(&self, step: usize, op: &Op, real: Option<&Stat>, expected: Option<&Stat>) {
         let seed = self.seed;
         let Some(real) = real else { return };
-        let expected = expected.unwrap_or_else(|| panic!("seed {seed}, step {step}: {op}: {real:?}"));
+        let expected =
+            expected.unwrap_or_else(|| panic!("seed {seed}, step {step}: {op}: {real:?}"));
         assert_eq!(real.version, expected.version, "seed {seed}, step {step}: {op}");
         let owner = real.owner.map(|owner| self.sessions[&owner]);
         assert_eq!(owner, expected.owner, "seed {seed}, step {step}: {op}");

@@ -69,7 +69,8 @@ pub(super) async fn an_expiry_is_learned_when_the_connection_comes_back(stage: &
 fn follows(last: Option<SessionChange>, change: SessionChange) {
     use SessionChange::{Closed, Connected, Lost, Suspended};
     let allowed = match (last, change) {
-        (None, Connected { .. }) | (Some(Connected { .. } | Suspended { .. } | Lost { .. }), Closed) => true,
+        (None, Connected { .. })
+        | (Some(Connected { .. } | Suspended { .. } | Lost { .. }), Closed) => true,
         (Some(Connected { session: old, .. }), Suspended { session } | Lost { session })
         | (Some(Suspended { session: old }), Connected { session, .. } | Lost { session }) => {
             old == session

@@ -32,7 +32,8 @@ impl<'h> Stage<'h> {
     }
 
     pub(super) async fn actor(&self) -> Actor<'_> {
-        let Client { center, faults } = self.within("a client connects", self.harness.connect()).await;
+        let Client { center, faults } =
+            self.within("a client connects", self.harness.connect()).await;
         Actor { stage: self, center, faults }
     }
 
@@ -41,8 +42,14 @@ impl<'h> Stage<'h> {
         let patience = self.harness.patience();
         match select(pin!(future), self.harness.sleep(patience)).await {
             Either::Left((value, _)) => value,
-            Either::Right(_) => panic!("{}: did not happen within {patience:?}: {what}", self.title),
+            Either::Right(_) => {
+                panic!("{}: did not happen within {patience:?}: {what}", self.title)
+            }
         }
+    }
+
+    pub(super) async fn sleep(&self, duration: Duration) {
+        self.harness.sleep(duration).await;
     }
 
     pub(super) fn now(&self) -> Duration {
@@ -156,7 +163,9 @@ impl Actor<'_> {
         match self.center.session() {
             Some(SessionChange::Connected { session, .. }) => session,
             other @ (Some(
-                SessionChange::Suspended { .. } | SessionChange::Lost { .. } | SessionChange::Closed,
+                SessionChange::Suspended { .. }
+                | SessionChange::Lost { .. }
+                | SessionChange::Closed,
             )
             | None) => panic!("must be connected: {other:?}"),
         }
@@ -171,7 +180,8 @@ impl Actor<'_> {
     ) -> SessionChange {
         let wait = async {
             loop {
-                let change = changes.next().await.unwrap_or_else(|| panic!("closed before: {what}"));
+                let change =
+                    changes.next().await.unwrap_or_else(|| panic!("closed before: {what}"));
                 if wanted(&change) {
                     return change;
                 }
@@ -196,7 +206,9 @@ impl Actor<'_> {
             .await;
         match connected {
             SessionChange::Connected { session, .. } => session,
-            SessionChange::Suspended { .. } | SessionChange::Lost { .. } | SessionChange::Closed => {
+            SessionChange::Suspended { .. }
+            | SessionChange::Lost { .. }
+            | SessionChange::Closed => {
                 unreachable!("waited for Connected")
             }
         }

@@ -49,8 +49,18 @@ pub(super) async fn a_failed_expectation_is_named_and_nothing_happens(stage: &St
     let rows = [
         ("create: exists", put().create(path("/a/b"), "", new), 1, Reason::Exists),
         ("create: the root", put().create(NodePath::root(), "", new), 1, Reason::Exists),
-        ("create: below ephemeral", put().create(path("/e/x"), "", new), 1, Reason::EphemeralParent),
-        ("create: deep below it", put().create(path("/e/x/y"), "", new), 1, Reason::EphemeralParent),
+        (
+            "create: below ephemeral",
+            put().create(path("/e/x"), "", new),
+            1,
+            Reason::EphemeralParent,
+        ),
+        (
+            "create: deep below it",
+            put().create(path("/e/x/y"), "", new),
+            1,
+            Reason::EphemeralParent,
+        ),
         (
             "create: twice",
             put().create(path("/c"), "", new).create(path("/c"), "", new),
@@ -71,7 +81,12 @@ pub(super) async fn a_failed_expectation_is_named_and_nothing_happens(stage: &St
             Reason::VersionMismatch,
         ),
         ("check: absent", put().check_exists(path("/x")), 1, Reason::Absent),
-        ("check: version", put().check_version(path("/a/b"), Version(7)), 1, Reason::VersionMismatch),
+        (
+            "check: version",
+            put().check_version(path("/a/b"), Version(7)),
+            1,
+            Reason::VersionMismatch,
+        ),
         (
             "check: a version that no node reaches",
             put().check_version(path("/a/b"), Version(u32::MAX)),
@@ -79,9 +94,24 @@ pub(super) async fn a_failed_expectation_is_named_and_nothing_happens(stage: &St
             Reason::VersionMismatch,
         ),
         ("check absent: exists", put().check_absent(path("/e")), 1, Reason::Exists),
-        ("check absent: own creation", put().create(path("/c"), "", new).check_absent(path("/c")), 2, Reason::Exists),
-        ("check: own write is seen", put().check_version(path("/a"), Version(0)), 1, Reason::VersionMismatch),
-        ("the first of two", put().check_exists(path("/x")).check_absent(path("/a")), 1, Reason::Absent),
+        (
+            "check absent: own creation",
+            put().create(path("/c"), "", new).check_absent(path("/c")),
+            2,
+            Reason::Exists,
+        ),
+        (
+            "check: own write is seen",
+            put().check_version(path("/a"), Version(0)),
+            1,
+            Reason::VersionMismatch,
+        ),
+        (
+            "the first of two",
+            put().check_exists(path("/x")).check_absent(path("/a")),
+            1,
+            Reason::Absent,
+        ),
         ("alone", Txn::new().put(path("/x"), ""), 0, Reason::Absent),
         ("alone: create", Txn::new().create(path("/a"), "", new), 0, Reason::Exists),
         ("alone: delete", Txn::new().delete(path("/a")), 0, Reason::HasChildren),

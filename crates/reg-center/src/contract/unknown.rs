@@ -7,9 +7,11 @@ use super::stage::{Actor, Stage, path};
 use crate::{Error, Lifetime, Txn};
 
 fn pair(name: &str) -> Txn {
-    Txn::new()
-        .create(path(&format!("/{name}/first")), "", Lifetime::Persistent)
-        .create(path(&format!("/{name}/second")), "", Lifetime::Ephemeral)
+    Txn::new().create(path(&format!("/{name}/first")), "", Lifetime::Persistent).create(
+        path(&format!("/{name}/second")),
+        "",
+        Lifetime::Ephemeral,
+    )
 }
 
 /// Returns whether both nodes of [`pair`] are there; fails if only one is.
@@ -26,11 +28,17 @@ async fn is_usable(actor: &Actor<'_>, name: &str) {
     actor.commit(Txn::new().create(barrier, "", Lifetime::Persistent)).await;
 }
 
-pub(super) async fn a_lost_reply_leaves_a_whole_transaction_with_unknown_outcome(stage: &Stage<'_>) {
+pub(super) async fn a_lost_reply_leaves_a_whole_transaction_with_unknown_outcome(
+    stage: &Stage<'_>,
+) {
     let (writer, observer) = (stage.actor().await, stage.actor().await);
     let mut changes = writer.center.session_feed();
     writer.await_connected(&mut changes).await;
     for round in ["one", "two"] {
+        // With its parents there the transaction takes no more than one request, whose reply is the one that is lost.
+        writer
+            .commit(Txn::new().create(path(&format!("/{round}")), "", Lifetime::Persistent))
+            .await;
         writer.faults.hold_replies().await;
         let write = writer.center.commit(pair(round));
         let executed_then_cut = async {
@@ -51,9 +59,13 @@ pub(super) async fn a_lost_request_is_not_told_as_done_and_is_all_or_nothing(sta
     let mut changes = writer.center.session_feed();
     writer.await_connected(&mut changes).await;
     writer.faults.hold_requests().await;
-    let (outcome, ()) =
-        stage.within("the write ends", join(writer.center.commit(pair("a")), writer.faults.reset())).await;
-    assert!(matches!(outcome, Err(Error::Unknown { .. } | Error::Unavailable { .. })), "{outcome:?}");
+    let (outcome, ()) = stage
+        .within("the write ends", join(writer.center.commit(pair("a")), writer.faults.reset()))
+        .await;
+    assert!(
+        matches!(outcome, Err(Error::Unknown { .. } | Error::Unavailable { .. })),
+        "{outcome:?}"
+    );
     writer.await_suspended(&mut changes).await;
     writer.await_connected(&mut changes).await;
     // Writes of one session are executed in order: after this one the outcome no longer changes.
@@ -72,7 +84,8 @@ pub(super) async fn a_lost_request_is_never_executed_in_a_later_session(stage: &
     writer.await_connected(&mut changes).await;
     writer.faults.hold_requests().await;
     let write = writer.center.commit(pair("a"));
-    let (outcome, _) = stage.within("the write ends", join(write, writer.renew(&mut changes))).await;
+    let (outcome, _) =
+        stage.within("the write ends", join(write, writer.renew(&mut changes))).await;
     let error = outcome.expect_err("nobody answered");
     assert!(error.is_retryable() || error.is_session_lost(), "{error:?}");
     is_usable(&writer, "a").await;

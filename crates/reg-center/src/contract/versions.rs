@@ -45,7 +45,11 @@ pub(super) async fn what_a_commit_tells_is_what_a_read_shows(stage: &Stage<'_>) 
             let node = actor.read(op.path().as_str()).await;
             if let Some(told) = told {
                 assert_eq!(Some(*told), node.map(|node| node.stat), "{case}: {op}");
-                assert_eq!(committed.revision.unwrap_or(told.modified), told.modified, "{case}: {op}");
+                assert_eq!(
+                    committed.revision.unwrap_or(told.modified),
+                    told.modified,
+                    "{case}: {op}"
+                );
             }
         }
         if let Some(put) = ops.iter().position(|op| op.name() == "put") {
@@ -79,17 +83,21 @@ pub(super) async fn a_version_does_not_tell_two_lives_of_a_node_apart(stage: &St
     let seen = old.node("/leader").await.stat;
     new.commit(Txn::new().delete(path("/leader"))).await;
     new.commit(stand("new")).await;
-    let by_version = Txn::new()
-        .check_version(path("/leader"), seen.version)
-        .create(path("/by-version"), "", Lifetime::Persistent);
+    let by_version = Txn::new().check_version(path("/leader"), seen.version).create(
+        path("/by-version"),
+        "",
+        Lifetime::Persistent,
+    );
     assert!(old.outcome(by_version).await.is_committed(), "the trap");
 
     let mine = Txn::new().create(path("/terms/old-1"), "", Lifetime::Ephemeral);
     old.commit(mine).await;
     new.commit(Txn::new().delete(path("/terms/old-1"))).await;
-    let by_own_node = Txn::new()
-        .check_exists(path("/terms/old-1"))
-        .create(path("/by-own-node"), "", Lifetime::Persistent);
+    let by_own_node = Txn::new().check_exists(path("/terms/old-1")).create(
+        path("/by-own-node"),
+        "",
+        Lifetime::Persistent,
+    );
     assert!(!old.outcome(by_own_node).await.is_committed(), "a node of one's own does fence");
 }
 
