@@ -35,7 +35,9 @@ pub use job_builder::JobBuilder;
 pub use job_record::{EventSubscriber, JobEvents, JobRecord};
 pub use registration::Registration;
 pub use scheduler::{Scheduler, SchedulerBuilder};
-pub use seams::{Clock, Randomness, Spawn, SystemClock, SystemRandomness, Task, TokioClock, TokioSpawn};
+pub use seams::{
+    Clock, Randomness, Spawn, SystemClock, SystemRandomness, Task, TokioClock, TokioSpawn,
+};
 pub use sharding::{InstanceId, ShardingItem};
 pub use shutdown::{ItemEnding, ItemReport, ShutdownReport};
 pub use status::JobStatus;

@@ -17,7 +17,8 @@ pub use cron::{
 #[cfg(feature = "cron")]
 pub use cron_crate::CronCrateSchedule;
 pub use misfire::{
-    FireCount, FireRange, FireVerdict, MisfireDecision, MisfirePolicy, SkipReason, Situation, decide,
+    FireCount, FireRange, FireVerdict, MisfireDecision, MisfirePolicy, Situation, SkipReason,
+    decide,
 };
 pub use schedule::{FixedInterval, IntervalError, Once, Schedule, Upcoming};
 pub use timer_queue::TimerQueue;

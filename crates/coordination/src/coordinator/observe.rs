@@ -16,7 +16,7 @@ impl Coordinator {
         self.observe_membership(out);
         self.observe_leadership(out);
         self.observe_runs(out);
-        self.observe_request(out);
+        self.observe_request();
     }
 
     fn observe_config(&mut self, out: &mut Vec<Command>) {
@@ -122,7 +122,8 @@ impl Coordinator {
         });
     }
 
-    fn observe_request(&mut self, _out: &mut Vec<Command>) {
+    /// A request is over for items that are disabled or somebody else's by now.
+    fn observe_request(&mut self) {
         let Some(me) = &self.me else { return };
         let view = &self.view;
         let mine = |item: &ShardingItem| {

@@ -132,7 +132,7 @@ table! { $
         random::random_transactions_agree_with_the_model_2,
         random::random_transactions_agree_with_the_model_3,
         unknown::a_lost_reply_leaves_a_whole_transaction_with_unknown_outcome,
-        unknown::a_lost_request_is_not_told_as_done_and_is_all_or_nothing,
+        unknown::what_is_told_of_a_lost_request_is_true,
         unknown::a_lost_request_is_never_executed_in_a_later_session;
     guarantee_03 (3):
         unknown::a_dropped_commit_happens_all_the_same,

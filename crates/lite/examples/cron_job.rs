@@ -1,0 +1,24 @@
+//! The smallest job: four items, every two seconds, on a registry in memory. Ends after ten seconds.
+#![expect(clippy::print_stdout, reason = "an example talks to the person who runs it")]
+#![expect(clippy::disallowed_methods, reason = "an application may sleep as it likes")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lite::{JobBuilder, Scheduler, job_fn};
+use reg_center::MemoryRegistry;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let registry = MemoryRegistry::new();
+    let scheduler = Scheduler::builder(Arc::new(registry.connect())).build()?;
+    let config = JobBuilder::new("hello", 4).cron("0/2 * * * * ?").build()?;
+    let job = job_fn(|context| async move {
+        println!("{} item {}", context.fire_time(), context.item());
+        Ok(())
+    });
+    scheduler.schedule(config, job).await?;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    scheduler.shutdown(Duration::from_secs(5)).await;
+    Ok(())
+}

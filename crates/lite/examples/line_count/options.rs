@@ -1,0 +1,73 @@
+//! The command line.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Parser;
+use reg_center_zookeeper::{OptionsError, ZookeeperOptions};
+
+/// Counts the lines of every file in a folder, as one of any number of workers.
+///
+/// Says one line per event on its standard output and runs until SIGTERM or ctrl-c.
+#[derive(Debug, Parser)]
+pub(crate) struct Options {
+    /// Where the workers meet: zk://host:port[,host:port][/namespace]
+    #[arg(long, value_name = "URL", value_parser = registry_url)]
+    pub(crate) registry: String,
+    /// The folder whose files are counted
+    #[arg(long, value_parser = folder)]
+    pub(crate) dir: PathBuf,
+    /// Where the results go, the same for all workers [default: line-count-results beside DIR]
+    #[arg(long)]
+    pub(crate) out: Option<PathBuf>,
+    /// The name of this worker in the results
+    #[arg(long, value_name = "NAME", value_parser = word)]
+    pub(crate) instance: String,
+    /// How many parts the files are divided into
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) items: u32,
+    /// How long to rest between reading the files of an item and writing its result
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 0)]
+    pub(crate) hold_item_ms: u64,
+    /// After how long without contact the others take over
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 5_000)]
+    pub(crate) session_timeout_ms: u64,
+}
+
+impl Options {
+    pub(crate) fn registry(&self) -> Result<ZookeeperOptions, OptionsError> {
+        let options = ZookeeperOptions::parse_url(&self.registry)?
+            .session_timeout(Duration::from_millis(self.session_timeout_ms));
+        options.validate()?;
+        Ok(options)
+    }
+
+    /// Returns the absolute path of the results.
+    pub(crate) fn out(&self) -> Result<PathBuf, String> {
+        let beside = || self.dir.with_file_name("line-count-results");
+        let out = self.out.clone().unwrap_or_else(beside);
+        let out = std::path::absolute(&out).map_err(|error| format!("--out: {error}"))?;
+        if out.starts_with(&self.dir) {
+            return Err(format!(
+                "--out is {out:?}; valid is a folder outside of --dir, which is counted"
+            ));
+        }
+        Ok(out)
+    }
+}
+
+fn registry_url(text: &str) -> Result<String, String> {
+    ZookeeperOptions::parse_url(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// The absolute path, so that "beside" means something for `.` too.
+fn folder(text: &str) -> Result<PathBuf, String> {
+    let path = Path::new(text).canonicalize().map_err(|error| error.to_string())?;
+    if path.is_dir() { Ok(path) } else { Err("it is no folder".to_owned()) }
+}
+
+/// Names stand between blanks in the logs.
+fn word(text: &str) -> Result<String, String> {
+    let is_word = !text.is_empty() && !text.contains(char::is_whitespace);
+    if is_word { Ok(text.to_owned()) } else { Err("a name has no blanks".to_owned()) }
+}

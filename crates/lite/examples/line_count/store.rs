@@ -1,0 +1,164 @@
+//! A store that refuses late writers: the recipe for effects that happen once, whatever crashes or sleeps.
+//!
+//! The scheduler gives each run of an item a fencing token greater than all before. It cannot stop a process that was
+//! paused in the middle of a run and wakes after somebody else has taken the item over; only the store can:
+//!
+//! 1. **Begin.** A run registers its token *before* it reads anything. From then on smaller tokens are stale.
+//! 2. **Write.** A result is accepted only under the greatest token, and only if there is none yet. Check and write
+//!    are one step, here under a lock on the item's file; in a database they are one statement:
+//!    `UPDATE result SET … WHERE item = :item AND fence = :token AND done = false`.
+//!
+//! | file | content |
+//! |---|---|
+//! | `item-3.json` | the accepted result; it appears by a rename, whole, and only once |
+//! | `item-3.fence` | the greatest token that has begun, and the lock |
+//! | `accepted.log`, `rejected.log` | what was decided, a line each |
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::count::FileCount;
+
+/// The result of one item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ItemResult {
+    pub(crate) item: u32,
+    pub(crate) token: u64,
+    pub(crate) instance: String,
+    pub(crate) source: String,
+    pub(crate) total_items: u32,
+    pub(crate) files: Vec<FileCount>,
+}
+
+impl ItemResult {
+    pub(crate) fn lines(&self) -> u64 {
+        self.files.iter().map(|file| file.lines).sum()
+    }
+
+    /// `item token instance source files lines`, as it stands in the logs.
+    fn log_line(&self) -> String {
+        let Self { item, token, instance, source, files, .. } = self;
+        format!("{item} {token} {instance} {source} {} {}\n", files.len(), self.lines())
+    }
+}
+
+/// What a run learns when it registers its token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// Go on.
+    Open,
+    /// The item has its result.
+    Done,
+    /// Somebody with a greater token has begun.
+    Stale,
+}
+
+/// What became of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Accepted,
+    Rejected,
+}
+
+/// The folder of the results, shared by all workers.
+#[derive(Clone, Debug)]
+pub(crate) struct FencedStore {
+    folder: PathBuf,
+}
+
+impl FencedStore {
+    pub(crate) fn open(folder: PathBuf) -> io::Result<Self> {
+        fs::create_dir_all(&folder)?;
+        Ok(Self { folder })
+    }
+
+    /// Registers a token: from now on no smaller one can write.
+    pub(crate) fn begin(&self, item: u32, token: u64) -> io::Result<Begin> {
+        let mut fence = Fence::lock(&self.path(item, "fence"))?;
+        if let Some(result) = self.result(item)? {
+            self.complete_log(&result)?;
+            return Ok(Begin::Done);
+        }
+        if fence.greatest > token {
+            return Ok(Begin::Stale);
+        }
+        fence.raise(token)?;
+        Ok(Begin::Open)
+    }
+
+    /// Writes a result, unless a greater token has begun meanwhile or there is a result already.
+    pub(crate) fn write(&self, result: &ItemResult) -> io::Result<Verdict> {
+        let fence = Fence::lock(&self.path(result.item, "fence"))?;
+        if fence.greatest != result.token || self.result(result.item)?.is_some() {
+            self.append("rejected.log", &result.log_line())?;
+            return Ok(Verdict::Rejected);
+        }
+        let whole = self.path(result.item, "json");
+        let part = self.path(result.item, "part");
+        let mut file = File::create(&part)?;
+        file.write_all(&serde_json::to_vec(result)?)?;
+        file.sync_all()?;
+        // This is the moment: before it there is no result, after it there is this one.
+        fs::rename(part, whole)?;
+        self.append("accepted.log", &result.log_line())?;
+        Ok(Verdict::Accepted)
+    }
+
+    fn result(&self, item: u32) -> io::Result<Option<ItemResult>> {
+        match fs::read(self.path(item, "json")) {
+            Ok(json) => Ok(Some(serde_json::from_slice(&json)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes up for a writer that died between the rename and its line in the log.
+    fn complete_log(&self, result: &ItemResult) -> io::Result<()> {
+        let line = result.log_line();
+        let log = fs::read_to_string(self.folder.join("accepted.log")).unwrap_or_default();
+        if log.lines().any(|known| known == line.trim_end()) {
+            return Ok(());
+        }
+        self.append("accepted.log", &line)
+    }
+
+    /// Appends a line; a short one is written in one piece.
+    fn append(&self, log: &str, line: &str) -> io::Result<()> {
+        let mut log = OpenOptions::new().create(true).append(true).open(self.folder.join(log))?;
+        log.write_all(line.as_bytes())
+    }
+
+    fn path(&self, item: u32, kind: &str) -> PathBuf {
+        self.folder.join(format!("item-{item}.{kind}"))
+    }
+}
+
+/// The greatest token that has begun an item, locked; the lock goes when this is dropped, or the process dies.
+struct Fence {
+    file: File,
+    greatest: u64,
+}
+
+impl Fence {
+    fn lock(path: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        let mut file = options.create(true).read(true).write(true).truncate(false).open(path)?;
+        file.lock()?;
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        // A file without a whole line is new, or its writer died before it had begun.
+        let greatest = text.strip_suffix('\n').and_then(|text| text.parse().ok()).unwrap_or(0);
+        Ok(Self { file, greatest })
+    }
+
+    fn raise(&mut self, token: u64) -> io::Result<()> {
+        self.greatest = token;
+        self.file.rewind()?;
+        // Of a fixed width, so that a greater number replaces a smaller one as a whole.
+        self.file.write_all(format!("{token:020}\n").as_bytes())?;
+        self.file.sync_all()
+    }
+}

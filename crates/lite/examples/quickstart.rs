@@ -1,0 +1,269 @@
+//! Three instances share a job that fires every second. One of them dies in the middle of an item, and another one
+//! finishes what it left. Needs no server and ends by itself:
+//!
+//! ```text
+//! cargo run --example quickstart
+//! ```
+//!
+//! Every figure at the end is counted from what happened. The exit code is 1 if nobody took over, or if a fire of an
+//! item took effect twice.
+#![expect(clippy::print_stdout, reason = "an example talks to the person who runs it")]
+#![expect(clippy::disallowed_methods, reason = "an application may sleep as it likes")]
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lite::{
+    FireTime, InstanceId, JobBuilder, JobEvent, JobHandle, JobRecord, Outcome, RunSource,
+    Scheduler, ShardingContext, ShardingItem, job_fn,
+};
+use parking_lot::Mutex;
+use reg_center::{MemoryCenter, MemoryRegistry, RegistryCenter};
+use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
+
+type Failure = Box<dyn std::error::Error>;
+
+const N_ITEMS: u32 = 6;
+/// How long an item takes: long enough to die in.
+const WORK: Duration = Duration::from_millis(150);
+/// How many items have to be done before somebody dies, and after it is over.
+const ROUNDS: usize = 3 * N_ITEMS as usize;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// One of the three, with a session of its own, as if it were a process.
+struct Instance {
+    center: Arc<MemoryCenter>,
+    scheduler: Scheduler,
+    handle: JobHandle,
+}
+
+/// What the items work on. It accepts no effect under a token smaller than one that it has seen for the item: that,
+/// and not the scheduler alone, keeps a process that was paused from doing harm when it wakes.
+#[derive(Default)]
+struct Store {
+    greatest_token: BTreeMap<ShardingItem, u64>,
+    /// How often each fire of each item took effect.
+    effects: BTreeMap<(ShardingItem, String), u32>,
+    rejected: u32,
+}
+
+impl Store {
+    fn begin(&mut self, run: &ShardingContext) {
+        let greatest = self.greatest_token.entry(run.item()).or_default();
+        *greatest = run.fencing_token().max(*greatest);
+    }
+
+    fn apply(&mut self, run: &ShardingContext) {
+        if self.greatest_token.get(&run.item()) > Some(&run.fencing_token()) {
+            self.rejected += 1;
+        } else {
+            *self.effects.entry((run.item(), run.idempotency_key())).or_default() += 1;
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match timeout(PATIENCE, play()).await {
+        Ok(Ok(true)) => ExitCode::SUCCESS,
+        Ok(Ok(false)) => ExitCode::FAILURE,
+        Ok(Err(failure)) => fail(&failure.to_string()),
+        Err(_) => fail(&format!("it was not over after {PATIENCE:?}")),
+    }
+}
+
+fn fail(reason: &str) -> ExitCode {
+    println!("FAILED: {reason}");
+    ExitCode::FAILURE
+}
+
+async fn play() -> Result<bool, Failure> {
+    let registry = MemoryRegistry::new();
+    let store = Arc::new(Mutex::new(Store::default()));
+    let (tell, mut records) = mpsc::unbounded_channel();
+    let mut instances = Vec::new();
+    for n in 1..=3 {
+        instances.push(start(&registry, n, &store, &tell).await?);
+    }
+    let mut summary = Summary::default();
+
+    println!("\n--- three instances, {N_ITEMS} items, a fire every second");
+    summary.listen(&mut records, |summary| summary.succeeded >= ROUNDS).await?;
+    show_ownership(&instances).await?;
+
+    println!("\n--- the leader dies inside an item");
+    let victim = leader(&instances).await?;
+    let id = instances[victim].handle.status().await?.instance.ok_or("it has no id")?;
+    let (item, fire) = summary.listen_for_a_claim_of(&mut records, &id).await?;
+    let dead = instances.remove(victim);
+    dead.scheduler.abort();
+    // The registry notices the end of a session; nobody says good-bye.
+    dead.center.close().await?;
+    println!("{id} died inside item {item} of fire {fire}");
+
+    println!("\n--- the other two go on");
+    let before = summary.succeeded;
+    let is_over = |summary: &Summary| {
+        let taken = summary.takeovers.contains_key(&(item, fire));
+        taken && summary.succeeded >= before + ROUNDS
+    };
+    summary.listen(&mut records, is_over).await?;
+    show_ownership(&instances).await?;
+    for Instance { scheduler, .. } in &instances {
+        for report in scheduler.shutdown(Duration::from_secs(2)).await {
+            println!("left in order: {}, {} items drained", report.is_clean(), report.items.len());
+        }
+    }
+    while let Ok(record) = records.try_recv() {
+        summary.take(&record);
+    }
+    Ok(summary.verdict(&store.lock(), item, fire))
+}
+
+/// Starts one instance on a session of its own.
+async fn start(
+    registry: &MemoryRegistry,
+    n: u8,
+    store: &Arc<Mutex<Store>>,
+    tell: &mpsc::UnboundedSender<JobRecord>,
+) -> Result<Instance, Failure> {
+    let center = Arc::new(registry.connect());
+    let tell = tell.clone();
+    let scheduler = Scheduler::builder(center.clone())
+        .server_ip(&format!("10.0.0.{n}"))?
+        .event_subscriber(move |record: &JobRecord| drop(tell.send(record.clone())))
+        .build()?;
+    let config = JobBuilder::new("quickstart", N_ITEMS)
+        .cron("* * * * * ?")
+        .failover(true)
+        .description("counts to six, every second")
+        .build()?;
+    let store = Arc::clone(store);
+    let job = job_fn(move |run| {
+        let store = Arc::clone(&store);
+        async move {
+            store.lock().begin(&run);
+            sleep(WORK).await;
+            store.lock().apply(&run);
+            Ok(())
+        }
+    });
+    let handle = scheduler.schedule(config, job).await?;
+    Ok(Instance { center, scheduler, handle })
+}
+
+async fn show_ownership(instances: &[Instance]) -> Result<(), Failure> {
+    for Instance { handle, .. } in instances {
+        let status = handle.status().await?;
+        let id = status.instance.map(|id| id.to_string()).unwrap_or_default();
+        let items: Vec<String> = status.owned.iter().map(ToString::to_string).collect();
+        let role = if status.leads { "leads" } else { "" };
+        println!("{id:<28} owns items {:<12} {role}", items.join(" "));
+    }
+    Ok(())
+}
+
+async fn leader(instances: &[Instance]) -> Result<usize, Failure> {
+    for (index, Instance { handle, .. }) in instances.iter().enumerate() {
+        if handle.status().await?.leads {
+            return Ok(index);
+        }
+    }
+    Err("nobody leads".into())
+}
+
+/// What was counted from the records of all instances.
+#[derive(Default)]
+struct Summary {
+    claimed: usize,
+    succeeded: usize,
+    other_outcomes: usize,
+    missed: usize,
+    orphaned: usize,
+    fires: BTreeMap<FireTime, usize>,
+    takeovers: BTreeMap<(ShardingItem, FireTime), InstanceId>,
+}
+
+impl Summary {
+    /// Takes records in until the summary is as wanted.
+    async fn listen(
+        &mut self,
+        records: &mut mpsc::UnboundedReceiver<JobRecord>,
+        is_enough: impl Fn(&Self) -> bool,
+    ) -> Result<(), Failure> {
+        while !is_enough(self) {
+            let record = records.recv().await.ok_or("everybody has fallen silent")?;
+            self.take(&record);
+        }
+        Ok(())
+    }
+
+    /// Takes records in until this instance has begun an item.
+    async fn listen_for_a_claim_of(
+        &mut self,
+        records: &mut mpsc::UnboundedReceiver<JobRecord>,
+        id: &InstanceId,
+    ) -> Result<(ShardingItem, FireTime), Failure> {
+        // What was said before now is history; the claim to wait for has yet to come.
+        while let Ok(record) = records.try_recv() {
+            self.take(&record);
+        }
+        loop {
+            let record = records.recv().await.ok_or("everybody has fallen silent")?;
+            self.take(&record);
+            if let JobEvent::Claimed { item, fire, .. } = record.event
+                && record.instance.as_ref() == Some(id)
+            {
+                return Ok((item, fire));
+            }
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "what is not counted is only printed")]
+    fn take(&mut self, record: &JobRecord) {
+        let id = record.instance.clone().unwrap_or_else(|| InstanceId::new(""));
+        println!("{:<28} {}", id, record.event);
+        match &record.event {
+            JobEvent::Claimed { .. } => self.claimed += 1,
+            JobEvent::Settled { item, fire, source, outcome: Outcome::Succeeded, .. } => {
+                self.succeeded += 1;
+                *self.fires.entry(*fire).or_default() += 1;
+                if *source == RunSource::Failover {
+                    self.takeovers.insert((*item, *fire), id);
+                }
+            }
+            JobEvent::Settled { .. } => self.other_outcomes += 1,
+            JobEvent::Missed { .. } => self.missed += 1,
+            JobEvent::Orphaned { .. } => self.orphaned += 1,
+            _ => {}
+        }
+    }
+
+    /// Prints what was counted, and tells whether it is as promised.
+    fn verdict(&self, store: &Store, item: ShardingItem, fire: FireTime) -> bool {
+        let doubled = store.effects.values().filter(|times| **times > 1).count();
+        let taken_over = self.takeovers.get(&(item, fire));
+        println!("\n--- counted from the records of all instances");
+        println!("fires with a finished item   {}", self.fires.len());
+        println!("items claimed                {}", self.claimed);
+        println!("items that succeeded         {}", self.succeeded);
+        println!("items with another outcome   {}", self.other_outcomes);
+        println!("fires missed                 {}", self.missed);
+        println!("runs left unfinished         {}", self.orphaned);
+        println!("runs taken over              {}", self.takeovers.len());
+        println!("--- counted by the store");
+        println!("effects                      {}", store.effects.len());
+        println!("effects of stale tokens      {} (rejected)", store.rejected);
+        println!("fires with two effects       {doubled}");
+        match taken_over {
+            Some(by) => println!("\nok: item {item} was taken over by {by}"),
+            None => println!("\nFAILED: nobody took item {item} over"),
+        }
+        let is_good = taken_over.is_some() && doubled == 0 && self.orphaned > 0;
+        println!("{}", if is_good { "ok: nothing lost, nothing doubled" } else { "FAILED" });
+        is_good
+    }
+}

@@ -1,0 +1,61 @@
+//! `max_time_diff`: a fire is handed on only if this clock and the registry's agree well enough.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use coordination::FireTime;
+use jiff::Timestamp;
+use reg_center::NodePath;
+use tokio::sync::mpsc;
+
+use crate::driver::Answer;
+use crate::seams::Seams;
+
+/// How long to wait for the registry's clock. Later than this the fire is late anyway.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// One fire that waits for the registry's clock.
+#[derive(Debug)]
+pub(crate) struct ClockCheck {
+    pub(crate) seams: Seams,
+    pub(crate) probe: NodePath,
+    pub(crate) bound: Duration,
+    pub(crate) fire: FireTime,
+}
+
+impl ClockCheck {
+    /// Answers with [`Answer::ClockAgrees`] or [`Answer::ClockDiffers`].
+    pub(crate) async fn run(self, answers: mpsc::UnboundedSender<Answer>) {
+        let answer = match self.difference().await {
+            Ok(difference) if difference <= self.bound => Answer::ClockAgrees(self.fire),
+            Ok(difference) => {
+                tracing::warn!(?difference, bound = ?self.bound, "clock differs from the registry's");
+                Answer::ClockDiffers(self.fire)
+            }
+            Err(reason) => {
+                tracing::warn!(reason, "the registry's clock could not be read");
+                Answer::ClockDiffers(self.fire)
+            }
+        };
+        let _ = answers.send(answer);
+    }
+
+    /// Returns by how much the clocks differ; nothing if the registry has no clock but ours.
+    ///
+    /// Asking touches a node, so the call goes on when nobody waits for it any more.
+    async fn difference(&self) -> Result<Duration, String> {
+        let (registry, probe) = (Arc::clone(&self.seams.registry), self.probe.clone());
+        let asked = self.seams.detach(async move { registry.registry_time(&probe).await });
+        let deadline = self.seams.clock.monotonic() + PATIENCE;
+        match self.seams.until(deadline, asked).await {
+            Ok(Ok(Ok(Some(theirs)))) => {
+                let theirs = Timestamp::try_from(theirs).map_err(|error| error.to_string())?;
+                Ok(self.seams.clock.wall().duration_since(theirs).unsigned_abs())
+            }
+            Ok(Ok(Ok(None))) => Ok(Duration::ZERO),
+            Ok(Ok(Err(error))) => Err(error.to_string()),
+            Ok(Err(_)) => Err("the call was dropped".to_owned()),
+            Err(_) => Err(format!("no answer within {PATIENCE:?}")),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Committing a plan: in a task of its own, which is never waited for with a limit and never dropped on purpose.
+
+use coordination::{Reply, Ticket};
+use reg_center::{NodePath, RegistryCenter, Txn, TxnOutcome};
+use tokio::sync::mpsc;
+
+use crate::driver::Answer;
+
+/// What a coordinator wants to be committed.
+#[derive(Debug)]
+pub(crate) struct Commit {
+    pub(crate) ticket: Ticket,
+    pub(crate) txn: Txn,
+    pub(crate) confirm_absent: Vec<NodePath>,
+}
+
+impl Commit {
+    /// Commits and answers with [`Answer::Replied`], also if the task is dropped.
+    pub(crate) async fn run(
+        self,
+        registry: &dyn RegistryCenter,
+        answers: mpsc::UnboundedSender<Answer>,
+    ) {
+        let mut answer = PendingReply { ticket: self.ticket, reply: Reply::Unknown, answers };
+        answer.reply = reply(registry, self.txn, &self.confirm_absent).await;
+    }
+}
+
+/// A task that is dropped half-way does not know what became of its write.
+struct PendingReply {
+    ticket: Ticket,
+    reply: Reply,
+    answers: mpsc::UnboundedSender<Answer>,
+}
+
+impl Drop for PendingReply {
+    fn drop(&mut self) {
+        tracing::debug!(reply = ?self.reply, "commit answered");
+        let (ticket, reply) = (self.ticket, self.reply);
+        // The driver may have ended; then nobody waits for the reply.
+        let _ = self.answers.send(Answer::Replied { ticket, reply });
+    }
+}
+
+async fn reply(registry: &dyn RegistryCenter, txn: Txn, confirm_absent: &[NodePath]) -> Reply {
+    for holder in confirm_absent {
+        match registry.read(holder).await {
+            Ok(None) => {}
+            Ok(Some(_)) => return Reply::HolderAlive,
+            Err(_) => return Reply::NotExecuted,
+        }
+    }
+    match registry.commit(txn).await {
+        Ok(TxnOutcome::Committed(committed)) => Reply::Committed(committed.revision),
+        Ok(TxnOutcome::Conflict(conflict)) => Reply::Conflict(conflict),
+        Err(reg_center::Error::TooLarge { .. }) => Reply::TooLarge,
+        Err(error) if error.is_unknown() => Reply::Unknown,
+        Err(error) => {
+            tracing::debug!(%error, "commit not executed");
+            Reply::NotExecuted
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What the code of a job is told about the run that it is called for.
+
+use std::sync::Arc;
+
+use coordination::{
+    FencingToken, FireRange, FireTime, JobConfig, JobName, RunSource, StartItem, task_id,
+};
+use jiff::Timestamp;
+use reg_center::Version;
+use sharding::{InstanceId, ShardingItem, ShardingItemParameters};
+use tokio_util::sync::CancellationToken;
+
+/// One run: which item, for which fire, why, and under which token.
+///
+/// Everything in it stays as it was when the run began, whatever is reconfigured meanwhile. Clones are cheap and
+/// share the cancellation.
+#[derive(Clone, Debug)]
+pub struct ShardingContext {
+    run: Arc<Facts>,
+    cancellation: CancellationToken,
+}
+
+#[derive(Debug)]
+struct Facts {
+    start: StartItem,
+    parameter: Option<String>,
+}
+
+impl ShardingContext {
+    pub(crate) fn new(start: StartItem, cancellation: CancellationToken) -> Self {
+        let parameters = ShardingItemParameters::parse(&start.config.sharding_item_parameters);
+        // A configuration with parameters that cannot be read is rejected before anything is started by it.
+        let parameter = parameters.ok().and_then(|all| all.get(start.item).map(str::to_owned));
+        Self { run: Arc::new(Facts { start, parameter }), cancellation }
+    }
+
+    fn start(&self) -> &StartItem {
+        &self.run.start
+    }
+
+    /// Returns the configuration that the run sees from its start to its end.
+    #[must_use]
+    pub fn config(&self) -> &JobConfig {
+        &self.start().config
+    }
+
+    /// Returns the registry version of that configuration.
+    #[must_use]
+    pub fn config_version(&self) -> Version {
+        self.start().config_version
+    }
+
+    /// Returns the name of the job.
+    #[must_use]
+    pub fn job_name(&self) -> &JobName {
+        &self.config().job_name
+    }
+
+    /// Returns the sharding item to work on, `0..sharding_total_count`.
+    #[must_use]
+    pub fn item(&self) -> ShardingItem {
+        self.start().item
+    }
+
+    /// Returns what the configuration says about this item, as in `0=Beijing,1=Shanghai`.
+    #[must_use]
+    pub fn parameter(&self) -> Option<&str> {
+        self.run.parameter.as_deref()
+    }
+
+    /// Returns how many items the job has, on all instances together.
+    #[must_use]
+    pub fn sharding_total_count(&self) -> u32 {
+        self.config().sharding_total_count
+    }
+
+    /// Returns what the configuration tells every run; empty if it says nothing.
+    #[must_use]
+    pub fn job_parameter(&self) -> &str {
+        &self.config().job_parameter
+    }
+
+    /// Returns the *scheduled* time, which identifies the fire: never the time at which somebody got round to it.
+    /// For a manual run it is the time of the request.
+    #[must_use]
+    pub fn fire_time(&self) -> Timestamp {
+        timestamp(self.start().fire)
+    }
+
+    /// Returns why the item runs: the schedule, misfires, a takeover, or a request.
+    #[must_use]
+    pub fn source(&self) -> RunSource {
+        self.start().source
+    }
+
+    /// Returns the fires that this run stands for, if they are more than its own.
+    #[must_use]
+    pub fn merged(&self) -> Option<FireRange> {
+        self.start().merged
+    }
+
+    /// Returns the instance that the run belongs to, in its present life.
+    #[must_use]
+    pub fn instance(&self) -> &InstanceId {
+        &self.start().holder
+    }
+
+    /// Returns the fencing token: greater than that of every earlier run of the same item.
+    ///
+    /// Hand it to the store with every effect; the store refuses a token smaller than the greatest that it has seen
+    /// for the item. Register it *before* reading what is to be changed. Without such a store two runs of an item can
+    /// overlap: a process that was paused does not know it yet. 0 if the job is not monitored.
+    #[must_use]
+    pub fn fencing_token(&self) -> u64 {
+        self.token().0
+    }
+
+    pub(crate) fn token(&self) -> FencingToken {
+        self.start().token
+    }
+
+    /// Returns `job/item/fire`, the same for every run of one fire of an item: a key to do something only once.
+    #[must_use]
+    pub fn idempotency_key(&self) -> String {
+        format!("{}/{}/{}", self.job_name(), self.item(), self.start().fire)
+    }
+
+    /// Returns `job/item/fire/token`, another for every run.
+    #[must_use]
+    pub fn execution_id(&self) -> String {
+        format!("{}/{}", self.idempotency_key(), self.fencing_token())
+    }
+
+    /// Returns the task id as ElasticJob writes it: `{job}@-@{item}@-@READY@-@{ip}@-@{life}`.
+    #[must_use]
+    pub fn task_id(&self) -> String {
+        task_id(self.job_name(), self.item(), self.instance())
+    }
+
+    /// Returns true if the run should end as soon as it can: on shutdown, or because the session is in doubt.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancellation.is_cancelled()
+    }
+
+    /// Waits until the run should end.
+    ///
+    /// # Cancel safety
+    /// The future can be dropped and called for again.
+    pub async fn cancelled(&self) {
+        self.cancellation.cancelled().await;
+    }
+
+    /// Returns the token behind [`cancelled`](Self::cancelled), to hand on to tasks of the job's own.
+    #[must_use]
+    pub fn cancellation_token(&self) -> CancellationToken {
+        self.cancellation.clone()
+    }
+}
+
+/// Times that no calendar reaches come from a damaged record; they become its end.
+pub(crate) fn timestamp(fire: FireTime) -> Timestamp {
+    let bound = if fire.0 < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    Timestamp::from_millisecond(fire.0).unwrap_or(bound)
+}

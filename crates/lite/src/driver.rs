@@ -1,0 +1,335 @@
+//! The driver of one job: moves events into the coordinator and carries out its commands.
+
+use std::collections::VecDeque;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coordination::{
+    Command, ConfigState, Coordinator, Event, FireTime, InvalidConfig, JobConfig, JobEvent,
+    JobName, Reply, Ticket,
+};
+use reg_center::{Change, Feed, SessionChange, SessionFeed, SessionId};
+use tokio::select;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tracing::Span;
+
+use crate::config_check::SharedSchedule;
+use crate::executor::{Executor, FinishedRun};
+use crate::identity::Lives;
+use crate::job_record::Subscribers;
+use crate::seams::Seams;
+use crate::shutdown::{Shutdown, Step};
+use crate::timer::JobTimer;
+use crate::{JobRecord, JobStatus, ShutdownReport};
+
+/// What a handle asks of its job. Each is answered when the coordinator knows.
+#[derive(Debug)]
+pub(crate) enum Request {
+    Tell(Event, oneshot::Sender<()>),
+    Status(oneshot::Sender<JobStatus>),
+    Shutdown { deadline: Duration, report: oneshot::Sender<ShutdownReport> },
+}
+
+/// What the driver's own tasks have to say.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Replied { ticket: Ticket, reply: Reply },
+    Finished(FinishedRun),
+    ClockAgrees(FireTime),
+    ClockDiffers(FireTime),
+}
+
+/// One of the things that a driver waits for.
+#[derive(Debug)]
+pub(crate) enum Signal {
+    Abort,
+    Session(SessionChange),
+    Request(Request),
+    Answer(Answer),
+    Registry(Change),
+    Fire(FireTime),
+    Wake,
+}
+
+/// Everything that a driver waits for, the most urgent first.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    pub(crate) abort: CancellationToken,
+    pub(crate) sessions: SessionFeed,
+    pub(crate) requests: mpsc::UnboundedReceiver<Request>,
+    pub(crate) answers: mpsc::UnboundedReceiver<Answer>,
+    pub(crate) feed: Feed,
+    pub(crate) fires: mpsc::UnboundedReceiver<FireTime>,
+}
+
+impl Inbox {
+    async fn next(&mut self, seams: &Seams, wake: Option<Duration>) -> Signal {
+        let wake = async {
+            match wake {
+                Some(wake) => seams.clock.sleep_until(wake).await,
+                None => pending().await,
+            }
+        };
+        select! {
+            biased;
+            () = self.abort.cancelled() => Signal::Abort,
+            Some(change) = self.sessions.next() => Signal::Session(change),
+            Some(request) = self.requests.recv() => Signal::Request(request),
+            Some(answer) = self.answers.recv() => Signal::Answer(answer),
+            Some(change) = self.feed.next() => Signal::Registry(change),
+            Some(fire) = self.fires.recv() => Signal::Fire(fire),
+            () = wake => Signal::Wake,
+        }
+    }
+}
+
+/// The last that is known of a job that has ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Ending {
+    pub(crate) status: JobStatus,
+    pub(crate) report: ShutdownReport,
+}
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// Between the cancellation of a run and its being dropped.
+    pub(crate) grace: Duration,
+    /// The deadline of a shutdown that an operator asked for through the registry.
+    pub(crate) leave_deadline: Duration,
+}
+
+/// One job in this process.
+pub(crate) struct Driver {
+    pub(crate) job: JobName,
+    pub(crate) coordinator: Coordinator,
+    pub(crate) seams: Seams,
+    pub(crate) lives: Arc<Lives>,
+    pub(crate) executor: Executor,
+    pub(crate) timer: JobTimer,
+    pub(crate) subscribers: Arc<Subscribers>,
+    pub(crate) answers: mpsc::UnboundedSender<Answer>,
+    pub(crate) patience: Patience,
+    pub(crate) state: State,
+}
+
+/// What a driver remembers between two signals.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) span: Span,
+    pub(crate) session: Option<SessionId>,
+    /// When the session can no longer be relied upon; only while the connection is gone.
+    pub(crate) lease_ends: Option<Duration>,
+    pub(crate) config: Option<Arc<JobConfig>>,
+    pub(crate) schedule: Option<SharedSchedule>,
+    /// What is wrong with the schedule of the configuration in force.
+    pub(crate) schedule_fault: Option<InvalidConfig>,
+    pub(crate) shutdown: Option<Shutdown>,
+    pub(crate) over: bool,
+    /// Events that came up while commands were carried out.
+    pub(crate) events: VecDeque<Event>,
+}
+
+impl Driver {
+    /// Runs until the job has left, was aborted, or the registry centre was closed.
+    pub(crate) async fn run(mut self, mut inbox: Inbox, ended: impl FnOnce(Ending)) {
+        while !self.state.over {
+            let wake = self.next_wake();
+            let signal = inbox.next(&self.seams, wake).await;
+            let _entered = self.state.span.clone().entered();
+            self.take(signal);
+            self.meet_deadlines();
+        }
+        let _entered = self.state.span.clone().entered();
+        ended(self.end());
+    }
+
+    fn take(&mut self, signal: Signal) {
+        match signal {
+            Signal::Abort => self.state.over = true,
+            Signal::Session(change) => self.session_changed(change),
+            Signal::Request(request) => self.requested(request),
+            Signal::Answer(answer) => self.answered(answer),
+            Signal::Registry(change) => self.feed(Event::Registry(change)),
+            Signal::Fire(at) => self.fired(at),
+            Signal::Wake => self.feed(Event::Wake),
+        }
+    }
+
+    /// The heart of it: one event in, all commands out.
+    pub(crate) fn feed(&mut self, event: Event) {
+        self.state.events.push_back(event);
+        let mut out: Vec<Command> = Vec::new();
+        while let Some(event) = self.state.events.pop_front() {
+            tracing::trace!(%event, "event");
+            self.coordinator.handle(self.seams.now(), event, &mut out);
+            for command in out.drain(..) {
+                tracing::trace!(%command, "command");
+                self.run_command(command);
+            }
+        }
+    }
+
+    fn session_changed(&mut self, change: SessionChange) {
+        tracing::debug!(%change, "session changed");
+        self.state.lease_ends = None;
+        match change {
+            SessionChange::Connected { session, .. } => self.connected(session),
+            SessionChange::Suspended { session } => self.suspended(session),
+            SessionChange::Lost { .. } => self.feed(Event::Lost),
+            SessionChange::Closed => self.closed(),
+        }
+    }
+
+    fn connected(&mut self, session: SessionId) {
+        let incarnation = self.lives.in_session(session, &*self.seams.randomness);
+        self.state.span = job_span(&self.job, incarnation.as_str());
+        self.state.session = Some(session);
+        self.feed(Event::Connected { session, incarnation });
+    }
+
+    /// Counts from now, because the lease was measured now; past its end nothing may go on in this session.
+    fn suspended(&mut self, session: SessionId) {
+        let remaining = self.seams.registry.lease_remaining(session).unwrap_or(Duration::ZERO);
+        self.state.lease_ends = self.seams.clock.monotonic().checked_add(remaining);
+        tracing::warn!(?remaining, "connection to the registry is gone");
+        self.feed(Event::Suspended);
+    }
+
+    fn closed(&mut self) {
+        tracing::warn!("the registry centre was closed under the job");
+        self.feed(Event::Lost);
+        self.state.over = true;
+    }
+
+    fn requested(&mut self, request: Request) {
+        match request {
+            Request::Tell(event, done) => {
+                self.feed(event);
+                let _ = done.send(());
+            }
+            Request::Status(reply) => drop(reply.send(self.status())),
+            Request::Shutdown { deadline, report } => self.begin_shutdown(deadline, Some(report)),
+        }
+    }
+
+    fn answered(&mut self, answer: Answer) {
+        match answer {
+            Answer::Replied { ticket, reply } => self.feed(Event::Replied { ticket, reply }),
+            Answer::Finished(run) => self.finished(&run),
+            Answer::ClockAgrees(at) => self.feed(Event::Fire { at }),
+            Answer::ClockDiffers(at) => self.clock_differs(at),
+        }
+    }
+
+    fn finished(&mut self, run: &FinishedRun) {
+        self.executor.forget(run.number);
+        if let Some(shutdown) = &mut self.state.shutdown {
+            shutdown.note(run);
+        }
+        let FinishedRun { item, token, outcome, .. } = *run;
+        self.feed(Event::ItemFinished { item, token, outcome });
+    }
+
+    pub(crate) fn begin_shutdown(
+        &mut self,
+        deadline: Duration,
+        waiter: Option<oneshot::Sender<ShutdownReport>>,
+    ) {
+        let (now, grace) = (self.seams.clock.monotonic(), self.patience.grace);
+        let running = self.executor.running();
+        let shutdown = self
+            .state
+            .shutdown
+            .get_or_insert_with(|| Shutdown::begin(now, deadline, grace, running));
+        shutdown.hurry(now, deadline, grace);
+        if let Some(waiter) = waiter {
+            shutdown.wait(waiter);
+        }
+        self.feed(Event::Drain);
+    }
+
+    fn next_wake(&self) -> Option<Duration> {
+        let step = self.state.shutdown.as_ref().and_then(Shutdown::next_step);
+        [self.coordinator.next_wake(), self.state.lease_ends, step].into_iter().flatten().min()
+    }
+
+    /// Looks at the clock after every signal, so that no flood of others delays a deadline.
+    fn meet_deadlines(&mut self) {
+        let now = self.seams.clock.monotonic();
+        if self.state.lease_ends.is_some_and(|ends| ends <= now) {
+            self.state.lease_ends = None;
+            self.feed(Event::LeaseExpired);
+        }
+        while let Some(step) = self.state.shutdown.as_mut().and_then(|s| s.due_step(now)) {
+            self.take_step(step);
+        }
+    }
+
+    fn take_step(&mut self, step: Step) {
+        tracing::warn!(?step, "shutdown deadline passed");
+        match step {
+            Step::CancelRuns => self.executor.cancel_all(),
+            Step::DropRuns => self.executor.abandon_all(),
+            Step::GiveUp => self.state.over = true,
+        }
+    }
+
+    pub(crate) fn record(&self, event: JobEvent) {
+        let instance = self.coordinator.instance().cloned();
+        let at = self.seams.clock.wall();
+        self.subscribers.tell(&JobRecord { job: self.job.clone(), instance, at, event });
+    }
+
+    fn status(&self) -> JobStatus {
+        let status = self.coordinator.status();
+        let now = self.seams.clock.wall();
+        JobStatus {
+            job: self.job.clone(),
+            phase: status.phase,
+            instance: status.instance,
+            available: status.available,
+            paused: status.paused,
+            leader: status.leader,
+            leads: status.leads,
+            owned: status.owned,
+            running: status.running,
+            waiting_for: status.waiting_for,
+            next_fire: self.state.schedule.as_ref().and_then(|schedule| schedule.next_after(now)),
+            config: self.state.config.clone(),
+            config_fault: self.config_fault(),
+        }
+    }
+
+    fn config_fault(&self) -> Option<String> {
+        match self.coordinator.view().config_state() {
+            ConfigState::Invalid { reason } => Some(reason.clone()),
+            ConfigState::Absent | ConfigState::Valid(_) => {
+                self.state.schedule_fault.as_ref().map(ToString::to_string)
+            }
+        }
+    }
+
+    /// Stops what is left, closes the record and says how it ended.
+    fn end(mut self) -> Ending {
+        self.executor.abandon_all();
+        let status = self.status();
+        let me = self.coordinator.instance();
+        let deregistered = me.is_none_or(|me| !self.coordinator.view().is_registered(me));
+        let now = self.seams.clock.monotonic();
+        let shutdown = self.state.shutdown.take().unwrap_or_else(|| {
+            Shutdown::begin(now, Duration::ZERO, Duration::ZERO, self.executor.running())
+        });
+        let report = shutdown.end(now, self.job.clone(), deregistered);
+        self.subscribers.close();
+        tracing::info!(deregistered, "job ended");
+        Ending { status, report }
+    }
+}
+
+/// Returns the span that everything about a job happens in, in one life.
+pub(crate) fn job_span(job: &JobName, instance: &str) -> Span {
+    tracing::info_span!("job", %job, instance)
+}

@@ -1,0 +1,91 @@
+//! What can go wrong between an application and its scheduler.
+
+use std::time::Duration;
+
+use coordination::{InvalidConfig, InvalidName, JobName};
+
+/// Why a scheduler or a job could not be set up, or not be asked.
+///
+/// Nothing was written if it is [`Config`](Self::Config), [`Name`](Self::Name),
+/// [`AlreadyScheduled`](Self::AlreadyScheduled) or [`Stopped`](Self::Stopped).
+/// After [`Deadline`](Self::Deadline) and [`Registry`](Self::Registry) the configuration may have been written, and
+/// trying again is harmless.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A value of the configuration cannot be used.
+    #[error("invalid configuration: {0}")]
+    Config(InvalidConfig),
+    /// The server's address or the name of this life cannot be used.
+    #[error("invalid identity: {0}")]
+    Name(InvalidName),
+    /// The scheduler has a job of this name that has not ended.
+    #[error("job {job} is already scheduled here")]
+    AlreadyScheduled {
+        /// Which job.
+        job: JobName,
+    },
+    /// Something did not happen in time.
+    #[error("job {job}: waited {waited:?} for {what}, in vain")]
+    Deadline {
+        /// Which job.
+        job: JobName,
+        /// How long.
+        waited: Duration,
+        /// For what.
+        what: String,
+    },
+    /// The registry refused, and will go on refusing.
+    #[error("job {job}: {act} failed")]
+    Registry {
+        /// Which job.
+        job: JobName,
+        /// What was attempted.
+        act: String,
+        /// What the registry said.
+        #[source]
+        source: reg_center::Error,
+    },
+    /// The job has ended and can be asked no more.
+    #[error("job {job} has ended")]
+    Stopped {
+        /// Which job.
+        job: JobName,
+    },
+}
+
+impl From<InvalidConfig> for Error {
+    fn from(error: InvalidConfig) -> Self {
+        Self::Config(error)
+    }
+}
+
+impl From<InvalidName> for Error {
+    fn from(error: InvalidName) -> Self {
+        Self::Name(error)
+    }
+}
+
+impl Error {
+    /// Returns the configuration value that cannot be used, if that is what is wrong.
+    #[must_use]
+    pub fn as_invalid_config(&self) -> Option<&InvalidConfig> {
+        match self {
+            Self::Config(error) => Some(error),
+            Self::Name(_)
+            | Self::AlreadyScheduled { .. }
+            | Self::Deadline { .. }
+            | Self::Registry { .. }
+            | Self::Stopped { .. } => None,
+        }
+    }
+
+    /// Returns true if the same call can succeed later without a change here.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Deadline { .. })
+    }
+}
+
+/// The result of setting up or asking.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

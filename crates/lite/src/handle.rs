@@ -1,0 +1,157 @@
+//! Talking to a job that runs.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use coordination::{Event, JobEvent, JobName};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::driver::{Ending, Request};
+use crate::job_record::Subscribers;
+use crate::{ConfigDifference, Error, JobEvents, JobStatus, Result, ShutdownReport};
+
+/// A job of a scheduler in this process. Clones are handles to the same one; dropping them all does not end it.
+#[derive(Clone)]
+pub struct JobHandle {
+    shared: Arc<Shared>,
+    requests: mpsc::UnboundedSender<Request>,
+}
+
+/// What outlives the driver.
+pub(crate) struct Shared {
+    pub(crate) job: JobName,
+    pub(crate) differences: Vec<ConfigDifference>,
+    pub(crate) subscribers: Arc<Subscribers>,
+    pub(crate) ending: OnceLock<Ending>,
+}
+
+impl JobHandle {
+    pub(crate) fn new(shared: Arc<Shared>, requests: mpsc::UnboundedSender<Request>) -> Self {
+        Self { shared, requests }
+    }
+
+    /// Returns the job's name.
+    #[must_use]
+    pub fn name(&self) -> &JobName {
+        &self.shared.job
+    }
+
+    /// Returns the fields in which the local configuration differed from the stored one when the job was registered.
+    /// The stored one is in force.
+    #[must_use]
+    pub fn config_differences(&self) -> &[ConfigDifference] {
+        &self.shared.differences
+    }
+
+    /// Returns true if the job has ended here: it has left, was aborted, or the registry centre was closed.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.shared.ending.get().is_some()
+    }
+
+    /// Starts no more runs in this process until [`resume`](Self::resume); what runs goes on. Fires that pass are
+    /// recorded as missed. Items stay where they are; to hand them over, shut the job down.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if the job has ended.
+    pub async fn pause(&self) -> Result<()> {
+        self.tell(Event::Paused).await
+    }
+
+    /// Starts runs again.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if the job has ended.
+    pub async fn resume(&self) -> Result<()> {
+        self.tell(Event::Resumed).await
+    }
+
+    /// Asks for a run now, of all items, on all instances that take part. The schedule is not affected, and an item
+    /// that runs already is not run twice at a time.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if the job has ended.
+    pub async fn trigger(&self) -> Result<()> {
+        self.tell(Event::TriggerRequested).await
+    }
+
+    /// Returns where the job stands here; after its end, where it stood then.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if the runtime has taken the job down without an end.
+    pub async fn status(&self) -> Result<JobStatus> {
+        let answer = self.ask(Request::Status).await;
+        answer.or_else(|error| self.ending(|ending| ending.status.clone()).ok_or(error))
+    }
+
+    /// Subscribes to what happens to the job from now on.
+    #[must_use]
+    pub fn events(&self) -> JobEvents {
+        self.shared.subscribers.subscribe()
+    }
+
+    /// Waits until this instance is registered for the job.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if the job ends before.
+    pub async fn joined(&self) -> Result<()> {
+        let mut events = self.events();
+        if self.status().await?.available {
+            return Ok(());
+        }
+        while let Some(record) = events.next().await {
+            if matches!(record.event, JobEvent::Joined { .. }) {
+                return Ok(());
+            }
+        }
+        Err(self.stopped())
+    }
+
+    /// Leaves in order: starts nothing more, lets what runs finish, and hands the items over.
+    ///
+    /// ```text
+    /// |<----------- deadline ----------->|<-- grace -->|<-- grace -->|
+    /// start nothing more, runs go on     tokens fire   futures       given up: the registry does
+    ///                                                  are dropped   not answer
+    /// ```
+    /// Returns as soon as the last run has ended and the registry knows, at the latest after `deadline` and twice the
+    /// grace (1 s, see [`Registration::shutdown_grace`](crate::Registration::shutdown_grace)). Runs that were cut
+    /// short are run again elsewhere if the job has failover; runs that finished are not. After the end of the job,
+    /// returns how it ended.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if the runtime has taken the job down without an end.
+    ///
+    /// # Cancel safety
+    /// The shutdown goes on if the future is dropped.
+    pub async fn shutdown(&self, deadline: Duration) -> Result<ShutdownReport> {
+        let answer = self.ask(|report| Request::Shutdown { deadline, report }).await;
+        answer.or_else(|error| self.ending(|ending| ending.report.clone()).ok_or(error))
+    }
+
+    async fn tell(&self, event: Event) -> Result<()> {
+        self.ask(|done| Request::Tell(event, done)).await
+    }
+
+    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T> {
+        let (sender, answer) = oneshot::channel();
+        self.requests.send(request(sender)).map_err(|_| self.stopped())?;
+        answer.await.map_err(|_| self.stopped())
+    }
+
+    fn ending<T>(&self, part: impl FnOnce(&Ending) -> T) -> Option<T> {
+        self.shared.ending.get().map(part)
+    }
+
+    fn stopped(&self) -> Error {
+        Error::Stopped { job: self.shared.job.clone() }
+    }
+}
+
+impl fmt::Debug for JobHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ended = self.has_ended();
+        f.debug_struct("JobHandle").field("job", self.name()).field("ended", &ended).finish()
+    }
+}

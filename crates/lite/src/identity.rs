@@ -1,0 +1,146 @@
+//! Who this process is: its server and the name of each of its lives.
+
+use coordination::{InvalidName, ServerIp, instance_id};
+use parking_lot::Mutex;
+use reg_center::SessionId;
+use sharding::InstanceId;
+
+use crate::seams::Randomness;
+
+/// How many characters make two lives with the same process id different.
+const SUFFIX_LENGTH: usize = 5;
+
+/// The address that is used where the host has no other.
+const LOOPBACK: &str = "127.0.0.1";
+
+/// Returns the address that operators know this host by, unless they are told another one.
+///
+/// Of the addresses of this host's interfaces, the numerically smallest IPv4 address that is neither loopback nor
+/// link-local; if there is none, `127.0.0.1`. No name is looked up and nothing is sent.
+pub(crate) fn default_server() -> ServerIp {
+    let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
+    let addresses = interfaces.into_iter().filter_map(|interface| match interface.ip() {
+        std::net::IpAddr::V4(ip) if !ip.is_loopback() && !ip.is_link_local() => Some(ip),
+        std::net::IpAddr::V4(_) | std::net::IpAddr::V6(_) => None,
+    });
+    let address = addresses.min().map_or_else(|| LOOPBACK.to_owned(), |ip| ip.to_string());
+    ServerIp::new(&address).expect("it was printed from an address")
+}
+
+/// The lives of one process: another one per session, so that what an earlier one left is never taken for its own.
+#[derive(Debug)]
+pub(crate) struct Lives {
+    server: ServerIp,
+    /// What the name of every life begins with.
+    stem: String,
+    /// Whether the first life has a suffix too.
+    suffix_first: bool,
+    current: Mutex<Option<(SessionId, InstanceId)>>,
+}
+
+impl Lives {
+    /// Names each life by the process id and a random suffix: `4123-k3f9a`.
+    pub(crate) fn of_process(server: ServerIp) -> Self {
+        let stem = std::process::id().to_string();
+        Self { server, stem, suffix_first: true, current: Mutex::new(None) }
+    }
+
+    /// Names the first life as given and adds a suffix to every later one.
+    pub(crate) fn named(server: ServerIp, stem: String) -> Result<Self, InvalidName> {
+        instance_id(&server, &stem)?;
+        Ok(Self { server, stem, suffix_first: false, current: Mutex::new(None) })
+    }
+
+    pub(crate) fn server(&self) -> &ServerIp {
+        &self.server
+    }
+
+    /// Returns the id in this session: the same for all jobs of the process, another one in every session.
+    pub(crate) fn in_session(&self, session: SessionId, randomness: &dyn Randomness) -> InstanceId {
+        let mut current = self.current.lock();
+        match &*current {
+            Some((known, id)) if *known == session => id.clone(),
+            before => {
+                let plain = before.is_none() && !self.suffix_first;
+                let id = self.next(plain, randomness);
+                *current = Some((session, id.clone()));
+                id
+            }
+        }
+    }
+
+    fn next(&self, plain: bool, randomness: &dyn Randomness) -> InstanceId {
+        let life = if plain {
+            self.stem.clone()
+        } else {
+            format!("{}-{}", self.stem, suffix(randomness.next_u64()))
+        };
+        instance_id(&self.server, &life).expect("the stem was checked and the suffix is plain")
+    }
+}
+
+/// Writes the low end of a number in base 36.
+fn suffix(mut number: u64) -> String {
+    const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    let digit = || {
+        let digit = DIGITS[(number % 36) as usize];
+        number /= 36;
+        char::from(digit)
+    };
+    std::iter::repeat_with(digit).take(SUFFIX_LENGTH).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[derive(Debug, Default)]
+    struct Counter(AtomicU64);
+
+    impl Randomness for Counter {
+        fn next_u64(&self) -> u64 {
+            self.0.fetch_add(1, Ordering::Relaxed)
+        }
+    }
+
+    fn server() -> ServerIp {
+        ServerIp::new("10.0.0.7").unwrap()
+    }
+
+    #[test]
+    fn a_life_lasts_as_long_as_its_session() {
+        let pid = std::process::id();
+        let rows = [
+            (
+                "of the process",
+                Lives::of_process(server()),
+                [format!("10.0.0.7@-@{pid}-00000"), format!("10.0.0.7@-@{pid}-10000")],
+            ),
+            (
+                "named",
+                Lives::named(server(), "blue".into()).unwrap(),
+                ["10.0.0.7@-@blue".to_owned(), "10.0.0.7@-@blue-00000".to_owned()],
+            ),
+        ];
+        for (case, lives, [first, second]) in rows {
+            let random = Counter::default();
+            let in_session = |n| lives.in_session(SessionId(n), &random).to_string();
+            let seen = [in_session(1), in_session(1), in_session(2)];
+            assert_eq!(seen, [first.clone(), first, second], "{case}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_would_not_survive_the_wire_is_refused() {
+        for (case, stem) in [("empty", ""), ("slash", "a/b"), ("delimiter", "1@-@2")] {
+            assert!(Lives::named(server(), stem.into()).is_err(), "{case}");
+        }
+    }
+
+    #[test]
+    fn the_default_server_is_the_same_each_time() {
+        assert_eq!(default_server(), default_server());
+    }
+}

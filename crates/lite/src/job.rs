@@ -1,0 +1,78 @@
+//! What a job is to its author: an async function of one sharding item.
+
+use std::future::Future;
+
+use async_trait::async_trait;
+
+use crate::ShardingContext;
+
+/// Any error of a job's own code. It is logged and recorded; it never stops the schedule.
+pub type JobError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The code of a job, called once per sharding item and fire, concurrently for all items of this instance.
+///
+/// Whatever the code does is an outcome: `Ok` is *succeeded*, an error *failed*, a panic *panicked*. An error after
+/// the run was cancelled is *interrupted*; `Ok` means done, cancelled or not.
+///
+/// # Cancel safety
+/// The future is dropped at its next `await` when the session can no longer be relied upon, because somebody else may
+/// run the item by then, and when a shutdown has exhausted its deadline and grace. What it had not finished is run
+/// again elsewhere if the job has failover. Code that never awaits cannot be stopped, only fenced; see
+/// [`ShardingContext::fencing_token`].
+///
+/// # Examples
+/// ```
+/// use async_trait::async_trait;
+/// use lite::{Job, JobError, ShardingContext};
+///
+/// struct Report {
+///     folder: std::path::PathBuf,
+/// }
+///
+/// #[async_trait]
+/// impl Job for Report {
+///     async fn execute(&self, context: ShardingContext) -> Result<(), JobError> {
+///         let region = context.parameter().ok_or("no region for this item")?;
+///         println!("{} of {}", region, self.folder.display());
+///         Ok(())
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait Job: Send + Sync + 'static {
+    /// Runs one item of one fire.
+    async fn execute(&self, context: ShardingContext) -> Result<(), JobError>;
+}
+
+/// Makes a job of an async closure.
+///
+/// # Examples
+/// ```
+/// let job = lite::job_fn(|context| async move {
+///     println!("item {} of {}", context.item(), context.sharding_total_count());
+///     Ok(())
+/// });
+/// # let _: Box<dyn lite::Job> = Box::new(job);
+/// ```
+pub fn job_fn<F, Fut>(function: F) -> JobFn<F>
+where
+    F: Fn(ShardingContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<(), JobError>> + Send + 'static,
+{
+    JobFn(function)
+}
+
+/// A job made of an async closure by [`job_fn`].
+#[derive(Clone, Copy, Debug)]
+pub struct JobFn<F>(F);
+
+#[async_trait]
+impl<F, Fut> Job for JobFn<F>
+where
+    F: Fn(ShardingContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<(), JobError>> + Send + 'static,
+{
+    async fn execute(&self, context: ShardingContext) -> Result<(), JobError> {
+        (self.0)(context).await
+    }
+}

@@ -1,0 +1,253 @@
+//! Describing a job: what is required first, options by name, one checked `build`.
+
+use std::time::Duration;
+
+use coordination::{InvalidConfig, JobConfig, JobName};
+
+use crate::config_check;
+
+/// Builds a [`JobConfig`].
+///
+/// | option | default | meaning |
+/// |---|---|---|
+/// | [`cron`](Self::cron) | none | when it fires; without it the job runs on request only |
+/// | [`time_zone`](Self::time_zone) | UTC | the zone that the expression is meant in |
+/// | [`sharding_item_parameters`](Self::sharding_item_parameters) | empty | what each item is for |
+/// | [`job_parameter`](Self::job_parameter) | empty | what every run is told |
+/// | [`failover`](Self::failover) | off | runs that a lost instance left unfinished are run again elsewhere |
+/// | [`misfire`](Self::misfire) | on | fires that met the running item are run once afterwards |
+/// | [`monitor_execution`](Self::monitor_execution) | on | runs are claimed in the registry |
+/// | [`strategy`](Self::strategy) | average allocation | who owns which item |
+/// | [`max_time_diff`](Self::max_time_diff) | any | by how much the clock may differ from the registry's |
+/// | [`reconcile_interval`](Self::reconcile_interval) | 10 min | how often everything is looked at without an event |
+/// | [`description`](Self::description) | empty | for people |
+/// | [`disabled`](Self::disabled) | off | servers come up disabled |
+/// | [`overwrite`](Self::overwrite) | off | this configuration replaces the stored one |
+///
+/// # Examples
+/// ```
+/// use lite::JobBuilder;
+///
+/// let config = JobBuilder::new("report", 2)
+///     .cron("0 0/5 * * * ?")
+///     .time_zone("Asia/Shanghai")
+///     .sharding_item_parameters("0=Beijing,1=Shanghai")
+///     .failover(true)
+///     .build()?;
+/// assert_eq!(config.sharding_total_count, 2);
+/// # Ok::<(), lite::InvalidConfig>(())
+/// ```
+///
+/// # Example: a mistake is named when it is made
+/// ```
+/// use lite::JobBuilder;
+///
+/// let error = JobBuilder::new("report", 2).cron("every day").build().unwrap_err();
+/// assert_eq!(error.field, "cron");
+/// assert_eq!(error.value, r#""every day""#);
+/// ```
+#[derive(Clone, Debug)]
+pub struct JobBuilder {
+    name: String,
+    sharding_total_count: u32,
+    max_time_diff: Option<Duration>,
+    reconcile_interval: Duration,
+    rest: Options,
+}
+
+/// The options that need no conversion.
+#[derive(Clone, Debug)]
+struct Options {
+    cron: Option<String>,
+    time_zone: Option<String>,
+    sharding_item_parameters: String,
+    job_parameter: String,
+    failover: bool,
+    misfire: bool,
+    monitor_execution: bool,
+    strategy: String,
+    description: String,
+    disabled: bool,
+    overwrite: bool,
+}
+
+impl JobBuilder {
+    /// Begins the description of a job with `sharding_total_count` items, 1 to 100 000.
+    ///
+    /// The name is the job's node in the registry: not empty, at most 128 bytes, without `/`, `@-@` and control
+    /// characters, not `.` or `..`.
+    #[must_use]
+    pub fn new(name: impl Into<String>, sharding_total_count: u32) -> Self {
+        Self {
+            name: name.into(),
+            sharding_total_count,
+            max_time_diff: None,
+            reconcile_interval: Duration::from_secs(600),
+            rest: Options {
+                cron: None,
+                time_zone: None,
+                sharding_item_parameters: String::new(),
+                job_parameter: String::new(),
+                failover: false,
+                misfire: true,
+                monitor_execution: true,
+                strategy: String::new(),
+                description: String::new(),
+                disabled: false,
+                overwrite: false,
+            },
+        }
+    }
+
+    /// Sets when the job fires: a Quartz expression of six or seven fields, `0 0/5 * * * ?`.
+    #[must_use]
+    pub fn cron(mut self, expression: impl Into<String>) -> Self {
+        self.rest.cron = Some(expression.into());
+        self
+    }
+
+    /// Sets the zone that the cron expression is meant in: an IANA name or `GMT+08:00`.
+    #[must_use]
+    pub fn time_zone(mut self, zone: impl Into<String>) -> Self {
+        self.rest.time_zone = Some(zone.into());
+        self
+    }
+
+    /// Sets what each item is for: `0=Beijing,1=Shanghai`.
+    #[must_use]
+    pub fn sharding_item_parameters(mut self, parameters: impl Into<String>) -> Self {
+        self.rest.sharding_item_parameters = parameters.into();
+        self
+    }
+
+    /// Sets what every run is told.
+    #[must_use]
+    pub fn job_parameter(mut self, parameter: impl Into<String>) -> Self {
+        self.rest.job_parameter = parameter.into();
+        self
+    }
+
+    /// Sets whether runs that a lost instance left unfinished are run again elsewhere. Needs
+    /// [`monitor_execution`](Self::monitor_execution).
+    #[must_use]
+    pub fn failover(mut self, failover: bool) -> Self {
+        self.rest.failover = failover;
+        self
+    }
+
+    /// Sets whether fires that met the running item are run once afterwards, all together.
+    ///
+    /// ```text
+    /// fires:        |0    |10   |20   |30   |40
+    /// misfire on:   [0 ---------- 23][23 - 26]  [30 ..
+    /// misfire off:  [0 ---------- 23]          [30 ..
+    /// ```
+    #[must_use]
+    pub fn misfire(mut self, misfire: bool) -> Self {
+        self.rest.misfire = misfire;
+        self
+    }
+
+    /// Sets whether runs are claimed in the registry. Without it there are no registry writes while the job runs, and
+    /// also no fencing, no failover and no account of what was missed.
+    #[must_use]
+    pub fn monitor_execution(mut self, monitor: bool) -> Self {
+        self.rest.monitor_execution = monitor;
+        self
+    }
+
+    /// Sets the strategy that assigns items to instances, by its name in the scheduler's strategy registry.
+    #[must_use]
+    pub fn strategy(mut self, name: impl Into<String>) -> Self {
+        self.rest.strategy = name.into();
+        self
+    }
+
+    /// Sets by how much the clock may differ from the registry's, in whole seconds, at least one. A fire beyond it is
+    /// not run but recorded as missed. Costs one registry call per fire.
+    #[must_use]
+    pub fn max_time_diff(mut self, bound: Duration) -> Self {
+        self.max_time_diff = Some(bound);
+        self
+    }
+
+    /// Sets how often everything is looked at again although nothing happened, in whole minutes; zero is never.
+    #[must_use]
+    pub fn reconcile_interval(mut self, interval: Duration) -> Self {
+        self.reconcile_interval = interval;
+        self
+    }
+
+    /// Says what the job is for.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.rest.description = description.into();
+        self
+    }
+
+    /// Sets whether servers that are new to the job come up disabled, to be enabled by an operator.
+    #[must_use]
+    pub fn disabled(mut self, disabled: bool) -> Self {
+        self.rest.disabled = disabled;
+        self
+    }
+
+    /// Sets whether this configuration replaces the stored one. Otherwise the stored one wins and the differences are
+    /// reported.
+    #[must_use]
+    pub fn overwrite(mut self, overwrite: bool) -> Self {
+        self.rest.overwrite = overwrite;
+        self
+    }
+
+    /// Checks everything that can be checked without a registry, and makes the configuration.
+    ///
+    /// # Errors
+    /// [`InvalidConfig`] names the first field that cannot be used, its value and what would be valid.
+    pub fn build(self) -> Result<JobConfig, InvalidConfig> {
+        let Options { cron, time_zone, failover, misfire, monitor_execution, .. } = self.rest;
+        let config = JobConfig {
+            cron,
+            time_zone,
+            sharding_item_parameters: self.rest.sharding_item_parameters,
+            job_parameter: self.rest.job_parameter,
+            failover,
+            misfire,
+            monitor_execution,
+            max_time_diff_seconds: self.max_time_diff.map(whole_seconds).transpose()?,
+            reconcile_interval_minutes: whole_minutes(self.reconcile_interval)?,
+            strategy: self.rest.strategy,
+            description: self.rest.description,
+            disabled: self.rest.disabled,
+            overwrite: self.rest.overwrite,
+            ..JobConfig::new(job_name(&self.name)?, self.sharding_total_count)
+        };
+        config.check()?;
+        config_check::schedule_of(&config)?;
+        Ok(config)
+    }
+}
+
+fn job_name(name: &str) -> Result<JobName, InvalidConfig> {
+    JobName::new(name).map_err(|error| {
+        let valid = format!("a name of 1 to 128 bytes that can be a node ({error})");
+        InvalidConfig::new("job_name", format!("{name:?}"), valid)
+    })
+}
+
+fn whole_seconds(bound: Duration) -> Result<u32, InvalidConfig> {
+    let seconds = u32::try_from(bound.as_secs()).ok().filter(|s| *s > 0);
+    seconds.filter(|_| bound.subsec_nanos() == 0).ok_or_else(|| {
+        let valid = "whole seconds, at least 1";
+        InvalidConfig::new("max_time_diff", format!("{bound:?}"), valid)
+    })
+}
+
+fn whole_minutes(interval: Duration) -> Result<u32, InvalidConfig> {
+    let minutes = u32::try_from(interval.as_secs() / 60).ok();
+    let is_whole = interval.as_secs().is_multiple_of(60) && interval.subsec_nanos() == 0;
+    minutes.filter(|_| is_whole).ok_or_else(|| {
+        let valid = "whole minutes, or zero for never";
+        InvalidConfig::new("reconcile_interval", format!("{interval:?}"), valid)
+    })
+}

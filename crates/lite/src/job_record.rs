@@ -1,0 +1,109 @@
+//! The record of a job: every [`JobEvent`] with its job, instance and time, and who is told.
+
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use coordination::{JobEvent, JobName};
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use sharding::InstanceId;
+use tokio::sync::mpsc;
+
+/// Something of note that happened to a job in this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobRecord {
+    /// To which job.
+    pub job: JobName,
+    /// In which life of this process; `None` before the first connection.
+    pub instance: Option<InstanceId>,
+    /// When, by this process's wall clock.
+    pub at: Timestamp,
+    /// What.
+    pub event: JobEvent,
+}
+
+impl fmt::Display for JobRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.at, self.job, self.event)
+    }
+}
+
+/// Told of every record, in order, in the task that makes the decisions: it must be quick and not block.
+///
+/// Any closure of this form is one. A panic in it is caught and logged.
+pub trait EventSubscriber: Send + Sync + 'static {
+    /// Takes note of a record.
+    fn on_event(&self, record: &JobRecord);
+}
+
+impl<F: Fn(&JobRecord) + Send + Sync + 'static> EventSubscriber for F {
+    fn on_event(&self, record: &JobRecord) {
+        self(record);
+    }
+}
+
+/// The records of one job from the moment of subscription on. Nothing is left out and nothing thrown away: read it,
+/// or drop it.
+#[derive(Debug)]
+pub struct JobEvents {
+    records: mpsc::UnboundedReceiver<JobRecord>,
+}
+
+impl JobEvents {
+    /// Waits for the next record; `None` after the job has ended.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost if the future is dropped.
+    pub async fn next(&mut self) -> Option<JobRecord> {
+        self.records.recv().await
+    }
+
+    /// Returns a record that is already there, without waiting.
+    pub fn try_next(&mut self) -> Option<JobRecord> {
+        self.records.try_recv().ok()
+    }
+}
+
+/// Everybody who is told of a job's records.
+pub(crate) struct Subscribers {
+    fixed: Vec<Arc<dyn EventSubscriber>>,
+    /// `None` after the job has ended.
+    streams: Mutex<Option<Vec<mpsc::UnboundedSender<JobRecord>>>>,
+}
+
+impl Subscribers {
+    pub(crate) fn new(fixed: Vec<Arc<dyn EventSubscriber>>) -> Self {
+        Self { fixed, streams: Mutex::new(Some(Vec::new())) }
+    }
+
+    pub(crate) fn subscribe(&self) -> JobEvents {
+        let (sender, records) = mpsc::unbounded_channel();
+        if let Some(streams) = &mut *self.streams.lock() {
+            streams.push(sender);
+        }
+        JobEvents { records }
+    }
+
+    pub(crate) fn tell(&self, record: &JobRecord) {
+        for subscriber in &self.fixed {
+            let told = std::panic::catch_unwind(AssertUnwindSafe(|| subscriber.on_event(record)));
+            if told.is_err() {
+                tracing::error!(event = %record.event, "event subscriber panicked");
+            }
+        }
+        if let Some(streams) = &mut *self.streams.lock() {
+            streams.retain(|stream| stream.send(record.clone()).is_ok());
+        }
+    }
+
+    pub(crate) fn close(&self) {
+        *self.streams.lock() = None;
+    }
+}
+
+impl fmt::Debug for Subscribers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscribers").field("fixed", &self.fixed.len()).finish_non_exhaustive()
+    }
+}

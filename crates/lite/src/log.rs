@@ -1,0 +1,64 @@
+//! The log as a subscriber of job events: fixed messages, facts in fields.
+//!
+//! | level | what |
+//! |---|---|
+//! | error | somebody must act: strategy, configuration or transaction refused |
+//! | warn | degraded, and healing by itself: missed fires, orphans, fenced runs, anomalies |
+//! | info | a change of state: joined, left, leads, resharded, taken over |
+//! | debug | the runs of a healthy job |
+
+use coordination::{JobEvent, RunSource};
+use tracing::{debug, error, info, warn};
+
+use crate::context::timestamp;
+use crate::{EventSubscriber, JobRecord};
+
+/// Writes every record with `tracing`, inside the span `job{job, instance}`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LogSubscriber;
+
+impl EventSubscriber for LogSubscriber {
+    fn on_event(&self, record: &JobRecord) {
+        log(&record.event);
+    }
+}
+
+fn log(event: &JobEvent) {
+    match event {
+        JobEvent::Joined { instance } => info!(%instance, "joined"),
+        JobEvent::Left { instance } => info!(%instance, "left"),
+        JobEvent::BecameLeader { term } => info!(term, "became leader"),
+        JobEvent::LostLeadership => info!("lost leadership"),
+        JobEvent::Resharded { moved, deferred, instances, reason } => {
+            info!(moved, deferred, instances, reason, "resharded");
+        }
+        JobEvent::Claimed { item, fire, source, token } => {
+            let fire_time = timestamp(*fire);
+            match source {
+                RunSource::Failover => info!(%item, %fire_time, %token, "failover taken"),
+                RunSource::Normal | RunSource::Misfire | RunSource::Manual => {
+                    debug!(%item, %fire_time, %source, %token, "claimed");
+                }
+            }
+        }
+        JobEvent::Settled { item, fire, source, token, outcome } => {
+            let fire_time = timestamp(*fire);
+            debug!(%item, %fire_time, %source, %token, %outcome, "settled");
+        }
+        JobEvent::Fenced { item, token } => warn!(%item, %token, "run had been taken over"),
+        JobEvent::MisfireNoted { item, waiting } => debug!(%item, %waiting, "misfire noted"),
+        JobEvent::Missed { item, fire, reason } => {
+            let (item, fire_time) = (item.map(|item| item.index()), timestamp(*fire));
+            warn!(item, %fire_time, %reason, "fire missed");
+        }
+        JobEvent::Orphaned { item, fire, holder, failover } => {
+            let fire_time = timestamp(*fire);
+            warn!(%item, %fire_time, %holder, failover, "run left unfinished");
+        }
+        JobEvent::StrategyFailed { reason } => error!(reason, "sharding strategy failed"),
+        JobEvent::ConfigRejected { reason } => error!(reason, "stored configuration rejected"),
+        JobEvent::Anomaly { path, reason } => warn!(path, reason, "unexpected node content"),
+        JobEvent::CommitRefused { reason } => error!(reason, "transaction too large"),
+        other => info!(event = %other, "job event"),
+    }
+}

@@ -1,0 +1,191 @@
+//! Registering a job: check, settle the configuration, start the driver.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::IntoFuture;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use coordination::{Coordinator, Identity, InvalidConfig, JobConfig, Layout};
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
+
+use crate::config_store::{ConfigStore, Settled};
+use crate::driver::{Driver, Inbox, Patience, State, job_span};
+use crate::executor::Executor;
+use crate::handle::Shared;
+use crate::job_record::Subscribers;
+use crate::log::LogSubscriber;
+use crate::scheduler::Inner;
+use crate::{ConfigDifference, EventSubscriber, Job, JobHandle, Result, config_check};
+
+/// A job about to be registered. Set what is local to this process, then `.await` it.
+#[must_use = "a job is registered when this is awaited"]
+pub struct Registration {
+    scheduler: Arc<Inner>,
+    config: JobConfig,
+    job: Arc<dyn Job>,
+    max_concurrency: Option<usize>,
+    patience: Patience,
+    subscribers: Vec<Arc<dyn EventSubscriber>>,
+}
+
+impl Registration {
+    pub(crate) fn new(scheduler: Arc<Inner>, config: JobConfig, job: Arc<dyn Job>) -> Self {
+        let patience =
+            Patience { grace: Duration::from_secs(1), leave_deadline: Duration::from_secs(30) };
+        let subscribers = scheduler.subscribers.clone();
+        Self { scheduler, config, job, max_concurrency: None, patience, subscribers }
+    }
+
+    /// Sets how many items run at a time in this process, at least 1. Without it there is no limit. Items beyond it
+    /// are claimed, so that everybody knows who will run them, and wait for a place.
+    pub fn max_concurrency(mut self, max: usize) -> Self {
+        self.max_concurrency = Some(max);
+        self
+    }
+
+    /// Sets how long a run has between its cancellation at a shutdown's deadline and the dropping of its future.
+    /// Default 1 s.
+    pub fn shutdown_grace(mut self, grace: Duration) -> Self {
+        self.patience.grace = grace;
+        self
+    }
+
+    /// Sets the deadline of a shutdown that an operator asks for through the registry. Default 30 s.
+    pub fn leave_deadline(mut self, deadline: Duration) -> Self {
+        self.patience.leave_deadline = deadline;
+        self
+    }
+
+    /// Adds somebody to be told what happens to this job, from the very beginning.
+    pub fn event_subscriber(mut self, subscriber: impl EventSubscriber) -> Self {
+        self.subscribers.push(Arc::new(subscriber));
+        self
+    }
+
+    async fn register(self) -> Result<JobHandle> {
+        let seams = &self.scheduler.seams;
+        config_check::check(&self.config, &self.scheduler.strategies, seams.clock.wall())?;
+        let max_concurrency = self.max_concurrency.map(at_least_one).transpose()?;
+        let reserved = self.scheduler.reserve(&self.config.job_name)?;
+        let started = seams.clock.monotonic();
+        let deadline = started.saturating_add(self.scheduler.connect_deadline);
+        let store = ConfigStore { seams, local: &self.config, started, deadline };
+        let settled = store.settle().await?;
+        let differences = self.report(settled);
+        let handle = self.start(max_concurrency, differences);
+        match reserved.fill(handle.clone()) {
+            Ok(()) => Ok(handle),
+            Err(closed) => {
+                handle.shutdown(Duration::ZERO).await?;
+                Err(closed)
+            }
+        }
+    }
+
+    /// Says what the stored configuration means for this job.
+    fn report(&self, settled: Settled) -> Vec<ConfigDifference> {
+        let _entered = job_span(&self.config.job_name, "").entered();
+        match settled {
+            Settled::Local => Vec::new(),
+            Settled::Stored(differences) => {
+                for ConfigDifference { field, stored, local } in &differences {
+                    tracing::warn!(field, stored, local, "stored configuration differs and wins");
+                }
+                differences
+            }
+            Settled::Unreadable(reason) => {
+                tracing::error!(
+                    reason,
+                    "stored configuration is unreadable; the job waits until it is repaired"
+                );
+                Vec::new()
+            }
+        }
+    }
+
+    fn start(
+        self,
+        max_concurrency: Option<NonZeroUsize>,
+        differences: Vec<ConfigDifference>,
+    ) -> JobHandle {
+        let Self { scheduler, config, job, patience, subscribers, .. } = self;
+        let name = config.job_name;
+        let seams = scheduler.seams.clone();
+        let (requests, requests_inbox) = mpsc::unbounded_channel();
+        let (answers, answers_inbox) = mpsc::unbounded_channel();
+        let (fires, fires_inbox) = mpsc::unbounded_channel();
+        let log: Arc<dyn EventSubscriber> = Arc::new(LogSubscriber);
+        let everybody = std::iter::once(log).chain(subscribers).collect();
+        let subscribers = Arc::new(Subscribers::new(everybody));
+        let shared = Arc::new(Shared {
+            job: name.clone(),
+            differences,
+            subscribers: Arc::clone(&subscribers),
+            ending: OnceLock::new(),
+        });
+        let inbox = Inbox {
+            abort: scheduler.abort.child_token(),
+            sessions: seams.registry.session_feed(),
+            requests: requests_inbox,
+            answers: answers_inbox,
+            feed: seams.registry.watch(&Layout::new(&name).root()),
+            fires: fires_inbox,
+        };
+        let identity = Identity { job: name.clone(), server: scheduler.lives.server().clone() };
+        let driver = Driver {
+            coordinator: Coordinator::new(identity, scheduler.strategies.clone()),
+            lives: Arc::clone(&scheduler.lives),
+            executor: Executor::new(
+                job,
+                Arc::clone(&seams.spawn),
+                answers.clone(),
+                max_concurrency,
+            ),
+            timer: scheduler.timer().place(fires),
+            subscribers,
+            answers,
+            patience,
+            state: State {
+                span: job_span(&name, ""),
+                session: None,
+                lease_ends: None,
+                config: None,
+                schedule: None,
+                schedule_fault: None,
+                shutdown: None,
+                over: false,
+                events: VecDeque::new(),
+            },
+            job: name,
+            seams: seams.clone(),
+        };
+        let outlives = Arc::clone(&shared);
+        let ended = move |ending| drop(outlives.ending.set(ending));
+        seams.spawn.spawn(Box::pin(driver.run(inbox, ended)));
+        JobHandle::new(shared, requests)
+    }
+}
+
+impl IntoFuture for Registration {
+    type Output = Result<JobHandle>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    /// Checks the configuration, settles it with the registry and starts the job.
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.register())
+    }
+}
+
+impl fmt::Debug for Registration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registration").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+fn at_least_one(max: usize) -> Result<NonZeroUsize, InvalidConfig> {
+    NonZeroUsize::new(max)
+        .ok_or_else(|| InvalidConfig::new("max_concurrency", max, "1 or more, or no limit at all"))
+}

@@ -1,0 +1,347 @@
+//! The scheduler: one registry, one identity, many jobs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use coordination::{InvalidName, JobConfig, JobName, ServerIp};
+use futures_util::future::join_all;
+use parking_lot::Mutex;
+use reg_center::RegistryCenter;
+use sharding::StrategyRegistry;
+use tokio_util::sync::CancellationToken;
+
+use crate::identity::{Lives, default_server};
+use crate::seams::{Clock, Randomness, Seams, Spawn, SystemClock, SystemRandomness, TokioSpawn};
+use crate::timer::Timer;
+use crate::{Error, EventSubscriber, Job, JobHandle, Registration, Result, ShutdownReport};
+
+/// A process that takes part in jobs: one registry, one identity, any number of jobs.
+///
+/// Clones are handles to the same scheduler. Dropping them does not end its jobs: call [`shutdown`](Self::shutdown).
+/// The registry belongs to who made it and is never closed here. Several schedulers in one process are as good as
+/// several processes if each has a registry centre, and so a session, of its own.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+///
+/// use lite::{JobBuilder, Scheduler, job_fn};
+/// use reg_center::MemoryRegistry;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+/// let registry = MemoryRegistry::new();
+/// let scheduler = Scheduler::builder(Arc::new(registry.connect())).server_ip("10.0.0.7")?.build()?;
+/// let job = job_fn(|context| async move {
+///     println!("item {}", context.item());
+///     Ok(())
+/// });
+/// let handle = scheduler.schedule(JobBuilder::new("report", 4).build()?, job).await?;
+/// handle.trigger().await?;
+/// scheduler.shutdown(Duration::from_secs(5)).await;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) seams: Seams,
+    pub(crate) lives: Arc<Lives>,
+    pub(crate) strategies: StrategyRegistry,
+    pub(crate) subscribers: Vec<Arc<dyn EventSubscriber>>,
+    pub(crate) connect_deadline: Duration,
+    pub(crate) abort: CancellationToken,
+    timer: OnceLock<Timer>,
+    jobs: Mutex<Jobs>,
+}
+
+/// The jobs of a scheduler; `None` is one that is being registered.
+#[derive(Debug, Default)]
+struct Jobs {
+    closed: bool,
+    by_name: BTreeMap<JobName, Option<JobHandle>>,
+}
+
+impl Scheduler {
+    /// Begins the description of a scheduler on a registry.
+    #[must_use]
+    pub fn builder(registry: Arc<dyn RegistryCenter>) -> SchedulerBuilder {
+        SchedulerBuilder::new(registry)
+    }
+
+    /// Registers a job. Await what is returned, with options before if need be.
+    ///
+    /// First everything is checked; nothing is written if something is wrong. Then the configuration is settled: if
+    /// the registry has none, or the local one says `overwrite`, the local one is stored; otherwise the stored one is
+    /// in force, and the differences are logged and listed by [`JobHandle::config_differences`]. A stored one that
+    /// cannot be read stays as it is, and this job alone waits until it is repaired. Then the job takes part: see
+    /// [`JobHandle::joined`].
+    ///
+    /// # Errors
+    /// [`Error::Config`] names the field, its value and what would be valid. [`Error::AlreadyScheduled`],
+    /// [`Error::Stopped`] after a shutdown; [`Error::Deadline`] and [`Error::Registry`] if the configuration could
+    /// not be settled.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped the job is not started, and its configuration may have been stored.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use lite::{JobBuilder, Scheduler, job_fn};
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// # let registry = Arc::new(reg_center::MemoryRegistry::new().connect());
+    /// let scheduler = Scheduler::builder(registry).build()?;
+    /// let config = JobBuilder::new("report", 4).cron("0 0 3 * * ?").build()?;
+    /// let job = job_fn(|_| async { Ok(()) });
+    /// let handle = scheduler.schedule(config, job).max_concurrency(2).await?;
+    /// # scheduler.abort();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn schedule(&self, config: JobConfig, job: impl Job) -> Registration {
+        Registration::new(Arc::clone(&self.inner), config, Arc::new(job))
+    }
+
+    /// Returns the job of this name, if it was registered here.
+    #[must_use]
+    pub fn job(&self, name: &str) -> Option<JobHandle> {
+        self.jobs().into_iter().find(|handle| handle.name().as_str() == name)
+    }
+
+    /// Returns all jobs that were registered here, ended ones included, in the order of their names.
+    #[must_use]
+    pub fn jobs(&self) -> Vec<JobHandle> {
+        self.inner.jobs.lock().by_name.values().flatten().cloned().collect()
+    }
+
+    /// Returns the address that operators know this process by.
+    #[must_use]
+    pub fn server_ip(&self) -> &ServerIp {
+        self.inner.lives.server()
+    }
+
+    /// Shuts all jobs down at the same time, each as [`JobHandle::shutdown`] does, and takes no more.
+    ///
+    /// The registry centre stays open. A job whose report is not `deregistered` keeps what it owns until the centre
+    /// is closed.
+    ///
+    /// # Cancel safety
+    /// The shutdown goes on if the future is dropped.
+    pub async fn shutdown(&self, deadline: Duration) -> Vec<ShutdownReport> {
+        self.inner.jobs.lock().closed = true;
+        let jobs = self.jobs();
+        let reports = join_all(jobs.iter().map(|job| job.shutdown(deadline))).await;
+        // A job that the runtime has taken down has nothing to report.
+        reports.into_iter().flatten().collect()
+    }
+
+    /// Stops everything at once, without telling the registry: what a crash does, for tests and demonstrations.
+    ///
+    /// Futures of running items are dropped at their next await. What the process owned stays its own until its
+    /// session ends: close the registry centre, or let it expire.
+    pub fn abort(&self) {
+        self.inner.jobs.lock().closed = true;
+        self.inner.abort.cancel();
+    }
+}
+
+impl Inner {
+    /// The timer's task is started with the first job, when there is a runtime for certain.
+    pub(crate) fn timer(&self) -> &Timer {
+        self.timer.get_or_init(|| Timer::start(&self.seams))
+    }
+
+    /// Takes a name, so that two registrations of it at the same time do not both succeed.
+    pub(crate) fn reserve(self: &Arc<Self>, name: &JobName) -> Result<Reservation> {
+        let mut jobs = self.jobs.lock();
+        if jobs.closed {
+            return Err(Error::Stopped { job: name.clone() });
+        }
+        let taken = match jobs.by_name.get(name) {
+            Some(Some(handle)) => !handle.has_ended(),
+            Some(None) => true,
+            None => false,
+        };
+        if taken {
+            return Err(Error::AlreadyScheduled { job: name.clone() });
+        }
+        jobs.by_name.insert(name.clone(), None);
+        Ok(Reservation { inner: Arc::clone(self), name: name.clone() })
+    }
+}
+
+/// A name that is taken; dropping it gives the name back if no job has come of it.
+pub(crate) struct Reservation {
+    inner: Arc<Inner>,
+    name: JobName,
+}
+
+impl Reservation {
+    /// Puts the job in its place.
+    pub(crate) fn fill(self, handle: JobHandle) -> Result<()> {
+        let mut jobs = self.inner.jobs.lock();
+        let closed = jobs.closed;
+        jobs.by_name.insert(self.name.clone(), Some(handle));
+        drop(jobs);
+        if closed { Err(Error::Stopped { job: self.name.clone() }) } else { Ok(()) }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let mut jobs = self.inner.jobs.lock();
+        if jobs.by_name.get(&self.name).is_some_and(Option::is_none) {
+            jobs.by_name.remove(&self.name);
+        }
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scheduler").field("jobs", &self.jobs).finish_non_exhaustive()
+    }
+}
+
+/// Builds a [`Scheduler`].
+///
+/// | option | default |
+/// |---|---|
+/// | [`server_ip`](Self::server_ip) | the smallest IPv4 address of this host that is neither loopback nor link-local, else `127.0.0.1` |
+/// | [`life`](Self::life), [`java_life`](Self::java_life) | process id and random suffix, `4123-k3f9a` |
+/// | [`connect_deadline`](Self::connect_deadline) | 30 s |
+/// | [`strategies`](Self::strategies) | those of the `sharding` crate |
+/// | [`event_subscriber`](Self::event_subscriber) | the log only |
+/// | [`clock`](Self::clock), [`spawner`](Self::spawner), [`randomness`](Self::randomness) | those of the operating system and tokio |
+pub struct SchedulerBuilder {
+    seams: Seams,
+    server: Option<ServerIp>,
+    life: Option<String>,
+    strategies: StrategyRegistry,
+    subscribers: Vec<Arc<dyn EventSubscriber>>,
+    connect_deadline: Duration,
+}
+
+impl SchedulerBuilder {
+    fn new(registry: Arc<dyn RegistryCenter>) -> Self {
+        let seams = Seams {
+            registry,
+            clock: Arc::new(SystemClock::default()),
+            spawn: Arc::new(TokioSpawn),
+            randomness: Arc::new(SystemRandomness),
+        };
+        Self {
+            seams,
+            server: None,
+            life: None,
+            strategies: StrategyRegistry::default(),
+            subscribers: Vec::new(),
+            connect_deadline: Duration::from_secs(30),
+        }
+    }
+
+    /// Sets the address that operators know this process by, and enable and disable. Java peers take IPv4 only.
+    ///
+    /// # Errors
+    /// [`Error::Name`] if the text is no IP address.
+    pub fn server_ip(mut self, ip: &str) -> Result<Self> {
+        self.server = Some(ServerIp::new(ip)?);
+        Ok(self)
+    }
+
+    /// Sets the name of this life, the part of the instance id after `@-@`. It must never have been used before in
+    /// the job: not by another process of this server, and not by an earlier run of this one. A life after a lost
+    /// session gets a random suffix.
+    #[must_use]
+    pub fn life(mut self, name: impl Into<String>) -> Self {
+        self.life = Some(name.into());
+        self
+    }
+
+    /// Names this life by the bare process id, as Java instances do. In containers, where the process id is always 1
+    /// and addresses are used again, two lives can then look like one.
+    #[must_use]
+    pub fn java_life(self) -> Self {
+        self.life(std::process::id().to_string())
+    }
+
+    /// Sets how long the registration of a job waits for the registry.
+    #[must_use]
+    pub fn connect_deadline(mut self, deadline: Duration) -> Self {
+        self.connect_deadline = deadline;
+        self
+    }
+
+    /// Sets the sharding strategies that jobs can name.
+    #[must_use]
+    pub fn strategies(mut self, strategies: StrategyRegistry) -> Self {
+        self.strategies = strategies;
+        self
+    }
+
+    /// Adds somebody to be told what happens to all jobs.
+    #[must_use]
+    pub fn event_subscriber(mut self, subscriber: impl EventSubscriber) -> Self {
+        self.subscribers.push(Arc::new(subscriber));
+        self
+    }
+
+    /// Sets the clock.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.seams.clock = clock;
+        self
+    }
+
+    /// Sets how tasks are started.
+    #[must_use]
+    pub fn spawner(mut self, spawn: Arc<dyn Spawn>) -> Self {
+        self.seams.spawn = spawn;
+        self
+    }
+
+    /// Sets the source of random suffixes.
+    #[must_use]
+    pub fn randomness(mut self, randomness: Arc<dyn Randomness>) -> Self {
+        self.seams.randomness = randomness;
+        self
+    }
+
+    /// Makes the scheduler. Nothing is started and nothing is asked of the registry before the first job.
+    ///
+    /// # Errors
+    /// [`Error::Name`] if the name of the life cannot be used.
+    pub fn build(self) -> Result<Scheduler> {
+        let inner = Inner {
+            lives: Arc::new(lives(self.server.unwrap_or_else(default_server), self.life)?),
+            seams: self.seams,
+            strategies: self.strategies,
+            subscribers: self.subscribers,
+            connect_deadline: self.connect_deadline,
+            abort: CancellationToken::new(),
+            timer: OnceLock::new(),
+            jobs: Mutex::default(),
+        };
+        Ok(Scheduler { inner: Arc::new(inner) })
+    }
+}
+
+fn lives(server: ServerIp, life: Option<String>) -> Result<Lives, InvalidName> {
+    match life {
+        Some(name) => Lives::named(server, name),
+        None => Ok(Lives::of_process(server)),
+    }
+}
+
+impl fmt::Debug for SchedulerBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SchedulerBuilder").field("seams", &self.seams).finish_non_exhaustive()
+    }
+}

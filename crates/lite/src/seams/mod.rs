@@ -1,0 +1,66 @@
+//! The four ways in which a scheduler reaches the outside: registry, clock, tasks, randomness.
+
+mod clock;
+mod randomness;
+mod spawn;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coordination::Now;
+use reg_center::RegistryCenter;
+use tokio::select;
+use tokio::sync::oneshot;
+
+pub use clock::{Clock, SystemClock, TokioClock};
+pub use randomness::{Randomness, SystemRandomness};
+pub use spawn::{Spawn, Task, TokioSpawn};
+
+/// All four together, as every part of the shell carries them.
+#[derive(Clone, Debug)]
+pub(crate) struct Seams {
+    pub(crate) registry: Arc<dyn RegistryCenter>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) spawn: Arc<dyn Spawn>,
+    pub(crate) randomness: Arc<dyn Randomness>,
+}
+
+/// The deadline came first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Elapsed;
+
+impl Seams {
+    /// Reads both clocks.
+    pub(crate) fn now(&self) -> Now {
+        Now { wall_ms: self.clock.wall().as_millisecond(), mono: self.clock.monotonic() }
+    }
+
+    /// Runs a future to its end whatever becomes of the caller, and hands back its value.
+    ///
+    /// Registry writes go this way: a caller that stops waiting knows nothing about the write, and does not stop it.
+    pub(crate) fn detach<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> oneshot::Receiver<T> {
+        let (sender, receiver) = oneshot::channel();
+        self.spawn.spawn(Box::pin(async move {
+            // The receiver may be gone: then nobody wants to know.
+            let _ = sender.send(future.await);
+        }));
+        receiver
+    }
+
+    /// Waits until the future is ready or the monotonic clock shows `deadline`. Not for registry writes.
+    pub(crate) async fn until<T>(
+        &self,
+        deadline: Duration,
+        future: impl Future<Output = T>,
+    ) -> Result<T, Elapsed> {
+        select! {
+            biased;
+            value = future => Ok(value),
+            () = self.clock.sleep_until(deadline) => Err(Elapsed),
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The randomness seam: what makes two lives of a process different.
+
+use std::fmt;
+
+/// A source of random numbers. Nothing secret depends on it.
+pub trait Randomness: fmt::Debug + Send + Sync + 'static {
+    /// Returns a number that no other process is likely to get.
+    fn next_u64(&self) -> u64;
+}
+
+/// The operating system's randomness.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemRandomness;
+
+impl Randomness for SystemRandomness {
+    #[expect(clippy::disallowed_methods, reason = "this is the seam")]
+    fn next_u64(&self) -> u64 {
+        getrandom::u64().expect("the operating system has randomness")
+    }
+}

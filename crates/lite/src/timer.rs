@@ -1,0 +1,232 @@
+//! One timer for all jobs of a scheduler: hands each job its fire times as they come.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use coordination::FireTime;
+use jiff::{SignedDuration, Timestamp};
+use tokio::select;
+use tokio::sync::mpsc;
+use trigger::{Schedule, TimerQueue};
+
+use crate::config_check::SharedSchedule;
+use crate::seams::Seams;
+
+/// The longest sleep. The wall clock can be set, and stands still for a machine that is suspended: so often it is
+/// looked at, whatever the schedule says.
+const LONGEST_SLEEP: Duration = Duration::from_secs(5);
+
+/// Where a timer is told what to do. It ends when the last of these is gone.
+#[derive(Clone, Debug)]
+pub(crate) struct Timer {
+    instructions: mpsc::UnboundedSender<Instruction>,
+    next_key: Arc<AtomicU64>,
+}
+
+/// A job's place in the timer; dropping it takes the job out.
+#[derive(Debug)]
+pub(crate) struct JobTimer {
+    key: Key,
+    instructions: mpsc::UnboundedSender<Instruction>,
+    fires: mpsc::UnboundedSender<FireTime>,
+}
+
+type Key = u64;
+
+enum Instruction {
+    Set { key: Key, schedule: SharedSchedule, fires: mpsc::UnboundedSender<FireTime> },
+    Remove(Key),
+}
+
+impl Timer {
+    /// Starts the timer's task.
+    pub(crate) fn start(seams: &Seams) -> Self {
+        let (instructions, inbox) = mpsc::unbounded_channel();
+        let wheel =
+            Wheel { seams: seams.clone(), inbox, queue: TimerQueue::new(), jobs: BTreeMap::new() };
+        seams.spawn.spawn(Box::pin(wheel.run()));
+        Self { instructions, next_key: Arc::default() }
+    }
+
+    /// Makes room for a job, whose fires go to `fires`.
+    pub(crate) fn place(&self, fires: mpsc::UnboundedSender<FireTime>) -> JobTimer {
+        let key = self.next_key.fetch_add(1, Ordering::Relaxed);
+        JobTimer { key, instructions: self.instructions.clone(), fires }
+    }
+}
+
+impl JobTimer {
+    /// Fires by this schedule from now on, or not at all.
+    pub(crate) fn fire_by(&self, schedule: Option<SharedSchedule>) {
+        let (key, fires) = (self.key, self.fires.clone());
+        self.tell(match schedule {
+            Some(schedule) => Instruction::Set { key, schedule, fires },
+            None => Instruction::Remove(key),
+        });
+    }
+
+    /// The timer is gone only if the runtime is, and then there is nobody left to fire for.
+    fn tell(&self, instruction: Instruction) {
+        let _ = self.instructions.send(instruction);
+    }
+}
+
+impl Drop for JobTimer {
+    fn drop(&mut self) {
+        self.tell(Instruction::Remove(self.key));
+    }
+}
+
+/// The timer's own state, in its task.
+struct Wheel {
+    seams: Seams,
+    inbox: mpsc::UnboundedReceiver<Instruction>,
+    queue: TimerQueue<Key>,
+    jobs: BTreeMap<Key, Entry>,
+}
+
+struct Entry {
+    schedule: SharedSchedule,
+    fires: mpsc::UnboundedSender<FireTime>,
+}
+
+impl Wheel {
+    async fn run(mut self) {
+        loop {
+            let wake = self.wake_at();
+            let instruction = select! {
+                biased;
+                instruction = self.inbox.recv() => instruction.map(Some),
+                () = self.seams.clock.sleep_until(wake) => Some(None),
+            };
+            let Some(instruction) = instruction else { return };
+            // What is due fires by the schedule that it was due by, also if a new one has just come.
+            self.fire_due();
+            if let Some(instruction) = instruction {
+                self.obey(instruction);
+            }
+        }
+    }
+
+    /// Returns when to look again, on the monotonic clock.
+    fn wake_at(&self) -> Duration {
+        let now = self.seams.clock.wall();
+        let pause = self.queue.next_wake().map_or(LONGEST_SLEEP, |due| until(now, due));
+        self.seams.clock.monotonic() + pause.min(LONGEST_SLEEP)
+    }
+
+    fn fire_due(&mut self) {
+        let now = self.seams.clock.wall();
+        while let Some((key, due)) = self.queue.pop_due(now) {
+            let Some(entry) = self.jobs.get(&key) else { continue };
+            let fire = last_fire(&*entry.schedule, due, now);
+            let _ = entry.fires.send(FireTime(fire.as_millisecond()));
+            if let Some(next) = entry.schedule.next_after(fire) {
+                self.queue.set(key, next);
+            }
+        }
+    }
+
+    fn obey(&mut self, instruction: Instruction) {
+        match instruction {
+            Instruction::Set { key, schedule, fires } => {
+                self.queue.remove(&key);
+                if let Some(next) = schedule.next_after(self.seams.clock.wall()) {
+                    self.queue.set(key, next);
+                }
+                self.jobs.insert(key, Entry { schedule, fires });
+            }
+            Instruction::Remove(key) => {
+                self.queue.remove(&key);
+                self.jobs.remove(&key);
+            }
+        }
+    }
+}
+
+/// Returns the last fire time that is not after `now`. `due` is one.
+///
+/// A process that was paused fires once for the latest time it slept through; the ledger of each item shows which
+/// fires lie between that one and the last one before. The search goes back in doubling steps, so that a pause of a
+/// year costs no more than one of a minute.
+fn last_fire(schedule: &dyn Schedule, due: Timestamp, now: Timestamp) -> Timestamp {
+    let mut back = SignedDuration::from_secs(1);
+    let mut last = loop {
+        let from = now.saturating_sub(back).unwrap_or(Timestamp::MIN);
+        if from <= due {
+            break due;
+        }
+        match schedule.next_after(from) {
+            Some(fire) if fire <= now => break fire,
+            Some(_) | None => back = back.saturating_mul(2),
+        }
+    };
+    while let Some(next) = schedule.next_after(last).filter(|next| *next <= now) {
+        last = next;
+    }
+    last
+}
+
+/// Returns how long it is until then; nothing if it is past.
+fn until(now: Timestamp, then: Timestamp) -> Duration {
+    Duration::try_from(then.duration_since(now)).unwrap_or(Duration::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use trigger::{CronExpression, CronSchedule, Zone};
+
+    use super::*;
+
+    #[test]
+    fn a_late_wake_fires_once_for_the_latest_time() {
+        let rows = [
+            ("in time", "0/10 * * * * ?", "12:00:10Z", "12:00:10Z", "12:00:10Z"),
+            ("a little late", "0/10 * * * * ?", "12:00:10Z", "12:00:10.4Z", "12:00:10Z"),
+            ("one slept through", "0/10 * * * * ?", "12:00:10Z", "12:00:20Z", "12:00:20Z"),
+            ("many slept through", "* * * * * ?", "12:00:10Z", "18:31:07.9Z", "18:31:07Z"),
+            ("seldom", "0 0 12 * * ?", "12:00:00Z", "23:59:59Z", "12:00:00Z"),
+            ("irregular", "0 0/7 13,19 * * ?", "13:00:00Z", "19:30:00Z", "19:28:00Z"),
+        ];
+        for (case, cron, due, now, expected) in rows {
+            let on = |time: &str| format!("2024-02-29T{time}").parse::<Timestamp>().unwrap();
+            let schedule = CronSchedule::new(CronExpression::parse(cron).unwrap(), Zone::utc());
+            assert_eq!(last_fire(&schedule, on(due), on(now)), on(expected), "{case}");
+        }
+    }
+
+    /// Counts how often it is asked.
+    #[derive(Debug)]
+    struct Counted {
+        schedule: CronSchedule,
+        asked: AtomicUsize,
+    }
+
+    impl Schedule for Counted {
+        fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
+            self.asked.fetch_add(1, Ordering::Relaxed);
+            self.schedule.next_after(after)
+        }
+
+        fn describe(&self) -> String {
+            self.schedule.describe()
+        }
+    }
+
+    #[test]
+    fn a_year_asleep_costs_no_more_than_a_minute() {
+        let every_second = CronExpression::parse("* * * * * ?").unwrap();
+        let schedule = Counted {
+            schedule: CronSchedule::new(every_second, Zone::utc()),
+            asked: AtomicUsize::new(0),
+        };
+        let due: Timestamp = "2023-03-01T00:00:00Z".parse().unwrap();
+        let now: Timestamp = "2024-03-01T00:00:00Z".parse().unwrap();
+        assert_eq!(last_fire(&schedule, due, now), now);
+        assert!(schedule.asked.into_inner() < 10);
+    }
+}

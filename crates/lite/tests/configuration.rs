@@ -1,0 +1,288 @@
+//! What is checked, what is stored, and who wins.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::future::IntoFuture;
+use std::time::Duration;
+
+use coordination::{JobName, decode_config};
+use lite::{Error, JobBuilder, JobConfig, Phase};
+use reg_center::{RegistryCenter, Txn};
+
+use support::{Cluster, Runs, event, every_ten_seconds, path, within};
+
+fn good() -> JobConfig {
+    every_ten_seconds().build().unwrap()
+}
+
+#[test]
+fn the_builder_names_field_value_and_what_is_valid() {
+    type Spoil = fn(JobBuilder) -> JobBuilder;
+    let rows: [(&str, &str, u32, Spoil, &str, &str, &str); 13] = [
+        ("empty name", "", 1, |b| b, "job_name", "\"\"", "empty"),
+        ("slash in name", "a/b", 1, |b| b, "job_name", "\"a/b\"", "'/'"),
+        ("no items", "j", 0, |b| b, "sharding_total_count", "0", "1 to 100000"),
+        ("too many items", "j", 100_001, |b| b, "sharding_total_count", "100001", "1 to 100000"),
+        ("no cron", "j", 1, |b| b.cron("every day"), "cron", "\"every day\"", "Quartz"),
+        ("minute 60", "j", 1, |b| b.cron("0 60 * * * ?"), "cron", "\"0 60 * * * ?\"", "59"),
+        ("empty cron", "j", 1, |b| b.cron(" "), "cron", "empty", "no cron at all"),
+        ("no zone", "j", 1, |b| b.time_zone("Mars/Base"), "time_zone", "\"Mars/Base\"", "IANA"),
+        (
+            "parameters",
+            "j",
+            1,
+            |b| b.sharding_item_parameters("0=A,x"),
+            "sharding_item_parameters",
+            "\"0=A,x\"",
+            "0=Beijing",
+        ),
+        (
+            "failover of what nobody sees",
+            "j",
+            1,
+            |b| b.failover(true).monitor_execution(false),
+            "failover",
+            "true",
+            "monitor_execution",
+        ),
+        (
+            "half a second",
+            "j",
+            1,
+            |b| b.max_time_diff(Duration::from_millis(500)),
+            "max_time_diff",
+            "500ms",
+            "whole seconds",
+        ),
+        (
+            "no difference at all",
+            "j",
+            1,
+            |b| b.max_time_diff(Duration::ZERO),
+            "max_time_diff",
+            "0ns",
+            "at least 1",
+        ),
+        (
+            "half a minute",
+            "j",
+            1,
+            |b| b.reconcile_interval(Duration::from_secs(30)),
+            "reconcile_interval",
+            "30s",
+            "whole minutes",
+        ),
+    ];
+    for (case, name, total, spoil, field, value, valid) in rows {
+        let error = spoil(JobBuilder::new(name, total)).build().unwrap_err();
+        assert_eq!((error.field, error.value.as_str()), (field, value), "{case}");
+        assert!(error.valid.contains(valid), "{case}: {error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bad_configuration_is_refused_and_nothing_is_written() {
+    type Spoil = fn(&mut JobConfig);
+    let rows: [(&str, Spoil, &str, &str); 6] = [
+        ("no items", |c| c.sharding_total_count = 0, "sharding_total_count", "1 to 100000"),
+        ("cron", |c| c.cron = Some("x".into()), "cron", "Quartz"),
+        ("never again", |c| c.cron = Some("0 0 0 1 1 ? 2020".into()), "cron", "never"),
+        ("zone", |c| c.time_zone = Some("nowhere".into()), "time_zone", "IANA"),
+        ("strategy", |c| c.strategy = "RANDOM".into(), "strategy", "ROUND_ROBIN"),
+        (
+            "failover",
+            |c| (c.failover, c.monitor_execution) = (true, false),
+            "failover",
+            "monitor_execution",
+        ),
+    ];
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let before = cluster.everything();
+    for (case, spoil, field, valid) in rows {
+        let mut config = good();
+        spoil(&mut config);
+        let error = member.scheduler.schedule(config, Runs::default().job()).await.unwrap_err();
+        let fault = error.as_invalid_config().unwrap_or_else(|| panic!("{case}: {error}"));
+        assert_eq!(fault.field, field, "{case}");
+        assert!(fault.valid.contains(valid), "{case}: {error}");
+        assert_eq!(cluster.everything(), before, "{case}");
+    }
+    let job = Runs::default().job();
+    let error = member.scheduler.schedule(good(), job).max_concurrency(0).await.unwrap_err();
+    assert_eq!(error.as_invalid_config().map(|fault| fault.field), Some("max_concurrency"));
+    assert_eq!(cluster.everything(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_name_can_be_taken_once_at_a_time() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let handle = member.scheduler.schedule(good(), Runs::default().job()).await.unwrap();
+
+    let again = member.scheduler.schedule(good(), Runs::default().job()).await;
+    assert!(matches!(again, Err(Error::AlreadyScheduled { .. })));
+
+    handle.shutdown(Duration::from_secs(1)).await.unwrap();
+    member.scheduler.schedule(good(), Runs::default().job()).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_stored_configuration_wins_and_the_differences_are_listed() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.member(1), cluster.member(2));
+    let first = every_ten_seconds().job_parameter("old").build().unwrap();
+    let one = one.scheduler.schedule(first, Runs::default().job()).await.unwrap();
+    assert_eq!(one.config_differences(), []);
+    let stored = cluster.stored("job", &["config"]);
+
+    let local = JobBuilder::new("job", 5).cron("0 0 * * * ?").job_parameter("new").build().unwrap();
+    let two = two.scheduler.schedule(local, Runs::default().job()).await.unwrap();
+
+    let differences = two.config_differences().iter();
+    let differences: Vec<_> = differences.map(ToString::to_string).collect();
+    let expected = [
+        r#"cron: "0/10 * * * * ?" is in force, "0 0 * * * ?" is not"#,
+        "sharding_total_count: 3 is in force, 5 is not",
+        r#"job_parameter: "old" is in force, "new" is not"#,
+    ];
+    assert_eq!(differences, expected);
+    assert_eq!(cluster.stored("job", &["config"]), stored, "nothing was written");
+    within("joining", two.joined()).await.unwrap();
+    assert_eq!(two.status().await.unwrap().config.unwrap().job_parameter, "old");
+}
+
+#[tokio::test(start_paused = true)]
+async fn overwriting_replaces_what_is_ours_and_keeps_the_rest() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.member(1), cluster.member(2));
+    let mut first = good();
+    first.java.job_class = "com.example.Report".to_owned();
+    first.unknown = vec![("label".to_owned(), "\"blue\"".to_owned())];
+    let _one = one.scheduler.schedule(first, Runs::default().job()).await.unwrap();
+
+    let local = JobBuilder::new("job", 5).cron("0 0 * * * ?").overwrite(true).build().unwrap();
+    let two = two.scheduler.schedule(local.clone(), Runs::default().job()).await.unwrap();
+
+    assert_eq!(two.config_differences(), []);
+    let stored = cluster.stored("job", &["config"]).unwrap();
+    let stored = decode_config(stored.as_bytes()).unwrap();
+    assert_eq!(stored.java.job_class, "com.example.Report");
+    assert_eq!(stored.unknown, [("label".to_owned(), "\"blue\"".to_owned())]);
+    assert_eq!((stored.cron, stored.sharding_total_count), (local.cron, 5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unreadable_stored_configuration_stops_only_its_own_job_until_it_is_repaired() {
+    let cluster = Cluster::new();
+    let operator = cluster.registry.connect();
+    let broken = path("broken", &["config"]);
+    let txn = Txn::new().create(broken.clone(), "{oops", reg_center::Lifetime::Persistent);
+    operator.commit(txn).await.unwrap();
+    let member = cluster.member(1);
+    let (runs, other) = (Runs::default(), Runs::default());
+    let config = |name| JobBuilder::new(name, 1).cron(support::EVERY_TEN_SECONDS).build().unwrap();
+
+    let handle = member.scheduler.schedule(config("broken"), runs.job()).await.unwrap();
+    let _other = member.scheduler.schedule(config("fine"), other.job()).await.unwrap();
+    other.until("three fires of the other job", |seen| seen.len() == 3).await;
+
+    assert_eq!(runs.all(), []);
+    let status = handle.status().await.unwrap();
+    assert_eq!(status.phase, Phase::Active);
+    assert_eq!(status.waiting_for, Some("a usable configuration"));
+    assert!(status.config_fault.unwrap().contains("JSON"));
+    assert_eq!(cluster.stored("broken", &["config"]).as_deref(), Some("{oops"), "left alone");
+
+    let repaired = coordination::encode_config(&config("broken"));
+    operator.commit(Txn::new().put(broken, repaired)).await.unwrap();
+    runs.until("a fire of the repaired job", |seen| !seen.is_empty()).await;
+    assert_eq!(handle.status().await.unwrap().config_fault, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn overwriting_repairs_an_unreadable_stored_configuration() {
+    let cluster = Cluster::new();
+    let operator = cluster.registry.connect();
+    let txn =
+        Txn::new().create(path("job", &["config"]), "{oops", reg_center::Lifetime::Persistent);
+    operator.commit(txn).await.unwrap();
+    let member = cluster.member(1);
+    let runs = Runs::default();
+
+    let config = every_ten_seconds().overwrite(true).build().unwrap();
+    let _handle = member.scheduler.schedule(config, runs.job()).await.unwrap();
+    runs.until("a fire", |seen| seen.len() == 3).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_schedule_that_makes_no_sense_leaves_the_last_good_one_in_force() {
+    let cluster = Cluster::new();
+    let operator = cluster.registry.connect();
+    let member = cluster.member(1);
+    let runs = Runs::default();
+    let handle = member.scheduler.schedule(good(), runs.job()).await.unwrap();
+    let mut events = handle.events();
+    runs.until("a fire", |seen| seen.len() == 3).await;
+
+    let mut nonsense = good();
+    nonsense.cron = Some("whenever".to_owned());
+    let document = coordination::encode_config(&nonsense);
+    operator.commit(Txn::new().put(path("job", &["config"]), document)).await.unwrap();
+
+    let rejected = |e: &lite::JobEvent| matches!(e, lite::JobEvent::ConfigRejected { .. });
+    event(&mut events, "the rejection", rejected).await;
+    assert!(handle.status().await.unwrap().config_fault.unwrap().contains("whenever"));
+    runs.until("a fire by the old schedule", |seen| seen.len() == 6).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_changed_schedule_takes_effect_at_once() {
+    let cluster = Cluster::new();
+    let operator = cluster.registry.connect();
+    let member = cluster.member(1);
+    let runs = Runs::default();
+    let _handle = member.scheduler.schedule(good(), runs.job()).await.unwrap();
+    runs.until("a fire", |seen| seen.len() == 3).await;
+
+    let mut changed = good();
+    changed.cron = Some("0/3 * * * * ?".to_owned());
+    let document = coordination::encode_config(&changed);
+    operator.commit(Txn::new().put(path("job", &["config"]), document)).await.unwrap();
+
+    let seen = runs.until("two more fires", |seen| seen.len() == 9).await;
+    let fires: Vec<_> = seen.iter().map(support::Seen::at).collect();
+    assert_eq!(fires, [10, 10, 10, 12, 12, 12, 15, 15, 15]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_registration_does_not_wait_for_ever_and_says_for_what_it_waited() {
+    let cluster = Cluster::new();
+    let member = cluster.member_with(1, |b| b.connect_deadline(Duration::from_secs(7)));
+    member.center.suspend(Duration::from_secs(60));
+
+    let error = member.scheduler.schedule(good(), Runs::default().job()).await.unwrap_err();
+
+    let job = JobName::new("job").unwrap();
+    let expected = format!("job {job}: waited 7s for a connection to the registry, in vain");
+    assert_eq!(error.to_string(), expected);
+    assert!(error.is_retryable());
+
+    // The name is free again, and a registration that finds a connection in time succeeds.
+    let registration = member.scheduler.schedule(good(), Runs::default().job());
+    let late = async {
+        lite::Clock::sleep_until(&*cluster.clock, Duration::from_secs(10)).await;
+        member.center.resume();
+    };
+    let (handle, ()) = tokio::join!(registration.into_future(), late);
+    handle.unwrap();
+}
+
+#[test]
+fn the_identity_is_checked_too() {
+    let registry = reg_center::MemoryRegistry::new();
+    let builder = || lite::Scheduler::builder(std::sync::Arc::new(registry.connect()));
+    assert!(matches!(builder().server_ip("localhost"), Err(Error::Name(_))));
+    assert!(matches!(builder().life("a@-@b").build(), Err(Error::Name(_))));
+}

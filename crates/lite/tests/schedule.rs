@@ -1,0 +1,218 @@
+//! When and where items run while nothing goes wrong.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use lite::{JobBuilder, JobEvent, MissReason, Outcome, job_fn};
+use tokio::sync::{Barrier, Semaphore};
+
+use support::{Cluster, Runs, balanced, event, every_ten_seconds, settled, within};
+
+#[tokio::test(start_paused = true)]
+async fn every_item_runs_once_per_fire_whoever_owns_it() {
+    let cluster = Cluster::new();
+    let members = [cluster.member(1), cluster.member(2), cluster.member(3)];
+    let runs = Runs::default();
+    let config = JobBuilder::new("job", 7).cron(support::EVERY_TEN_SECONDS).build().unwrap();
+    let mut handles = Vec::new();
+    for member in &members {
+        handles.push(member.scheduler.schedule(config.clone(), runs.job()).await.unwrap());
+    }
+    balanced(&handles.iter().collect::<Vec<_>>(), 7).await;
+
+    let seen = runs.until("five fires", |seen| seen.len() >= 35).await;
+
+    for fire in [10, 20, 30, 40, 50] {
+        let mut items: Vec<_> =
+            seen.iter().filter(|run| run.at() == fire).map(|run| run.item).collect();
+        items.sort_unstable();
+        assert_eq!(items, [0, 1, 2, 3, 4, 5, 6], "fire at {fire} s");
+    }
+    for item in 0..7 {
+        let tokens: Vec<_> =
+            seen.iter().filter(|run| run.item == item).map(|run| run.token).collect();
+        assert!(tokens.is_sorted_by(|a, b| a < b), "item {item}: {tokens:?}");
+    }
+    let mut instances: Vec<_> = seen.iter().map(|run| run.instance.as_str()).collect();
+    instances.sort_unstable();
+    instances.dedup();
+    assert_eq!(instances, ["10.0.0.1@-@1", "10.0.0.2@-@2", "10.0.0.3@-@3"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_is_told_what_it_is_for() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let config = JobBuilder::new("report", 2)
+        .cron("0 0/5 * * * ?")
+        .sharding_item_parameters("0=Beijing,1=Shanghai")
+        .job_parameter("monthly")
+        .build()
+        .unwrap();
+    let (told, mut facts) = tokio::sync::mpsc::unbounded_channel();
+    let job = job_fn(move |context| {
+        let told = told.clone();
+        async move { Ok(told.send(context)?) }
+    });
+    let _handle = member.scheduler.schedule(config, job).await.unwrap();
+
+    let first = within("a run", facts.recv()).await.unwrap();
+    let second = within("a run", facts.recv()).await.unwrap();
+
+    let context = if first.item().index() == 1 { first } else { second };
+    assert_eq!(context.job_name().as_str(), "report");
+    assert_eq!(context.parameter(), Some("Shanghai"));
+    assert_eq!(context.job_parameter(), "monthly");
+    assert_eq!(context.sharding_total_count(), 2);
+    assert_eq!(context.fire_time().to_string(), "2024-02-29T12:05:00Z");
+    assert_eq!(context.fencing_token(), 1);
+    assert_eq!(context.idempotency_key(), "report/1/1709208300000");
+    assert_eq!(context.execution_id(), "report/1/1709208300000/1");
+    assert_eq!(context.task_id(), "report@-@1@-@READY@-@10.0.0.1@-@1");
+    assert!(!context.is_cancelled());
+}
+
+#[tokio::test(start_paused = true)]
+async fn cron_is_meant_in_the_time_zone_of_the_job() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let runs = Runs::default();
+    // Noon in UTC is 20:00 in Shanghai.
+    let config =
+        JobBuilder::new("job", 1).cron("0 30 20 * * ?").time_zone("Asia/Shanghai").build().unwrap();
+    let handle = member.scheduler.schedule(config, runs.job()).await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+
+    let next = handle.status().await.unwrap().next_fire;
+    assert_eq!(next.map(|at| at.to_string()).as_deref(), Some("2024-02-29T12:30:00Z"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_without_cron_runs_on_request_only() {
+    let cluster = Cluster::new();
+    let members = [cluster.member(1), cluster.member(2)];
+    let runs = Runs::default();
+    let config = JobBuilder::new("job", 4).build().unwrap();
+    let one = members[0].scheduler.schedule(config.clone(), runs.job()).await.unwrap();
+    let two = members[1].scheduler.schedule(config, runs.job()).await.unwrap();
+    balanced(&[&one, &two], 4).await;
+    assert_eq!(one.status().await.unwrap().next_fire, None);
+    assert_eq!(runs.all(), []);
+
+    // One request, wherever it is made, runs all items on all instances.
+    two.trigger().await.unwrap();
+
+    let seen = runs.until("all items", |seen| seen.len() >= 4).await;
+    let mut items: Vec<_> = seen.iter().map(|run| run.item).collect();
+    items.sort_unstable();
+    assert_eq!(items, [0, 1, 2, 3]);
+    assert!(seen.iter().all(|run| run.source == "MANUAL"), "{seen:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_job_starts_nothing_here_and_says_what_it_missed() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let runs = Runs::default();
+    let handle =
+        member.scheduler.schedule(every_ten_seconds().build().unwrap(), runs.job()).await.unwrap();
+    let mut events = handle.events();
+    runs.until("the first fire", |seen| seen.len() == 3).await;
+
+    handle.pause().await.unwrap();
+    assert!(handle.status().await.unwrap().paused);
+    let missed =
+        |event: &JobEvent| matches!(event, JobEvent::Missed { reason: MissReason::Paused, .. });
+    event(&mut events, "a missed fire", missed).await;
+    event(&mut events, "another missed fire", missed).await;
+    assert_eq!(runs.all().len(), 3, "nothing has run meanwhile");
+
+    handle.resume().await.unwrap();
+    let seen = runs.until("a fire after the pause", |seen| seen.len() == 6).await;
+    assert_eq!(seen.last().map(support::Seen::at), Some(40));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_items_run_at_a_time_than_allowed() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (now, max) = (Arc::clone(&running), Arc::clone(&most));
+    // Two at a time can pass this gate, and only two at a time: with fewer the test would stand still.
+    let gate = Arc::new(Barrier::new(2));
+    let job = job_fn(move |_| {
+        let (now, max, gate) = (Arc::clone(&now), Arc::clone(&max), Arc::clone(&gate));
+        async move {
+            max.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            gate.wait().await;
+            now.fetch_sub(1, Ordering::SeqCst);
+            Ok(())
+        }
+    });
+    let config = JobBuilder::new("job", 6).build().unwrap();
+    let handle = member.scheduler.schedule(config, job).max_concurrency(2).await.unwrap();
+    let mut events = handle.events();
+    balanced(&[&handle], 6).await;
+
+    handle.trigger().await.unwrap();
+    for _ in 0..6 {
+        settled(&mut events, Outcome::Succeeded).await;
+    }
+
+    assert_eq!(most.load(Ordering::SeqCst), 2);
+    assert_eq!(running.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn fires_that_met_a_running_item_are_run_once_afterwards() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let runs = Runs::default();
+    let gate = Arc::new(Semaphore::new(0));
+    let (noted, held) = (runs.clone(), Arc::clone(&gate));
+    let job = job_fn(move |context| {
+        noted.note(&context);
+        let held = Arc::clone(&held);
+        async move {
+            held.acquire().await?.forget();
+            Ok(())
+        }
+    });
+    let config = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).build().unwrap();
+    let handle = member.scheduler.schedule(config, job).await.unwrap();
+    let mut events = handle.events();
+    // The run of 12:00:10 is still going at 12:00:20 and 12:00:30.
+    for waiting in [1, 2] {
+        let noted = |event: &JobEvent| matches!(event, JobEvent::MisfireNoted { waiting: range, .. } if range.count == waiting);
+        event(&mut events, "a misfire", noted).await;
+    }
+
+    gate.add_permits(2);
+    let seen = runs.until("the run afterwards", |seen| seen.len() == 2).await;
+
+    assert_eq!((seen[1].source, seen[1].at()), ("MISFIRE", 30));
+}
+
+#[tokio::test(start_paused = true)]
+async fn jobs_of_one_scheduler_do_not_disturb_each_other() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let (often, seldom) = (Runs::default(), Runs::default());
+    let config = |name, cron| JobBuilder::new(name, 1).cron(cron).build().unwrap();
+    let schedule = |config, runs: &Runs| member.scheduler.schedule(config, runs.job());
+    let first = schedule(config("often", "0/10 * * * * ?"), &often).await.unwrap();
+    let _second = schedule(config("seldom", "0/30 * * * * ?"), &seldom).await.unwrap();
+    often.until("three fires", |seen| seen.len() == 3).await;
+    seldom.until("one fire", |seen| seen.len() == 1).await;
+
+    first.shutdown(Duration::from_secs(1)).await.unwrap();
+    seldom.until("another fire", |seen| seen.len() == 2).await;
+
+    assert_eq!(often.all().len(), 3, "a job that has left does not fire");
+    assert_eq!(member.scheduler.jobs().len(), 2);
+    assert!(member.scheduler.job("often").unwrap().has_ended());
+}

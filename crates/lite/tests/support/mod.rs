@@ -1,0 +1,215 @@
+//! A cluster in one process: schedulers with sessions of their own on a registry in memory, in paused time.
+#![allow(dead_code, reason = "every test file uses another part of it")]
+#![allow(clippy::disallowed_methods, reason = "a test's own deadline, in paused time")]
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coordination::{JobEvent, JobName, Layout};
+use jiff::Timestamp;
+use lite::{
+    JobBuilder, JobEvents, JobHandle, JobRecord, Outcome, Scheduler, SchedulerBuilder,
+    ShardingContext, TokioClock, job_fn,
+};
+use parking_lot::Mutex;
+use reg_center::{MemoryCenter, MemoryRegistry, NodePath};
+use tokio::sync::Notify;
+
+/// More than any test needs, in paused time.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
+
+/// What time it is when a test begins.
+pub(crate) fn noon() -> Timestamp {
+    "2024-02-29T12:00:00Z".parse().unwrap()
+}
+
+/// Fires every ten seconds, on the full ten seconds.
+pub(crate) const EVERY_TEN_SECONDS: &str = "0/10 * * * * ?";
+
+/// Waits for something with a deadline.
+pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(DEADLINE, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("waited for {what}, in vain"),
+    }
+}
+
+/// A registry and the clock that all its members share.
+pub(crate) struct Cluster {
+    pub(crate) registry: MemoryRegistry,
+    pub(crate) clock: Arc<TokioClock>,
+}
+
+/// A scheduler with a session of its own.
+pub(crate) struct Member {
+    pub(crate) center: Arc<MemoryCenter>,
+    pub(crate) scheduler: Scheduler,
+}
+
+impl Cluster {
+    pub(crate) fn new() -> Self {
+        Self { registry: MemoryRegistry::new(), clock: Arc::new(TokioClock::starting_at(noon())) }
+    }
+
+    /// Adds a member with the address `10.0.0.{n}`.
+    pub(crate) fn member(&self, n: u8) -> Member {
+        self.member_with(n, |builder| builder)
+    }
+
+    pub(crate) fn member_with(
+        &self,
+        n: u8,
+        options: impl FnOnce(SchedulerBuilder) -> SchedulerBuilder,
+    ) -> Member {
+        let center = Arc::new(self.registry.connect());
+        let builder = Scheduler::builder(center.clone())
+            .server_ip(&format!("10.0.0.{n}"))
+            .unwrap()
+            .life(format!("{n}"))
+            .clock(self.clock.clone());
+        let scheduler = options(builder).build().unwrap();
+        Member { center, scheduler }
+    }
+
+    /// Returns what the registry holds at a path below the job's node.
+    pub(crate) fn stored(&self, job: &str, below: &[&str]) -> Option<String> {
+        let node = self.registry.snapshot().read(&path(job, below)).cloned();
+        node.map(|node| String::from_utf8(node.data.to_vec()).unwrap())
+    }
+
+    /// Returns every node of the registry with its data, in path order.
+    pub(crate) fn everything(&self) -> Vec<(String, Vec<u8>)> {
+        let (model, root) = (self.registry.snapshot(), NodePath::root());
+        let nodes = model.subtree(&root).map(|n| (n.path.to_string(), n.data.to_vec()));
+        nodes.collect()
+    }
+}
+
+/// Returns the path of a node below the job's node.
+pub(crate) fn path(job: &str, below: &[&str]) -> NodePath {
+    let root = Layout::new(&JobName::new(job).unwrap()).root();
+    below.iter().fold(root, |path, name| path.join(name).unwrap())
+}
+
+/// A job of three items that fires every ten seconds.
+pub(crate) fn every_ten_seconds() -> JobBuilder {
+    JobBuilder::new("job", 3).cron(EVERY_TEN_SECONDS)
+}
+
+/// One run as the job's own code saw it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Seen {
+    pub(crate) fire: Timestamp,
+    pub(crate) item: u32,
+    pub(crate) token: u64,
+    pub(crate) source: &'static str,
+    pub(crate) instance: String,
+}
+
+impl Seen {
+    fn of(context: &ShardingContext) -> Self {
+        Self {
+            fire: context.fire_time(),
+            item: context.item().index(),
+            token: context.fencing_token(),
+            source: context.source().as_str(),
+            instance: context.instance().to_string(),
+        }
+    }
+
+    /// Returns the fire in seconds after noon.
+    pub(crate) fn at(&self) -> i64 {
+        self.fire.duration_since(noon()).as_secs()
+    }
+}
+
+/// What the code of a job has seen, for several instances together.
+#[derive(Clone, Default)]
+pub(crate) struct Runs {
+    seen: Arc<Mutex<Vec<Seen>>>,
+    changed: Arc<Notify>,
+}
+
+impl Runs {
+    pub(crate) fn note(&self, context: &ShardingContext) {
+        self.seen.lock().push(Seen::of(context));
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn all(&self) -> Vec<Seen> {
+        self.seen.lock().clone()
+    }
+
+    /// Returns a job that notes its runs and succeeds at once.
+    pub(crate) fn job(&self) -> impl lite::Job {
+        let runs = self.clone();
+        job_fn(move |context| {
+            runs.note(&context);
+            async { Ok(()) }
+        })
+    }
+
+    /// Waits until the runs are as wanted.
+    pub(crate) async fn until(&self, what: &str, wanted: impl Fn(&[Seen]) -> bool) -> Vec<Seen> {
+        let wait = async {
+            loop {
+                let changed = self.changed.notified();
+                tokio::pin!(changed);
+                changed.as_mut().enable();
+                let seen = self.all();
+                if wanted(&seen) {
+                    return seen;
+                }
+                changed.await;
+            }
+        };
+        match tokio::time::timeout(DEADLINE, wait).await {
+            Ok(seen) => seen,
+            Err(_) => panic!("waited for {what}, in vain; there is {:#?}", self.all()),
+        }
+    }
+}
+
+/// Waits for an event of a job.
+pub(crate) async fn event(
+    events: &mut JobEvents,
+    what: &str,
+    wanted: impl Fn(&JobEvent) -> bool,
+) -> JobRecord {
+    let wait = async {
+        while let Some(record) = events.next().await {
+            if wanted(&record.event) {
+                return record;
+            }
+        }
+        panic!("the job ended before {what}");
+    };
+    within(what, wait).await
+}
+
+/// Waits until a run of a job has been recorded with this outcome.
+pub(crate) async fn settled(events: &mut JobEvents, expected: Outcome) -> JobRecord {
+    let is_it = |event: &JobEvent| matches!(event, JobEvent::Settled { outcome, .. } if *outcome == expected);
+    event(events, &format!("a run that {expected}"), is_it).await
+}
+
+/// Waits until the members together own all items of the job, and none waits for anything.
+pub(crate) async fn balanced(handles: &[&JobHandle], total: usize) {
+    let wait = async {
+        loop {
+            let mut owned = 0;
+            let mut calm = true;
+            for handle in handles {
+                let status = handle.status().await.unwrap();
+                owned += status.owned.len();
+                calm &= status.waiting_for.is_none() && !status.owned.is_empty();
+            }
+            if calm && owned == total {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    within("a balanced assignment", wait).await;
+}

@@ -1,0 +1,161 @@
+//! Reading many nodes with few requests.
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use reg_center::{Node, NodePath};
+use tokio::sync::Semaphore;
+use zookeeper_client as zk;
+
+use crate::convert;
+
+/// Nodes in one request; more gain little, and the server answers nobody else meanwhile.
+const NODES_IN_A_REQUEST: usize = 200;
+/// Bytes of paths in one request, far below the server's limit of 1 MiB for a request.
+const BYTES_IN_A_REQUEST: usize = 256 * 1024;
+/// Requests under way at the same time.
+const REQUESTS_AT_ONCE: usize = 8;
+
+/// What a request brought of one path.
+struct Found {
+    node: Node,
+    /// Names, if they were asked for.
+    children: Vec<String>,
+}
+
+/// Reads nodes; those that do not exist are `None`. The answers have the order of the paths.
+pub(crate) async fn read_nodes(
+    client: &zk::Client,
+    permits: &Semaphore,
+    paths: &[NodePath],
+) -> Result<Vec<Option<Node>>, zk::Error> {
+    let found = read(client, permits, paths, false).await?;
+    Ok(found.into_iter().map(|found| found.map(|found| found.node)).collect())
+}
+
+/// Reads `root` and everything below it, level by level; parents come before their children.
+///
+/// This is no picture of one moment: what changes meanwhile may be seen in part. A watch that was set before tells
+/// of each such change.
+pub(crate) async fn read_tree(
+    client: &zk::Client,
+    permits: &Semaphore,
+    root: &NodePath,
+) -> Result<Vec<Node>, zk::Error> {
+    let mut nodes = Vec::new();
+    let mut level = vec![root.clone()];
+    while !level.is_empty() {
+        let found = read(client, permits, &level, true).await?;
+        level = Vec::new();
+        // A child that is gone since its parent was listed is not found, and a watch tells of it.
+        for Found { node, children } in found.into_iter().flatten() {
+            level.extend(children.iter().filter_map(|name| child(&node.path, name)));
+            nodes.push(node);
+        }
+    }
+    Ok(nodes)
+}
+
+/// A name that is no valid segment cannot be spoken of through this crate.
+fn child(parent: &NodePath, name: &str) -> Option<NodePath> {
+    match parent.join(name) {
+        Ok(path) => Some(path),
+        Err(error) => {
+            tracing::warn!(%error, "node skipped");
+            None
+        }
+    }
+}
+
+async fn read(
+    client: &zk::Client,
+    permits: &Semaphore,
+    paths: &[NodePath],
+    with_children: bool,
+) -> Result<Vec<Option<Found>>, zk::Error> {
+    let answers: Vec<Vec<_>> = stream::iter(requests(paths))
+        .map(|paths| request(client, permits, paths, with_children))
+        .buffered(REQUESTS_AT_ONCE)
+        .try_collect()
+        .await?;
+    Ok(answers.into_iter().flatten().collect())
+}
+
+/// Cuts paths into requests that a server takes.
+fn requests(paths: &[NodePath]) -> Vec<Vec<NodePath>> {
+    let mut cut = Vec::new();
+    let mut rest = paths;
+    while !rest.is_empty() {
+        let mut bytes = 0;
+        let fits = rest.iter().take(NODES_IN_A_REQUEST).take_while(|path| {
+            bytes += path.as_str().len();
+            bytes <= BYTES_IN_A_REQUEST
+        });
+        // A path is shorter than the limit, so that at least one fits.
+        let (request, others) = rest.split_at(fits.count().max(1));
+        cut.push(request.to_vec());
+        rest = others;
+    }
+    cut
+}
+
+async fn request(
+    client: &zk::Client,
+    permits: &Semaphore,
+    paths: Vec<NodePath>,
+    with_children: bool,
+) -> Result<Vec<Option<Found>>, zk::Error> {
+    let _permit = permits.acquire().await;
+    let answer = {
+        let mut reader = client.new_multi_reader();
+        for path in &paths {
+            reader.add_get_data(path.as_str())?;
+            if with_children {
+                reader.add_get_children(path.as_str())?;
+            }
+        }
+        reader.commit()
+    };
+    let mut results = answer.await?.into_iter();
+    let mut found = Vec::with_capacity(paths.len());
+    for path in paths {
+        let node = match results.next() {
+            Some(zk::MultiReadResult::Data { data, stat }) => {
+                Some(convert::node(path, data, &stat))
+            }
+            other => absent(other)?,
+        };
+        let children = match with_children.then(|| results.next()) {
+            None => Vec::new(),
+            Some(Some(zk::MultiReadResult::Children { children })) => children,
+            Some(other) => absent(other)?.unwrap_or_default(),
+        };
+        found.push(node.map(|node| Found { node, children }));
+    }
+    Ok(found)
+}
+
+/// Tells a node that does not exist from one that could not be read.
+fn absent<T>(result: Option<zk::MultiReadResult>) -> Result<Option<T>, zk::Error> {
+    match result {
+        Some(zk::MultiReadResult::Error { err: zk::Error::NoNode }) => Ok(None),
+        Some(zk::MultiReadResult::Error { err }) => Err(err),
+        other => {
+            let answer = format!("unexpected answer to a read: {other:?}");
+            Err(zk::Error::UnexpectedError(answer))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_cut_by_number_and_by_size() {
+        let short = vec![NodePath::parse("/a").unwrap(); 450];
+        let lengths = |paths: &[NodePath]| requests(paths).iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!(lengths(&[]), [0_usize; 0]);
+        assert_eq!(lengths(&short), [200, 200, 50]);
+        let long = vec![NodePath::parse(&format!("/{}", "x".repeat(4000))).unwrap(); 100];
+        assert_eq!(lengths(&long), [65, 35]);
+    }
+}

@@ -1,0 +1,140 @@
+//! Feeds: a recursive watch, a snapshot, and then what changes.
+//!
+//! The client re-registers no recursive watch after a reconnect, whatever its documentation says, so each connection
+//! gets a new one; and because the registry does not keep what happened in between, each connection gets a new
+//! snapshot, too. Events carry no data: they say only which paths to read again. What was read is delivered if it is
+//! not what was delivered before, so that an event that is late or told twice does no harm.
+//!
+//! In reading order: `watch_roots` (where to watch) · `burst` (events) · this file.
+
+mod burst;
+mod watch_roots;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reg_center::feed::FeedSender;
+use reg_center::{Change, Node, NodePath, Revision};
+use zookeeper_client as zk;
+
+use crate::bulk;
+use crate::session::{Conn, Shared};
+pub(crate) use watch_roots::WatchRoots;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// Delivers the feed of `root` until nobody reads it any more or the centre is closed.
+pub(crate) async fn run(
+    shared: Arc<Shared>,
+    roots: Arc<WatchRoots>,
+    root: NodePath,
+    sender: FeedSender,
+) {
+    let claim = roots.claim(&root);
+    let delivery =
+        Delivery { shared: &shared, root: &root, watched: claim.path(), sender: &sender };
+    tokio::select! {
+        () = sender.closed() => {}
+        () = delivery.run() => {}
+    }
+}
+
+/// Why a snapshot has to be made anew.
+enum Gap {
+    /// The connection is gone, or was gone.
+    Session,
+    /// Something could not be read.
+    Failed(zk::Error),
+}
+
+impl From<zk::Error> for Gap {
+    fn from(error: zk::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// What tells one state of a node from another: its creation and its last change.
+type Seen = BTreeMap<NodePath, (Revision, Revision)>;
+
+fn moment(node: &Node) -> (Revision, Revision) {
+    (node.stat.created, node.stat.modified)
+}
+
+struct Delivery<'a> {
+    shared: &'a Shared,
+    root: &'a NodePath,
+    watched: &'a NodePath,
+    sender: &'a FeedSender,
+}
+
+impl Delivery<'_> {
+    /// Follows one connection after the other.
+    async fn run(&self) {
+        let mut pause = FIRST_PAUSE;
+        while let Some(conn) = self.shared.up().await {
+            let gap = tokio::select! {
+                gap = self.follow(&conn) => gap,
+                () = self.shared.down(conn.session) => Gap::Session,
+            };
+            match gap {
+                Gap::Session => pause = FIRST_PAUSE,
+                Gap::Failed(error) => {
+                    tracing::debug!(root = %self.root, %error, "feed begins anew");
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+
+    /// Delivers a snapshot and then changes, until there is a gap.
+    async fn follow(&self, conn: &Conn) -> Gap {
+        match self.try_follow(conn).await {
+            Ok(never) => match never {},
+            Err(gap) => gap,
+        }
+    }
+
+    async fn try_follow(&self, conn: &Conn) -> Result<std::convert::Infallible, Gap> {
+        let mode = zk::AddWatchMode::PersistentRecursive;
+        // Watch first, read afterwards: what changes while the tree is read is told and read again.
+        let mut watcher = conn.client.watch(self.watched.as_str(), mode).await?;
+        let nodes = bulk::read_tree(&conn.client, &self.shared.permits, self.root).await?;
+        let mut seen = self.snapshot(nodes);
+        loop {
+            let paths = burst::next(&mut watcher, self.root).await?;
+            let states = bulk::read_nodes(&conn.client, &self.shared.permits, &paths).await?;
+            for (path, state) in paths.into_iter().zip(states) {
+                self.deliver(&mut seen, path, state);
+            }
+        }
+    }
+
+    fn snapshot(&self, nodes: Vec<Node>) -> Seen {
+        let seen = nodes.iter().map(|node| (node.path.clone(), moment(node))).collect();
+        self.sender.send(Change::Init);
+        for node in nodes {
+            self.sender.send(Change::Entry(node));
+        }
+        self.sender.send(Change::Ready);
+        seen
+    }
+
+    fn deliver(&self, seen: &mut Seen, path: NodePath, state: Option<Node>) {
+        match state {
+            Some(node) => {
+                let moment = moment(&node);
+                if seen.insert(path, moment) != Some(moment) {
+                    self.sender.send(Change::Put(node));
+                }
+            }
+            None => {
+                if seen.remove(&path).is_some() {
+                    self.sender.send(Change::Gone { path, revision: None });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! How long the registry certainly keeps the session.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use reg_center::SessionId;
+
+/// The lease of the current session.
+///
+/// It counts from the *sending* of the last request that the leader of the ensemble is known to have seen, and ends
+/// after two thirds of the timeout. The last third covers that a follower passes on only every half tick which
+/// sessions it has heard from, and that clocks run differently.
+#[derive(Debug, Default)]
+pub(crate) struct Lease {
+    term: Mutex<Option<Term>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Term {
+    session: SessionId,
+    until: Instant,
+}
+
+impl Lease {
+    /// Begins with a new session, whose first request was sent at `sent` and acknowledged.
+    pub(crate) fn begin(&self, session: SessionId, sent: Instant, timeout: Duration) {
+        *self.term.lock() = Some(Term { session, until: end(sent, timeout) });
+    }
+
+    /// Notes that a request sent at `sent` was acknowledged in `session`. An answer that is late, in a session that
+    /// is over or after a newer one, changes nothing.
+    pub(crate) fn extend(&self, session: SessionId, sent: Instant, timeout: Duration) {
+        if let Some(term) = self.term.lock().as_mut().filter(|term| term.session == session) {
+            term.until = term.until.max(end(sent, timeout));
+        }
+    }
+
+    /// Notes that nothing is certain any more.
+    pub(crate) fn end(&self) {
+        *self.term.lock() = None;
+    }
+
+    /// Returns what is left at `now`, never zero.
+    pub(crate) fn remaining(&self, session: SessionId, now: Instant) -> Option<Duration> {
+        let term = (*self.term.lock()).filter(|term| term.session == session)?;
+        term.until.checked_duration_since(now).filter(|left| !left.is_zero())
+    }
+}
+
+fn end(sent: Instant, timeout: Duration) -> Instant {
+    sent + timeout * 2 / 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_counts_from_the_sending_and_keeps_a_third_as_a_margin() {
+        let (lease, session, start) = (Lease::default(), SessionId(1), Instant::now());
+        let at = |ms: u64| start + Duration::from_millis(ms);
+        let timeout = Duration::from_millis(900);
+        assert_eq!(lease.remaining(session, start), None, "nothing was acknowledged");
+        lease.begin(session, at(0), timeout);
+        lease.extend(session, at(100), timeout);
+        lease.extend(SessionId(2), at(200), timeout);
+        lease.extend(session, at(50), timeout);
+        let rows = [
+            ("at the sending", session, 100, Some(600)),
+            ("later", session, 400, Some(300)),
+            ("at the end", session, 700, None),
+            ("after it", session, 800, None),
+            ("another session", SessionId(2), 100, None),
+        ];
+        for (case, session, now, left) in rows {
+            let left = left.map(Duration::from_millis);
+            assert_eq!(lease.remaining(session, at(now)), left, "{case}");
+        }
+        lease.end();
+        lease.extend(session, at(200), timeout);
+        assert_eq!(lease.remaining(session, at(200)), None, "an answer after the end");
+    }
+}

@@ -1,0 +1,169 @@
+//! What an expression says, in words.
+
+use super::day_rule::DayRule;
+use super::field::{CronField, Item, MONTHS, WEEKDAYS};
+use super::parse::Fields;
+
+/// `at 02:30:00, on the last Friday of the month, in January`.
+pub(crate) fn fields(fields: &Fields) -> String {
+    let mut phrases = vec![format!("at {}", times(fields))];
+    phrases.extend(days(&fields.days).map(|days| format!("on {days}")));
+    phrases.extend(unless_every(CronField::Month, &fields.months).map(|list| format!("in {list}")));
+    phrases.extend(unless_every(CronField::Year, &fields.years).map(|list| format!("in {list}")));
+    // `at every second` would be odd.
+    phrases.join(", ").replacen("at every", "every", 1)
+}
+
+/// The times of day: as on a clock if there are only some, else a list for each unit.
+fn times(fields: &Fields) -> String {
+    if let ([Item::One(second)], [Item::One(minute)], Some(hours)) =
+        (&fields.seconds[..], &fields.minutes[..], only_values(&fields.hours))
+    {
+        let times = hours.iter().map(|hour| format!("{hour:02}:{minute:02}:{second:02}"));
+        return enumerated(times.collect());
+    }
+    let units = [
+        (CronField::Second, &fields.seconds),
+        (CronField::Minute, &fields.minutes),
+        (CronField::Hour, &fields.hours),
+    ];
+    // `every hour` after `minute 5` goes without saying, but not `every second`.
+    let finest = units.iter().position(|(field, items)| unless_every(*field, items).is_none());
+    let said = units.iter().enumerate().filter_map(|(place, (field, items))| {
+        let goes_without_saying = finest.is_some_and(|finest| place > finest);
+        match unless_every(*field, items) {
+            None if goes_without_saying => None,
+            None => Some(format!("every {field}")),
+            Some(list) => Some(list),
+        }
+    });
+    said.collect::<Vec<_>>().join(", ")
+}
+
+/// The days, or `None` for every day.
+fn days(rule: &DayRule) -> Option<String> {
+    let weekday = |day: &u32| name(CronField::DayOfWeek, *day);
+    Some(match rule {
+        DayRule::Days(items) => {
+            format!("{} of the month", unless_every(CronField::DayOfMonth, items)?)
+        }
+        DayRule::Weekdays(items) => unless_every(CronField::DayOfWeek, items)?,
+        DayRule::LastDay { before } => day_before_end(*before),
+        DayRule::NearestWeekday { day } => {
+            format!("the working day nearest to day {day} of the month")
+        }
+        DayRule::NearestWeekdayToLastDay { before } => {
+            format!("the working day nearest to {}", day_before_end(*before))
+        }
+        DayRule::LastWeekday { weekday: day } => format!("the last {} of the month", weekday(day)),
+        DayRule::NthWeekday { weekday: day, nth } => {
+            format!("the {} {} of the month", ordinal(*nth), weekday(day))
+        }
+    })
+}
+
+fn day_before_end(before: u32) -> String {
+    match before {
+        0 => "the last day of the month".to_owned(),
+        1 => "the day before the last day of the month".to_owned(),
+        _ => format!("{before} days before the last day of the month"),
+    }
+}
+
+/// The values if no item is more than one value.
+fn only_values(items: &[Item]) -> Option<Vec<u32>> {
+    items
+        .iter()
+        .map(|item| match item {
+            Item::One(value) => Some(*value),
+            Item::Every { .. } | Item::From { .. } | Item::Range { .. } => None,
+        })
+        .collect()
+}
+
+/// The items of a field, or `None` if one of them is all values.
+fn unless_every(field: CronField, items: &[Item]) -> Option<String> {
+    let is_every = |item: &Item| matches!(item, Item::Every { step: 0 | 1 });
+    if items.iter().any(is_every) {
+        return None;
+    }
+    Some(enumerated(items.iter().map(|item| phrase(field, *item)).collect()))
+}
+
+fn phrase(field: CronField, item: Item) -> String {
+    let min = field.min();
+    match item {
+        Item::Every { step } => every(field, step, &format!(" from {}", name(field, min))),
+        Item::One(value) | Item::From { first: value, step: 0 } => unit(field, value),
+        Item::Range { first: value, step: 0, .. } => unit(field, value),
+        Item::From { first, step } => every(field, step, &format!(" from {}", name(field, first))),
+        Item::Range { first, last, step } => {
+            let span = format!("{} to {}", name(field, first), name(field, last));
+            match (step, noun(field)) {
+                (1, Some(noun)) => format!("{noun}s {span}"),
+                (1, None) => span,
+                _ => every(field, step, &format!(" from {span}")),
+            }
+        }
+    }
+}
+
+fn every(field: CronField, step: u32, bounds: &str) -> String {
+    let thing = match field {
+        CronField::DayOfMonth => "day".to_owned(),
+        _ => field.to_string(),
+    };
+    match step {
+        1 => format!("every {thing}{bounds}"),
+        _ => format!("every {} {thing}{bounds}", ordinal(step)),
+    }
+}
+
+/// `minute 5`, `Friday`, `2030`.
+fn unit(field: CronField, value: u32) -> String {
+    let name = name(field, value);
+    noun(field).map_or(name.clone(), |noun| format!("{noun} {name}"))
+}
+
+/// What numbers of the field are numbers of; names and years need no such word.
+fn noun(field: CronField) -> Option<&'static str> {
+    match field {
+        CronField::Second => Some("second"),
+        CronField::Minute => Some("minute"),
+        CronField::Hour => Some("hour"),
+        CronField::DayOfMonth => Some("day"),
+        CronField::Month | CronField::DayOfWeek | CronField::Year => None,
+    }
+}
+
+fn name(field: CronField, value: u32) -> String {
+    let names: &[&str] = match field {
+        CronField::Month => &MONTHS,
+        CronField::DayOfWeek => &WEEKDAYS,
+        _ => &[],
+    };
+    (1..)
+        .zip(names)
+        .find(|(number, _)| *number == value)
+        .map_or_else(|| value.to_string(), |(_, name)| (*name).to_owned())
+}
+
+fn ordinal(n: u32) -> String {
+    let suffix = match (n % 10, n % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{n}{suffix}")
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn enumerated(mut items: Vec<String>) -> String {
+    match items.pop() {
+        Some(last) if items.is_empty() => last,
+        Some(last) => format!("{} and {last}", items.join(", ")),
+        None => String::new(),
+    }
+}

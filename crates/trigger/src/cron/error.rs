@@ -1,0 +1,145 @@
+//! Where and why a cron expression is wrong.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::field::CronField;
+
+/// A cron expression that cannot be read.
+///
+/// `Display` takes three lines: what is wrong and what would be valid, the expression, and carets
+/// under the wrong part of it.
+///
+/// # Examples
+///
+/// ```
+/// use trigger::{CronExpression, CronField};
+///
+/// let error = CronExpression::parse("0 0 25 * * ?").unwrap_err();
+/// assert_eq!((error.field, error.span.clone()), (CronField::Hour, 4..6));
+/// assert_eq!(
+///     error.to_string(),
+///     "cron expression, hour: 25 is not within 0-23; valid are 0-23, ranges `a-b`, steps `*/n`, \
+///      `a/n`, `a-b/n`, lists `a,b` of them, and `*`
+///   0 0 25 * * ?
+///       ^^"
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CronParseError {
+    /// The whole expression as it was given.
+    pub expression: String,
+    /// The field that is wrong, or the first one that is missing.
+    pub field: CronField,
+    /// The wrong part of the expression, in bytes; empty at its end where something is missing.
+    pub span: Range<usize>,
+    /// What is wrong there.
+    pub reason: CronParseErrorReason,
+}
+
+/// What is wrong with a field of a cron expression.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CronParseErrorReason {
+    /// The expression has fewer than six fields.
+    #[error("the field is missing: an expression has six fields, or seven with the year")]
+    MissingField,
+    /// Neither day of month nor day of week is `?`.
+    #[error("day of month and day of week are both given: one of them must be `?`")]
+    BothDaysGiven,
+    /// Both day of month and day of week are `?`.
+    #[error("day of month and day of week are both `?`: one of them must be given")]
+    NoDayGiven,
+    /// A `?` in another field than those of days, or not alone.
+    #[error("`?` is valid only alone, and only as day of month or day of week")]
+    MisplacedQuestionMark,
+    /// Nothing stands before, between or after the commas of a list.
+    #[error("an item of the list is empty")]
+    EmptyItem,
+    /// A character that begins no item: `@`, `X`.
+    #[error("`{0}` is not a value")]
+    NotAValue(String),
+    /// Text after a complete item, `5X`, which Quartz ignores.
+    #[error("`{0}` follows a complete item")]
+    TrailingText(String),
+    /// No name of a month or of a day of the week, or a longer one than its first three letters.
+    #[error("`{0}` is not the name of a {1}")]
+    UnknownName(String, CronField),
+    /// A number outside of the range of the field.
+    #[error("{value} is not within {min}-{max}")]
+    OutOfRange {
+        /// The number.
+        value: u32,
+        /// The smallest valid one.
+        min: u32,
+        /// The greatest valid one.
+        max: u32,
+    },
+    /// A number that is greater than 2147483647.
+    #[error("the number is greater than {}", i32::MAX)]
+    NumberTooLarge,
+    /// 98 or 99 as a year, which Quartz takes for `?` and `*`.
+    #[error("{0} is not a year: Quartz uses the number as a mark of its own")]
+    ReservedNumber(u32),
+    /// Nothing, or no number, follows a `-`.
+    #[error("a range needs a last value after `-`")]
+    MissingRangeEnd,
+    /// One end of a range is a number, the other a name: `MON-6`.
+    #[error("a range is either of numbers or of names")]
+    MixedRange,
+    /// A range of years that ends before it begins; ranges of other fields wrap around.
+    #[error("a range of years cannot end before it begins")]
+    BackwardYears,
+    /// Nothing, or no number, follows a `/`.
+    #[error("a step needs a number after `/`")]
+    MissingStep,
+    /// A step that leads out of the field: `*/60` seconds.
+    #[error("the step {step} is greater than {max}")]
+    StepTooLarge {
+        /// The step.
+        step: u32,
+        /// The greatest valid one.
+        max: u32,
+    },
+    /// A step after a name, `MON-FRI/2`, which Quartz ignores.
+    #[error("a step follows only numbers, as in `2-6/2`")]
+    StepAfterName,
+    /// `L` in another field than those of days, or in another place than the valid ones.
+    #[error(
+        "`L` is valid only as `L`, `L-n`, `LW`, `L-nW` for the day of month and as `L`, `dL` for \
+         the day of week"
+    )]
+    MisplacedL,
+    /// The number in `L-n` is greater than 30.
+    #[error("{0} days before the last day of the month is not within 0-30")]
+    LastDayOffset(u32),
+    /// `W` in another field than day of month, or not after a day of the month or `L`.
+    #[error("`W` is valid only for the day of month, after a number of 1-31 or after `L` or `L-n`")]
+    MisplacedW,
+    /// `#` in another field than day of week, or not after one day of the week.
+    #[error("`#` is valid only for the day of week, after one day of the week")]
+    MisplacedHash,
+    /// What follows `#` is not 1 to 5.
+    #[error("a number of 1-5 must follow `#`")]
+    NthOutOfRange,
+    /// A list that contains `L` or `#`.
+    #[error("`L` and `#` cannot be part of a list")]
+    SpecialInList,
+}
+
+impl std::error::Error for CronParseError {}
+
+impl fmt::Display for CronParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { expression, field, span, reason } = self;
+        // Tabs and line ends would move the carets, so they are shown as blanks.
+        let shown: String =
+            expression.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let indent = expression[..span.start].chars().count();
+        let carets = expression[span.clone()].chars().count().max(1);
+        writeln!(f, "cron expression, {field}: {reason}; valid are {}", field.valid())?;
+        writeln!(f, "  {shown}")?;
+        write!(f, "  {:indent$}{:^<carets$}", "", "")
+    }
+}

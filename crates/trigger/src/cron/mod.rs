@@ -1,0 +1,18 @@
+//! Cron expressions in the dialect of Quartz 2.3.2, and their fire times in a time zone.
+//!
+//! In reading order: `field` (what an expression is made of), `parse` and `error`, `day_rule`
+//! (which days a month has for it), `pattern` (the search), `describe`, `expression`, `schedule`.
+
+mod day_rule;
+mod describe;
+mod error;
+mod expression;
+mod field;
+mod parse;
+mod pattern;
+mod schedule;
+
+pub use error::{CronParseError, CronParseErrorReason};
+pub use expression::{CronCaveat, CronExpression};
+pub use field::CronField;
+pub use schedule::CronSchedule;

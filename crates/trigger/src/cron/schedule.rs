@@ -1,0 +1,163 @@
+//! `CronSchedule`: an expression in a time zone.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::schedule::{Schedule, Upcoming};
+use crate::zone::{OverlapPolicy, Zone};
+
+use super::expression::CronExpression;
+use super::pattern::Pattern;
+
+/// The fire times of a [`CronExpression`] in a [`Zone`].
+///
+/// Fires at whole seconds at which the wall clock of the zone shows what the expression asks for:
+///
+/// - a time inside of a **gap** (clocks go forward) is not shown and does not fire on that day;
+/// - a time inside of an **overlap** (clocks go back) is shown twice and fires once, when it is
+///   shown for the second time, or twice with [`OverlapPolicy::Both`].
+///
+/// [`next_after`](Self::next_after) allocates nothing and takes some ten nanoseconds for common
+/// expressions, some microseconds for those that fire once in many years.
+///
+/// # Examples
+///
+/// ```
+/// use jiff::Timestamp;
+/// use trigger::{CronExpression, CronSchedule, Zone};
+///
+/// let noon = CronExpression::parse("0 0 12 ? * MON-FRI")?;
+/// let schedule = CronSchedule::new(noon, Zone::parse("Asia/Shanghai")?);
+/// let friday: Timestamp = "2026-03-06T12:00:00+08:00".parse()?;
+/// let fires: Vec<String> = schedule.upcoming(friday).take(2).map(|t| t.to_string()).collect();
+/// assert_eq!(fires, ["2026-03-09T04:00:00Z", "2026-03-10T04:00:00Z"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Example: when clocks change
+///
+/// ```
+/// # use jiff::Timestamp;
+/// # use trigger::{CronExpression, CronSchedule, OverlapPolicy, Zone};
+/// let new_york = Zone::parse("America/New_York")?;
+/// let half_hours = CronExpression::parse("0 0/30 * * * ?")?;
+/// let schedule = CronSchedule::new(half_hours, new_york);
+/// let fires = |schedule: &CronSchedule, after: &str| -> Vec<String> {
+///     let after = after.parse().expect("a timestamp");
+///     schedule.upcoming(after).take(4).map(|t| t.to_string()).collect()
+/// };
+///
+/// // 01:30, then the gap from 02:00 to 03:00.
+/// assert_eq!(
+///     fires(&schedule, "2026-03-08T01:00:00-05:00"),
+///     ["2026-03-08T06:30:00Z", "2026-03-08T07:00:00Z", "2026-03-08T07:30:00Z", "2026-03-08T08:00:00Z"]
+/// );
+/// // The overlap from 01:00 to 02:00: silent for its first hour, or not.
+/// assert_eq!(
+///     fires(&schedule, "2026-11-01T00:30:00-04:00"),
+///     ["2026-11-01T06:00:00Z", "2026-11-01T06:30:00Z", "2026-11-01T07:00:00Z", "2026-11-01T07:30:00Z"]
+/// );
+/// assert_eq!(
+///     fires(&schedule.with_overlap(OverlapPolicy::Both), "2026-11-01T00:30:00-04:00"),
+///     ["2026-11-01T05:00:00Z", "2026-11-01T05:30:00Z", "2026-11-01T06:00:00Z", "2026-11-01T06:30:00Z"]
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct CronSchedule {
+    expression: CronExpression,
+    pattern: Arc<Pattern>,
+    zone: Zone,
+    overlap: OverlapPolicy,
+}
+
+impl CronSchedule {
+    /// The schedule of `expression` in `zone`, with the rule of Quartz for overlaps.
+    pub fn new(expression: CronExpression, zone: Zone) -> CronSchedule {
+        let pattern = Arc::clone(expression.pattern());
+        CronSchedule { expression, pattern, zone, overlap: OverlapPolicy::default() }
+    }
+
+    /// The same schedule with another rule for overlaps.
+    #[must_use]
+    pub fn with_overlap(self, overlap: OverlapPolicy) -> CronSchedule {
+        CronSchedule { overlap, ..self }
+    }
+
+    /// The expression.
+    pub fn expression(&self) -> &CronExpression {
+        &self.expression
+    }
+
+    /// The zone whose wall clock is looked at.
+    pub fn zone(&self) -> &Zone {
+        &self.zone
+    }
+
+    /// The rule for times that the wall clock shows twice.
+    pub fn overlap(&self) -> OverlapPolicy {
+        self.overlap
+    }
+
+    /// The first fire time strictly after `after`, or `None` if there is none up to the end of
+    /// [`LAST_YEAR`](crate::LAST_YEAR).
+    ///
+    /// Fire times are whole seconds. `after` may be any time, also long before 1970.
+    #[must_use]
+    pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
+        self.zone.next_match(after, self.overlap, |from| self.pattern.next_reading(from))
+    }
+
+    /// The fire times strictly after `after`, in order.
+    pub fn upcoming(&self, after: Timestamp) -> Upcoming<'_, CronSchedule> {
+        Upcoming::new(self, after)
+    }
+
+    /// Whether the wall clock shows, at the second of `at`, what the expression asks for.
+    ///
+    /// As in Quartz this is true for both times at which an overlap shows it; that it fires only
+    /// at the later one is a matter of [`next_after`](Self::next_after).
+    #[must_use]
+    pub fn matches(&self, at: Timestamp) -> bool {
+        self.pattern.accepts(self.zone.reading(at))
+    }
+
+    /// Whether the schedule has no fire time at all: the expression never fires, or only at times
+    /// that this zone leaves out.
+    pub fn never_fires(&self) -> bool {
+        self.next_after(Timestamp::MIN).is_none()
+    }
+}
+
+impl Schedule for CronSchedule {
+    fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
+        CronSchedule::next_after(self, after)
+    }
+
+    fn describe(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// `cron 0 0 12 ? * MON-FRI in Asia/Shanghai`.
+impl fmt::Display for CronSchedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cron {} in {}", self.expression, self.zone)?;
+        match self.overlap {
+            OverlapPolicy::Later => Ok(()),
+            OverlapPolicy::Both => f.write_str(", twice in overlaps"),
+        }
+    }
+}
+
+impl fmt::Debug for CronSchedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CronSchedule")
+            .field("expression", &self.expression.as_str())
+            .field("zone", &self.zone)
+            .field("overlap", &self.overlap)
+            .finish()
+    }
+}

@@ -1,0 +1,147 @@
+//! Time zones: names, and what their wall clocks show.
+
+mod error;
+mod parse;
+mod segments;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::calendar::Wall;
+
+pub use error::{ZoneError, ZoneErrorReason};
+pub(crate) use segments::Segments;
+
+/// A time zone: one of the IANA database, or a fixed offset such as `GMT+8`.
+///
+/// The database is the one built into this program; neither the host's database nor its local zone
+/// is ever looked at, so the same build gives the same fire times everywhere.
+///
+/// Cloning is cheap, and clones share the table of clock changes (some kilobytes). A process with
+/// many schedules in a zone should parse the zone once.
+///
+/// # Examples
+///
+/// ```
+/// use trigger::Zone;
+///
+/// assert_eq!(Zone::parse("asia/shanghai")?.to_string(), "Asia/Shanghai");
+/// assert_eq!(Zone::parse("GMT+8")?, Zone::parse("GMT+08:00")?);
+/// assert_eq!(
+///     Zone::parse("Shanghai").unwrap_err().to_string(),
+///     "time zone `Shanghai` is unknown; did you mean `Asia/Shanghai`? Valid are names of the IANA \
+///      database, such as `Europe/London` or `UTC`, and offsets from `GMT-23:59` to `GMT+23:59`"
+/// );
+/// # Ok::<(), trigger::ZoneError>(())
+/// ```
+#[derive(Clone)]
+pub struct Zone(Arc<Inner>);
+
+struct Inner {
+    name: String,
+    segments: Segments,
+}
+
+/// What becomes of a fire time that the wall clock shows twice, because clocks go back.
+///
+/// ```text
+/// wall clock  00:30  01:00  01:30  01:00  01:30  02:00   (New York, 2026-11-01, `0 0/30 * * * ?`)
+///                    |--- first -| |-- second -|
+/// Later         x                    x      x      x
+/// Both          x      x      x      x      x      x
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OverlapPolicy {
+    /// Fires once, when it is shown for the second time, as Quartz does. A job that runs every few
+    /// minutes is silent while the first half of an overlap passes.
+    #[default]
+    Later,
+    /// Fires each time it is shown. Right for jobs that run every hour or more often; a job that
+    /// runs at a fixed time inside of the overlap runs twice on that day.
+    Both,
+}
+
+impl Zone {
+    /// Coordinated Universal Time.
+    pub fn utc() -> Zone {
+        Zone::fixed("UTC", 0)
+    }
+
+    /// The zone of a name of the IANA database, or of an offset as Java writes it: `GMT+8`,
+    /// `GMT-03:30`, `GMT+0530`. Upper and lower case are the same.
+    ///
+    /// A positive offset is east of Greenwich, as in Java and ISO 8601. Beware that the database
+    /// has names with the opposite sign: `Etc/GMT+8` is eight hours *west*.
+    ///
+    /// # Errors
+    ///
+    /// [`ZoneError`] if there is no such zone. (Java silently takes GMT instead.)
+    pub fn parse(name: &str) -> Result<Zone, ZoneError> {
+        parse::parse(name)
+    }
+
+    fn fixed(name: impl Into<String>, offset_seconds: i32) -> Zone {
+        Zone(Arc::new(Inner { name: name.into(), segments: Segments::fixed(offset_seconds) }))
+    }
+
+    /// The canonical name: that of the database, or `GMT+08:00`. Parses to an equal zone.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// What the wall clock shows at the second of `at`.
+    pub(crate) fn reading(&self, at: Timestamp) -> Wall {
+        self.0.segments.reading(floor_second(at))
+    }
+
+    /// The first instant after `after` at which the wall clock shows a reading that `search` finds.
+    ///
+    /// `search` returns the smallest reading it accepts that is not before the given one.
+    pub(crate) fn next_match(
+        &self,
+        after: Timestamp,
+        overlap: OverlapPolicy,
+        search: impl Fn(Wall) -> Option<Wall>,
+    ) -> Option<Timestamp> {
+        let second = self.0.segments.next_match(floor_second(after) + 1, overlap, search)?;
+        Timestamp::from_second(second).ok()
+    }
+}
+
+/// The second in which an instant lies; before 1970 `as_second` would be the one after it.
+fn floor_second(at: Timestamp) -> i64 {
+    at.as_second() - i64::from(at.subsec_nanosecond() < 0)
+}
+
+impl FromStr for Zone {
+    type Err = ZoneError;
+
+    fn from_str(name: &str) -> Result<Zone, ZoneError> {
+        Zone::parse(name)
+    }
+}
+
+impl fmt::Display for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Debug for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Zone").field(&self.name()).finish()
+    }
+}
+
+/// Zones are equal if they have the same name.
+impl PartialEq for Zone {
+    fn eq(&self, other: &Zone) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Zone {}

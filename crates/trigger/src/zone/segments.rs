@@ -1,0 +1,154 @@
+//! A zone as a list of segments with a fixed offset, and the one place that knows about clock
+//! changes.
+
+use jiff::Timestamp;
+use jiff::tz::{Offset, TimeZone};
+
+use crate::calendar::{FIRST_YEAR, LAST_YEAR, SECONDS_PER_DAY, Wall, first_day_of_month};
+
+use super::OverlapPolicy;
+
+/// From `start`, in seconds since 1970-01-01T00:00:00Z, to the start of the next segment the wall
+/// clock is `offset` seconds ahead.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    start: i64,
+    offset: i64,
+}
+
+/// All segments from before the first to after the last year in which anything fires.
+///
+/// On the wall clock, the end of a segment and the start of the next one differ: between them lies
+/// a gap if the start is greater, an overlap if it is smaller.
+#[derive(Debug)]
+pub(crate) struct Segments {
+    segments: Box<[Segment]>,
+    /// For each stretch of [`STRETCH_BITS`] from 1970 on, the segment in which it begins: from
+    /// there it is one step, seldom two, to the segment of any second of the stretch.
+    index: Box<[u16]>,
+}
+
+/// A stretch of 2^23 seconds, 97 days, is about as long as the shortest usual segment.
+const STRETCH_BITS: u32 = 23;
+
+impl Segments {
+    pub(super) fn fixed(offset_seconds: i32) -> Segments {
+        let only = Segment { start: i64::MIN, offset: offset_seconds.into() };
+        Segments { segments: Box::new([only]), index: Box::new([0]) }
+    }
+
+    pub(super) fn of(zone: &TimeZone) -> Segments {
+        // Some days more, because the wall clock of a zone may be ahead or behind.
+        let margin = 7 * i64::from(SECONDS_PER_DAY);
+        let first = Wall::new(first_day_of_month(FIRST_YEAR, 1), 0).0 - margin;
+        let end = Wall::new(first_day_of_month(LAST_YEAR + 1, 1), 0).0 + margin;
+        let first = Timestamp::from_second(first).expect("1969 is a year of jiff's");
+
+        let seconds = |offset: Offset| i64::from(offset.seconds());
+        let mut segments =
+            vec![Segment { start: i64::MIN, offset: seconds(zone.to_offset(first)) }];
+        for change in zone.following(first) {
+            let (start, offset) = (change.timestamp().as_second(), seconds(change.offset()));
+            if start > end {
+                break;
+            }
+            // Many changes are of the name or of the daylight flag only.
+            if segments.last().is_some_and(|before| before.offset != offset) {
+                segments.push(Segment { start, offset });
+            }
+        }
+        let index = index(&segments, end);
+        Segments { segments: segments.into(), index }
+    }
+
+    /// What the wall clock shows at a second.
+    pub(super) fn reading(&self, second: i64) -> Wall {
+        Wall(second + self.segments[self.at(second)].offset)
+    }
+
+    /// The first second from `second` on at which the wall clock shows a reading that `search`
+    /// finds.
+    ///
+    /// In a segment the wall clock runs evenly, so one search tells the next match; if that lies
+    /// behind the end of the segment, it is taken up in the next one, at the reading with which
+    /// that begins. Only there, gaps and overlaps make a difference. Ends with the last segment.
+    pub(super) fn next_match(
+        &self,
+        second: i64,
+        overlap: OverlapPolicy,
+        search: impl Fn(Wall) -> Option<Wall>,
+    ) -> Option<i64> {
+        let mut place = self.at(second);
+        let mut from = Wall(second + self.segments[place].offset);
+        let mut found = search(from);
+        loop {
+            if let Some(wall) = found
+                && self.end(place, overlap).is_none_or(|end| wall < end)
+            {
+                return Some(wall.0 - self.segments[place].offset);
+            }
+            place += 1;
+            let start = self.start(place)?;
+            let resume = match overlap {
+                // What an overlap has shown before `from` is over.
+                OverlapPolicy::Later => start.max(from),
+                OverlapPolicy::Both => start,
+            };
+            // Nothing lies between `from` and `found`, so a segment that begins there needs no
+            // search of its own.
+            let is_known = from <= resume && found.is_none_or(|wall| resume <= wall);
+            if !is_known {
+                found = search(resume);
+            }
+            from = resume;
+        }
+    }
+
+    /// The reading with which a segment begins; `None` behind the last one.
+    fn start(&self, place: usize) -> Option<Wall> {
+        self.segments.get(place).map(|segment| Wall(segment.start + segment.offset))
+    }
+
+    /// The reading at which a segment stops to count; `None` for the last one.
+    fn end(&self, place: usize, overlap: OverlapPolicy) -> Option<Wall> {
+        let next = self.segments.get(place + 1)?;
+        let own = self.segments[place].offset;
+        Some(Wall(
+            next.start
+                + match overlap {
+                    // What is shown again by the next segment counts there.
+                    OverlapPolicy::Later => own.min(next.offset),
+                    OverlapPolicy::Both => own,
+                },
+        ))
+    }
+
+    /// The place of the segment of a second.
+    fn at(&self, second: i64) -> usize {
+        let stretch = usize::try_from(second >> STRETCH_BITS).unwrap_or(0);
+        let mut place = usize::from(self.index[stretch.min(self.index.len() - 1)]);
+        while self.segments.get(place + 1).is_some_and(|next| next.start <= second) {
+            place += 1;
+        }
+        place
+    }
+}
+
+/// The segment in which each stretch begins, up to `end`.
+fn index(segments: &[Segment], end: i64) -> Box<[u16]> {
+    let begins = (0..=end >> STRETCH_BITS).map(|stretch| stretch << STRETCH_BITS);
+    let place = |begin| segments.partition_point(|segment| segment.start <= begin) - 1;
+    begins
+        .map(|begin| u16::try_from(place(begin)).expect("no zone changes its clocks so often"))
+        .collect()
+}
+
+#[cfg(test)]
+impl Segments {
+    /// What the search relies on: no clock change is so near to the next that overlaps meet.
+    pub(super) fn are_in_order(&self) -> bool {
+        let starts: Vec<_> =
+            self.segments.iter().map(|s| (s.start, s.start.max(-1 << 40) + s.offset)).collect();
+        starts.is_sorted()
+    }
+}

@@ -1,0 +1,64 @@
+//! A schedule of the `cron` crate never goes back in time here (feature `cron`).
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use trigger::{CronCrateSchedule, CronExpression, CronSchedule, OverlapPolicy, Schedule, Zone};
+
+const ZONES: [&str; 5] =
+    ["America/New_York", "Europe/London", "Australia/Lord_Howe", "Asia/Shanghai", "GMT-3"];
+
+fn schedules(text: &str, zone: &str, overlap: OverlapPolicy) -> (CronCrateSchedule, CronSchedule) {
+    let zone = Zone::parse(zone).unwrap();
+    let theirs = CronCrateSchedule::new(cron::Schedule::from_str(text).unwrap(), zone.clone());
+    let ours = CronSchedule::new(CronExpression::parse(text).unwrap(), zone);
+    (theirs.with_overlap(overlap), ours.with_overlap(overlap))
+}
+
+/// For expressions that mean the same in both dialects the fire times are the same, also from
+/// every quarter of an hour around the clock changes of a year.
+#[test]
+fn fire_times_are_those_of_the_same_quartz_expression() {
+    let quarters = |from: &str| {
+        let from: Timestamp = from.parse().unwrap();
+        (0..24 * 4).map(move |n| from.checked_add(SignedDuration::from_mins(15 * n)).unwrap())
+    };
+    let changes = [
+        "2026-03-08T00:00:00Z",
+        "2026-11-01T00:00:00Z",
+        "2026-10-24T22:00:00Z",
+        "2026-04-04T06:00:00Z",
+    ];
+    for text in
+        ["0 0/7 * * * ?", "0 30 1 * * ?", "0 30 2 * * ?", "0 0 12 L * ?", "0 0 0 1 1 ? 2030"]
+    {
+        for zone in ZONES {
+            for overlap in [OverlapPolicy::Later, OverlapPolicy::Both] {
+                let (theirs, ours) = schedules(text, zone, overlap);
+                for after in changes.into_iter().flat_map(quarters) {
+                    let next = Schedule::next_after(&theirs, after);
+                    assert!(next.is_none_or(|next| next > after), "{text} in {zone} after {after}");
+                    assert_eq!(next, ours.next_after(after), "{text} in {zone} after {after}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn extremes_end() {
+    let (theirs, _) = schedules("0 0 12 * * ?", "America/New_York", OverlapPolicy::Later);
+    let first = theirs.next_after(Timestamp::MIN).unwrap();
+    assert_eq!(first.to_string(), "1970-01-01T17:00:00Z");
+    assert_eq!(theirs.next_after(Timestamp::MAX), None);
+    assert!(theirs.upcoming(Timestamp::MIN).take(1_000).is_sorted());
+    let last = theirs.upcoming("2100-12-01T00:00:00Z".parse().unwrap()).last().unwrap();
+    assert_eq!(theirs.next_after(last.checked_add(Duration::from_secs(1)).unwrap()), None);
+}
+
+#[test]
+fn it_describes_itself() {
+    let (theirs, _) = schedules("0 0 12 * * ?", "Asia/Shanghai", OverlapPolicy::Later);
+    assert_eq!(theirs.describe(), "cron (of the cron crate) 0 0 12 * * ? in Asia/Shanghai");
+}

@@ -1,0 +1,150 @@
+//! Rows of fire times that Quartz 2.3.2 produced, and what becomes of them here.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use trigger::{CronExpression, CronSchedule, Zone};
+
+/// How many rows passed, failed and were skipped, and why they did not pass.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    pub(crate) skipped: usize,
+    /// One line for each failed or skipped row.
+    pub(crate) remarks: Vec<String>,
+    /// Expressions of rows noted as lenient parsing that are accepted here with Quartz's answer.
+    pub(crate) lenient: Vec<String>,
+}
+
+/// What becomes of one row.
+enum Verdict {
+    Passed,
+    PassedAsLenient,
+    Failed(String),
+    Skipped(String),
+}
+
+impl Tally {
+    /// The tally of the rows of one file, JSON by line; blank lines are none.
+    pub(crate) fn of(file: &str, rows: &str) -> Tally {
+        let mut tally = Tally::default();
+        for (line, row) in (1..).zip(rows.lines()).filter(|(_, row)| !row.trim().is_empty()) {
+            let verdict = match serde_json::from_str::<Value>(row) {
+                Ok(row) => judge(&row),
+                Err(why) => Verdict::Failed(why.to_string()),
+            };
+            tally.count(verdict, |why| format!("{file}:{line}: {why}: {row}"), row);
+        }
+        tally
+    }
+
+    fn count(&mut self, verdict: Verdict, remark: impl Fn(String) -> String, row: &str) {
+        match verdict {
+            Verdict::Passed => self.passed += 1,
+            Verdict::PassedAsLenient => {
+                self.passed += 1;
+                let row: Value = serde_json::from_str(row).unwrap_or_default();
+                self.lenient.push(row["expr"].as_str().unwrap_or_default().to_owned());
+            }
+            Verdict::Failed(why) => {
+                self.failed += 1;
+                self.remarks.push(remark(format!("failed: {why}")));
+            }
+            Verdict::Skipped(why) => {
+                self.skipped += 1;
+                self.remarks.push(remark(format!("skipped: {why}")));
+            }
+        }
+    }
+
+    /// Adds the rows of another file.
+    #[allow(dead_code, reason = "the test has one file, the example any number")]
+    pub(crate) fn add(&mut self, other: Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+        self.remarks.extend(other.remarks);
+        self.lenient.extend(other.lenient);
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { passed, failed, skipped, .. } = self;
+        write!(f, "{passed} passed, {failed} failed, {skipped} skipped")
+    }
+}
+
+/// A row whose fields have the right types.
+struct Row<'a> {
+    expression: &'a str,
+    zone: &'a str,
+    start: Timestamp,
+    valid: bool,
+    fires: Vec<Timestamp>,
+    ended: bool,
+    note: &'a str,
+}
+
+impl<'a> Row<'a> {
+    fn read(row: &'a Value) -> Option<Row<'a>> {
+        let instant = |value: &Value| Timestamp::from_millisecond(value.as_i64()?).ok();
+        let valid = row["valid"].as_bool()?;
+        let fires = match &row["next"] {
+            Value::Null if !valid => Vec::new(),
+            fires => fires.as_array()?.iter().map(instant).collect::<Option<_>>()?,
+        };
+        Some(Row {
+            expression: row["expr"].as_str()?,
+            zone: row["tz"].as_str()?,
+            start: instant(&row["start"])?,
+            valid,
+            fires,
+            ended: match &row["ended"] {
+                Value::Null if !valid => false,
+                ended => ended.as_bool()?,
+            },
+            note: match &row["note"] {
+                Value::Null => "",
+                note => note.as_str()?,
+            },
+        })
+    }
+}
+
+fn judge(row: &Value) -> Verdict {
+    let Some(row) = Row::read(row) else {
+        return Verdict::Failed("a field is missing or of another type".to_owned());
+    };
+    if row.note.starts_with("artefact:") {
+        return Verdict::Skipped(row.note.to_owned());
+    }
+    let is_lenient = row.note == "quirk:lenient-parse";
+    match CronExpression::parse(row.expression) {
+        Err(_) if !row.valid || is_lenient => Verdict::Passed,
+        Err(error) => Verdict::Failed(format!("rejected: {error}")),
+        Ok(_) if !row.valid => Verdict::Failed("accepted".to_owned()),
+        Ok(expression) => match differences(expression, &row) {
+            None if is_lenient => Verdict::PassedAsLenient,
+            None => Verdict::Passed,
+            Some(why) => Verdict::Failed(why),
+        },
+    }
+}
+
+/// How the fire times differ from those of the row, if they do.
+fn differences(expression: CronExpression, row: &Row<'_>) -> Option<String> {
+    let zone = match Zone::parse(row.zone) {
+        Ok(zone) => zone,
+        Err(error) => return Some(error.to_string()),
+    };
+    let wanted = row.fires.len() + usize::from(row.ended);
+    let schedule = CronSchedule::new(expression, zone);
+    let fires: Vec<_> = schedule.upcoming(row.start).take(wanted).collect();
+    if fires != row.fires {
+        return Some(format!("fires at {fires:?}, not {:?}", row.fires));
+    }
+    fires.iter().find(|fire| !schedule.matches(**fire)).map(|fire| format!("no match: {fire}"))
+}

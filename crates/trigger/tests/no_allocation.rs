@@ -1,0 +1,46 @@
+//! Finding the next fire time allocates nothing, whatever the expression and the time.
+
+use allocation_counter::measure;
+use jiff::Timestamp;
+use trigger::{CronExpression, CronSchedule, OverlapPolicy, Zone};
+
+const EXPRESSIONS: [&str; 10] = [
+    "* * * * * ?",
+    "0 0/15 9-17 ? * MON-FRI",
+    "0 30 2 * * ?",
+    "0 0 0 15W * ?",
+    "0 0 0 L-3W * ?",
+    "0 15 10 ? * 6L",
+    "0 0 0 ? 2 5#5",
+    "0 0 0 29 2 ?",
+    "0 0 0 30 2 ?",
+    "0 0 0 1 1 ? 2126",
+];
+
+#[test]
+fn next_after_allocates_nothing() {
+    let zone = Zone::parse("America/New_York").unwrap();
+    for text in EXPRESSIONS {
+        for overlap in [OverlapPolicy::Later, OverlapPolicy::Both] {
+            let expression = CronExpression::parse(text).unwrap();
+            let schedule = CronSchedule::new(expression, zone.clone()).with_overlap(overlap);
+            let mut fires = 0;
+            let allocations = measure(|| {
+                for start in (0..4_000_000_000).step_by(400_000_000) {
+                    let start = Timestamp::from_second(start).unwrap();
+                    fires += schedule.upcoming(start).take(100).count();
+                    fires += usize::from(schedule.matches(start));
+                }
+            });
+            assert_eq!(allocations.count_total, 0, "{text}");
+            assert_eq!(fires == 0, schedule.never_fires(), "{text}");
+        }
+    }
+}
+
+/// The counter itself: what allocates is counted.
+#[test]
+fn parsing_is_seen_to_allocate() {
+    let allocations = measure(|| drop(CronExpression::parse("0 0 12 * * ?").unwrap()));
+    assert!(allocations.count_total > 0);
+}

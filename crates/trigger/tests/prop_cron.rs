@@ -1,0 +1,264 @@
+//! Laws of cron expressions and their fire times, against a model that knows no search.
+
+mod model;
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use model::{model, time_zone};
+use proptest::prelude::*;
+use trigger::{CronCaveat, CronExpression, CronSchedule, OverlapPolicy, Zone};
+
+/// Zones with every kind of clock change, and some without.
+const ZONES: [&str; 12] = [
+    "UTC",
+    "Asia/Shanghai",
+    "America/New_York",
+    "Europe/London",
+    "Europe/Dublin",
+    "Europe/Moscow",
+    "America/Sao_Paulo",
+    "America/Havana",
+    "Africa/Casablanca",
+    "Australia/Lord_Howe",
+    "Antarctica/Troll",
+    "Pacific/Apia",
+];
+
+fn zone() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(&ZONES[..])
+}
+
+fn overlap() -> impl Strategy<Value = OverlapPolicy> {
+    prop::sample::select(&[OverlapPolicy::Later, OverlapPolicy::Both][..])
+}
+
+/// A zone and an instant, mostly a few hours around a clock change.
+fn zone_and_instant() -> impl Strategy<Value = (&'static str, Timestamp)> {
+    (zone(), 0..4_900_000_000_i64, -10_800_000..10_800_000_i64, any::<bool>()).prop_map(
+        |(name, second, milliseconds, is_any)| {
+            let some = Timestamp::from_second(second).unwrap();
+            let change = time_zone(name).following(some).next().map(|change| change.timestamp());
+            let near = change.filter(|change| !is_any && change.as_second() < 4_900_000_000);
+            let offset = SignedDuration::from_millis(milliseconds);
+            (name, near.unwrap_or(some).checked_add(offset).unwrap())
+        },
+    )
+}
+
+fn schedule(text: &str, zone: &str, overlap: OverlapPolicy) -> CronSchedule {
+    let expression = CronExpression::parse(text).unwrap();
+    CronSchedule::new(expression, Zone::parse(zone).unwrap()).with_overlap(overlap)
+}
+
+fn seconds_after(after: Timestamp, count: i64) -> impl Iterator<Item = Timestamp> {
+    let second = after.as_nanosecond().div_euclid(1_000_000_000) as i64;
+    (1..=count).map(move |n| Timestamp::from_second(second + n).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(384))]
+
+    /// The search agrees with a look at each second of six hours.
+    #[test]
+    fn next_after_is_the_first_second_that_fires(
+        model in model(),
+        (zone, after) in zone_and_instant(),
+        overlap in overlap(),
+    ) {
+        let schedule = schedule(&model.text, zone, overlap);
+        let time_zone = time_zone(zone);
+        let next = schedule.next_after(after);
+        let window = 6 * 3_600;
+        let first = seconds_after(after, window).find(|at| model.fires(*at, &time_zone, overlap));
+        match first {
+            Some(first) => prop_assert_eq!(next, Some(first), "{}", model.text),
+            None => {
+                let end = seconds_after(after, window).last().unwrap();
+                prop_assert!(next.is_none_or(|next| next > end), "{}: {:?}", model.text, next);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// Fire times increase, match, are full seconds, and fire in the model.
+    #[test]
+    fn upcoming_fires_increase_and_match(
+        model in model(),
+        (zone, after) in zone_and_instant(),
+        overlap in overlap(),
+    ) {
+        let schedule = schedule(&model.text, zone, overlap);
+        let time_zone = time_zone(zone);
+        let mut last = after;
+        for fire in schedule.upcoming(after).take(20) {
+            prop_assert!(fire > last, "{}: {} after {}", model.text, fire, last);
+            prop_assert!(schedule.matches(fire) && fire.subsec_nanosecond() == 0);
+            prop_assert!(model.fires(fire, &time_zone, overlap), "{}: {}", model.text, fire);
+            last = fire;
+        }
+    }
+
+    /// The answer is the same for every instant up to it, and never smaller for a later instant.
+    #[test]
+    fn next_after_is_monotone(
+        model in model(),
+        (zone, after) in zone_and_instant(),
+        overlap in overlap(),
+        part in 0.0..1.0_f64,
+    ) {
+        let schedule = schedule(&model.text, zone, overlap);
+        let Some(next) = schedule.next_after(after) else {
+            let later = after.checked_add(Duration::from_secs(86_400 * 400)).unwrap();
+            prop_assert_eq!(schedule.next_after(later), None);
+            return Ok(());
+        };
+        let between = next.duration_since(after).mul_f64(part);
+        let between = after.checked_add(between).unwrap().min(next.checked_sub(Duration::from_nanos(1)).unwrap());
+        prop_assert_eq!(schedule.next_after(between), Some(next));
+        prop_assert!(schedule.next_after(next).is_none_or(|further| further > next));
+    }
+
+    /// Both passes of an overlap hold all that the later one holds.
+    #[test]
+    fn both_passes_hold_the_later_one(model in model(), (zone, after) in zone_and_instant()) {
+        let later = schedule(&model.text, zone, OverlapPolicy::Later);
+        let both = schedule(&model.text, zone, OverlapPolicy::Both);
+        if let Some(next) = later.next_after(after) {
+            let before = next.checked_sub(Duration::from_nanos(1)).unwrap();
+            prop_assert_eq!(both.next_after(before), Some(next));
+        }
+    }
+
+    #[test]
+    fn display_parses_to_the_same(model in model(), blanks in "[ \t]{1,3}") {
+        let spaced = model.text.replace(' ', &blanks);
+        let expression = CronExpression::parse(&spaced).unwrap();
+        let shown = expression.to_string();
+        prop_assert_eq!(&shown, &model.text.to_uppercase());
+        let again: CronExpression = shown.parse().unwrap();
+        prop_assert_eq!(&again, &expression);
+        prop_assert_eq!(again.description(), expression.description());
+        prop_assert!(!expression.description().contains("  "));
+    }
+
+    /// An expression that never fires says so in each of the ways to ask.
+    #[test]
+    fn never_firing_is_known(model in model()) {
+        let expression = CronExpression::parse(&model.text).unwrap();
+        let never = expression.never_fires();
+        prop_assert_eq!(never, schedule(&model.text, "UTC", OverlapPolicy::Later).never_fires());
+        prop_assert_eq!(never, expression.caveats().contains(&CronCaveat::NeverFires));
+        prop_assert_eq!(never, expression.description().starts_with("never"));
+    }
+
+    /// Any text is read or rejected with a place that is in it.
+    #[test]
+    fn any_text_is_read_or_rejected(text in "\\PC{0,60}") {
+        check_any_text(&text)?;
+    }
+
+    /// The same with the symbols of the dialect, which lead deeper.
+    #[test]
+    fn any_symbols_are_read_or_rejected(text in "([0-9*/?LW#,-]{1,5}|MON|JAN|é|\t| ){0,9}( [0-9*/?LW#,-]{1,4}){5,8}") {
+        check_any_text(&text)?;
+    }
+
+    /// A valid expression in which one character changes is read or rejected, and what is read
+    /// has an end.
+    #[test]
+    fn any_change_is_read_or_rejected(
+        model in model(),
+        place in any::<prop::sample::Index>(),
+        symbol in prop::sample::select(&[' ', ',', '-', '/', '*', '?', 'L', 'W', '#', '0', '9', 'é'][..]),
+    ) {
+        let mut symbols: Vec<char> = model.text.chars().collect();
+        *place.get_mut(&mut symbols) = symbol;
+        check_any_text(&symbols.into_iter().collect::<String>())?;
+    }
+}
+
+fn check_any_text(text: &str) -> Result<(), TestCaseError> {
+    match CronExpression::parse(text) {
+        Err(error) => {
+            prop_assert!(text.get(error.span.clone()).is_some(), "{:?}", error);
+            prop_assert_eq!(&error.expression, text);
+            prop_assert!(error.to_string().contains("valid are"), "{}", error);
+            prop_assert_eq!(error.to_string().lines().count(), 3, "{}", error);
+        }
+        Ok(expression) => {
+            prop_assert_eq!(
+                &expression.to_string().parse::<CronExpression>().unwrap(),
+                &expression
+            );
+            let schedule = CronSchedule::new(expression, Zone::parse("America/New_York").unwrap());
+            let fires = schedule.upcoming(Timestamp::MIN).take(50).collect::<Vec<_>>();
+            prop_assert!(fires.is_sorted());
+            prop_assert_eq!(fires.is_empty(), schedule.never_fires());
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn expressions_that_never_fire_end_at_once() {
+    let never = [
+        "0 0 0 30 2 ?",
+        "* * * 31 2,4,6,9,11 ?",
+        "0 0 0 L-30 2,4 ?",
+        "0 0 0 29 2 ? 2023",
+        "0 0 0 31 4 ? 1970-2199",
+        "0 0 0 ? 2 1#5 2027",
+        "0 0 0 1 1 ? 1969",
+        "0 0 0 1 1 ? 2127-2199",
+        "0 0 0 30W 2 ? 2026",
+    ];
+    for text in never {
+        let expression = CronExpression::parse(text).unwrap();
+        assert!(expression.never_fires(), "{text}");
+        for zone in ZONES {
+            for overlap in [OverlapPolicy::Later, OverlapPolicy::Both] {
+                let schedule = schedule(text, zone, overlap);
+                assert!(schedule.never_fires(), "{text} in {zone}");
+                for after in [Timestamp::MIN, Timestamp::UNIX_EPOCH, Timestamp::MAX] {
+                    assert_eq!(schedule.next_after(after), None, "{text} in {zone}");
+                }
+            }
+        }
+    }
+}
+
+/// The only time of the expression lies in a gap of the zone: a fact of the schedule.
+#[test]
+fn a_time_that_a_zone_leaves_out_never_fires_there() {
+    let text = "0 30 2 8 3 ? 2026";
+    assert!(!CronExpression::parse(text).unwrap().never_fires());
+    assert!(schedule(text, "America/New_York", OverlapPolicy::Later).never_fires());
+    assert!(!schedule(text, "Europe/London", OverlapPolicy::Later).never_fires());
+}
+
+#[test]
+fn the_first_and_the_last_fire_time() {
+    let cases = [
+        ("UTC", "1970-01-01T00:00:00Z", "2126-12-31T23:59:59Z"),
+        ("GMT+14", "1969-12-31T10:00:00Z", "2126-12-31T09:59:59Z"),
+        ("GMT-12", "1970-01-01T12:00:00Z", "2127-01-01T11:59:59Z"),
+        ("America/New_York", "1970-01-01T05:00:00Z", "2127-01-01T04:59:59Z"),
+    ];
+    for (zone, first, last) in cases {
+        let every_second = schedule("* * * * * ?", zone, OverlapPolicy::Later);
+        let (first, last): (Timestamp, Timestamp) = (first.parse().unwrap(), last.parse().unwrap());
+        for before in [Timestamp::MIN, first.checked_sub(Duration::from_nanos(1)).unwrap()] {
+            assert_eq!(every_second.next_after(before), Some(first), "{zone} after {before}");
+        }
+        let before_last = last.checked_sub(Duration::from_nanos(1)).unwrap();
+        assert_eq!(every_second.next_after(before_last), Some(last), "{zone}");
+        for after in [last, Timestamp::MAX] {
+            assert_eq!(every_second.next_after(after), None, "{zone} after {after}");
+            assert!(!every_second.matches(Timestamp::MAX), "{zone}");
+        }
+    }
+}
