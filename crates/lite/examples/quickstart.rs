@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use lite::{
     FireTime, InstanceId, JobBuilder, JobEvent, JobHandle, JobRecord, Outcome, RunSource,
     Scheduler, ShardingContext, ShardingItem, job_fn,
@@ -102,7 +103,7 @@ async fn play() -> Result<bool, Failure> {
     dead.scheduler.abort();
     // The registry notices the end of a session; nobody says good-bye.
     dead.center.close().await?;
-    println!("{id} died inside item {item} of fire {fire}");
+    println!("{id} died inside item {item} of fire {}", fire_time(fire));
 
     println!("\n--- the other two go on");
     let before = summary.succeeded;
@@ -161,7 +162,7 @@ async fn show_ownership(instances: &[Instance]) -> Result<(), Failure> {
         let id = status.instance.map(|id| id.to_string()).unwrap_or_default();
         let items: Vec<String> = status.owned.iter().map(ToString::to_string).collect();
         let role = if status.leads { "leads" } else { "" };
-        println!("{id:<28} owns items {:<12} {role}", items.join(" "));
+        println!("         {id:<28} owns items {:<12} {role}", items.join(" "));
     }
     Ok(())
 }
@@ -173,6 +174,31 @@ async fn leader(instances: &[Instance]) -> Result<usize, Failure> {
         }
     }
     Err("nobody leads".into())
+}
+
+/// One line about an event: the short ones of every run, in this example's own words.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others describe themselves")]
+fn describe(event: &JobEvent) -> String {
+    match event {
+        JobEvent::Claimed { item, fire, source, token } => {
+            format!("item {item} begins  ({source}, fire {}, token {token})", fire_time(*fire))
+        }
+        JobEvent::Settled { item, fire, source, token, outcome } => {
+            format!("item {item} {outcome}  ({source}, fire {}, token {token})", fire_time(*fire))
+        }
+        JobEvent::Orphaned { item, fire, holder, .. } => {
+            format!("item {item} of fire {} was left unfinished by {holder}", fire_time(*fire))
+        }
+        other => other.to_string(),
+    }
+}
+
+fn fire_time(fire: FireTime) -> String {
+    Timestamp::from_millisecond(fire.0).map_or_else(|_| fire.to_string(), time)
+}
+
+fn time(at: Timestamp) -> String {
+    at.strftime("%H:%M:%S").to_string()
 }
 
 /// What was counted from the records of all instances.
@@ -225,7 +251,7 @@ impl Summary {
     #[expect(clippy::wildcard_enum_match_arm, reason = "what is not counted is only printed")]
     fn take(&mut self, record: &JobRecord) {
         let id = record.instance.clone().unwrap_or_else(|| InstanceId::new(""));
-        println!("{:<28} {}", id, record.event);
+        println!("{} {id:<28} {}", time(record.at), describe(&record.event));
         match &record.event {
             JobEvent::Claimed { .. } => self.claimed += 1,
             JobEvent::Settled { item, fire, source, outcome: Outcome::Succeeded, .. } => {

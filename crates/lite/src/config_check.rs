@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coordination::{InvalidConfig, JobConfig};
 use jiff::Timestamp;
 use sharding::StrategyRegistry;
-use trigger::{CronExpression, CronSchedule, Schedule, Zone};
+use trigger::{CronCaveat, CronExpression, CronSchedule, Schedule, Zone};
 
 /// A schedule that tasks can share.
 pub(crate) type SharedSchedule = Arc<dyn Schedule>;
@@ -39,6 +39,12 @@ pub(crate) fn schedule_of(config: &JobConfig) -> Result<Option<SharedSchedule>, 
         InvalidConfig::new("cron", format!("{cron:?}"), valid)
     })?;
     Ok(Some(Arc::new(CronSchedule::new(expression, zone))))
+}
+
+/// Returns what its author should know about a cron expression that is valid all the same.
+pub(crate) fn caveats(config: &JobConfig) -> Vec<CronCaveat> {
+    let expression = config.cron.as_deref().and_then(|cron| CronExpression::parse(cron).ok());
+    expression.map_or_else(Vec::new, |expression| expression.caveats())
 }
 
 fn zone_of(config: &JobConfig) -> Result<Zone, InvalidConfig> {

@@ -107,3 +107,44 @@ impl fmt::Debug for Subscribers {
         f.debug_struct("Subscribers").field("fixed", &self.fixed.len()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record() -> JobRecord {
+        let job = JobName::new("job").unwrap();
+        JobRecord {
+            job,
+            instance: None,
+            at: Timestamp::UNIX_EPOCH,
+            event: JobEvent::LostLeadership,
+        }
+    }
+
+    #[test]
+    fn a_subscriber_that_panics_keeps_nothing_from_the_others() {
+        let told = Arc::new(Mutex::new(0));
+        let count = Arc::clone(&told);
+        let subscribers = Subscribers::new(vec![
+            Arc::new(|_: &JobRecord| panic!("a bug")),
+            Arc::new(move |_: &JobRecord| *count.lock() += 1),
+        ]);
+        let mut stream = subscribers.subscribe();
+        subscribers.tell(&record());
+        assert_eq!(*told.lock(), 1);
+        assert_eq!(stream.try_next(), Some(record()));
+    }
+
+    #[test]
+    fn a_stream_ends_with_its_job_and_one_that_comes_later_is_empty() {
+        let subscribers = Subscribers::new(Vec::new());
+        let mut early = subscribers.subscribe();
+        subscribers.tell(&record());
+        subscribers.close();
+        let mut late = subscribers.subscribe();
+        let ends = |stream: &mut JobEvents| futures_util::FutureExt::now_or_never(stream.next());
+        assert_eq!(ends(&mut early), Some(Some(record())));
+        assert_eq!((ends(&mut early), ends(&mut late)), (Some(None), Some(None)));
+    }
+}

@@ -88,6 +88,9 @@ impl Registration {
     /// Says what the stored configuration means for this job.
     fn report(&self, settled: Settled) -> Vec<ConfigDifference> {
         let _entered = job_span(&self.config.job_name, "").entered();
+        for caveat in config_check::caveats(&self.config) {
+            tracing::warn!(cron = self.config.cron, %caveat, "cron expression may not be meant as it is");
+        }
         match settled {
             Settled::Local => Vec::new(),
             Settled::Stored(differences) => {

@@ -262,6 +262,17 @@ async fn steps_that_are_added_count_as_well() {
     commit(&center, create("/usable", Lifetime::Persistent)).await;
 }
 
+#[tokio::test]
+async fn more_transactions_than_permits_do_not_block_each_other_when_all_need_parents() {
+    let center = connect(options("/permits")).await;
+    let all = (0..500).map(|n| {
+        let center = Arc::clone(&center);
+        async move { commit(&center, create(&format!("/{n}/p/q"), Lifetime::Persistent)).await }
+    });
+    within("all are answered", futures_util::future::join_all(all)).await;
+    assert_eq!(center.children(&NodePath::root()).await.unwrap().unwrap().len(), 500);
+}
+
 /// D1. The control: a recursive watch of a bare client is told that the connection is back, and of nothing more.
 #[tokio::test]
 async fn a_feed_outlives_the_reconnect_that_a_bare_watch_does_not() {

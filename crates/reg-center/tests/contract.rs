@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use reg_center::contract::{Case, Client, Faults, Harness};
+use reg_center::contract::{Case, Client, Faults, Harness, agree_with_the_model};
 use reg_center::memory::WriteFault;
 use reg_center::{MemoryCenter, MemoryRegistry};
 use tokio::time::Instant;
@@ -14,9 +14,13 @@ use tokio::time::Instant;
 reg_center::contract_tests!(run);
 
 fn run(case: &Case) {
+    on_an_empty_registry(async |harness| case.run(harness).await);
+}
+
+fn on_an_empty_registry(test: impl AsyncFn(&MemoryHarness)) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let harness = MemoryHarness { registry: MemoryRegistry::new(), start: Instant::now() };
-    runtime.expect("a runtime").block_on(case.run(&harness));
+    runtime.expect("a runtime").block_on(test(&harness));
 }
 
 struct MemoryHarness {
@@ -86,6 +90,13 @@ impl Faults for MemoryFaults {
 
     async fn expire_unnoticed(&self) {
         self.0.expire_unnoticed(LEASE);
+    }
+}
+
+#[test]
+fn random_transactions_agree_with_the_model_for_many_seeds() {
+    for seed in 100..200 {
+        on_an_empty_registry(async |harness| agree_with_the_model(harness, seed).await);
     }
 }
 

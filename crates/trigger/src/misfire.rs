@@ -221,6 +221,18 @@ impl<'a> Situation<'a> {
         FireRange::between(self.schedule, after, until)
     }
 
+    /// The last of the fires `all` that is not after `instant`, or just before all of them.
+    ///
+    /// Ranges are split at fires only. A schedule may answer differently for an instant at which
+    /// it does not fire, as cron does within an overlap, and a fire would be lost.
+    fn last_fire(&self, all: FireRange, instant: Timestamp) -> Timestamp {
+        let before = just_before(all.first);
+        if instant < all.first {
+            return before;
+        }
+        last_fire(self.schedule, before, instant.min(all.last))
+    }
+
     /// What is due and was not yet decided about.
     fn due(&self) -> Option<FireRange> {
         self.fires(self.last_handled, self.now)
@@ -378,7 +390,7 @@ pub fn decide(situation: &Situation<'_>) -> MisfireDecision {
     let verdicts = match all {
         None => Vec::new(),
         Some(all) if situation.is_running => vec![(all, while_running(situation.policy))],
-        Some(all) => when_idle(situation, all, last_handled),
+        Some(all) => when_idle(situation, all),
     };
     MisfireDecision { verdicts, last_handled }
 }
@@ -390,50 +402,34 @@ fn while_running(policy: MisfirePolicy) -> FireVerdict {
     }
 }
 
-/// The verdicts about `all` pending and due fires, the last of which is `last`.
-fn when_idle(
-    situation: &Situation<'_>,
-    all: FireRange,
-    last: Timestamp,
-) -> Vec<(FireRange, FireVerdict)> {
-    let limit = situation.misfired_until();
+/// The verdicts about `all` pending and due fires.
+fn when_idle(situation: &Situation<'_>, all: FireRange) -> Vec<(FireRange, FireVerdict)> {
     // Pending fires have met a running item, which makes them misfires however short it took.
-    let is_misfire = situation.pending.is_some() || all.first <= limit;
-    if !is_misfire {
+    let pending_until = situation.pending.map_or(Timestamp::MIN, |pending| pending.last);
+    let limit = situation.misfired_until().max(pending_until);
+    if all.first > limit {
         return vec![(all, FireVerdict::Run)];
     }
-    if situation.policy == MisfirePolicy::RunOnceAfterwards {
-        return vec![(all, FireVerdict::RunOnce)];
-    }
-    let limit = situation.pending.map_or(limit, |pending| limit.max(pending.last)).min(last);
+    let (before, limit) = (just_before(all.first), situation.last_fire(all, limit));
     let mut verdicts = match situation.policy {
-        MisfirePolicy::CatchUp { window, max } => {
-            catch_up(situation, just_before(all.first), limit, window, max)
+        MisfirePolicy::RunOnceAfterwards => return vec![(all, FireVerdict::RunOnce)],
+        MisfirePolicy::Skip => {
+            vec![(situation.fires(before, limit), FireVerdict::Skip(SkipReason::Late))]
         }
-        MisfirePolicy::Skip | MisfirePolicy::RunOnceAfterwards => {
-            let misfires = situation.fires(just_before(all.first), limit);
-            vec![(misfires, FireVerdict::Skip(SkipReason::Late))]
+        MisfirePolicy::CatchUp { window, max } => {
+            let too_old = just_before(earlier(situation.now, window)).min(limit);
+            let window_start = situation.last_fire(all, too_old);
+            let max_start = before_newest(situation.schedule, window_start, limit, max);
+            let skip = FireVerdict::Skip;
+            vec![
+                (situation.fires(before, window_start), skip(SkipReason::OutOfWindow)),
+                (situation.fires(window_start, max_start), skip(SkipReason::OverMax)),
+                (situation.fires(max_start, limit), FireVerdict::CatchUp),
+            ]
         }
     };
-    verdicts.push((situation.fires(limit, last), FireVerdict::Run));
+    verdicts.push((situation.fires(limit, all.last), FireVerdict::Run));
     verdicts.into_iter().filter_map(|(fires, verdict)| Some((fires?, verdict))).collect()
-}
-
-/// The verdicts about the misfires after `after` and up to `until`: too old, too many, to run.
-fn catch_up(
-    situation: &Situation<'_>,
-    after: Timestamp,
-    until: Timestamp,
-    window: Duration,
-    max: u32,
-) -> Vec<(Option<FireRange>, FireVerdict)> {
-    let window_start = just_before(earlier(situation.now, window)).clamp(after, until);
-    let max_start = before_newest(situation.schedule, window_start, until, max);
-    vec![
-        (situation.fires(after, window_start), FireVerdict::Skip(SkipReason::OutOfWindow)),
-        (situation.fires(window_start, max_start), FireVerdict::Skip(SkipReason::OverMax)),
-        (situation.fires(max_start, until), FireVerdict::CatchUp),
-    ]
 }
 
 /// The latest instant after which, up to `until`, lie the newest `max` fires; `after` if there are
@@ -456,8 +452,9 @@ fn before_newest(
 
 /// The last fire up to `until`, provided that there is one after `after`.
 ///
-/// Schedules only look forward, but whether a fire follows before `until` changes once from true
-/// to false as time goes on, at the fire in question; so bisection finds it.
+/// Schedules only look forward; but a fire follows an instant, up to `until`, as long as the instant
+/// is before the fire in question, so bisection finds that. What cron answers in the first pass of
+/// an overlap does not mislead it: there, too, the answer passes `until` right after that fire.
 fn last_fire(schedule: &dyn Schedule, after: Timestamp, until: Timestamp) -> Timestamp {
     let fire_after = |instant: i128| {
         let instant = Timestamp::from_nanosecond(instant).ok()?;

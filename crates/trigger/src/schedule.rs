@@ -12,8 +12,10 @@ use jiff::Timestamp;
 /// Implement it for schedules of your own. Two rules make everything else work:
 ///
 /// 1. `next_after(t)` is strictly greater than `t`.
-/// 2. It is the same for all `t` from one fire time to just before the next: the answer depends
-///    on nothing but `t`.
+/// 2. It is the earliest fire time after `t`, and depends on nothing but `t`.
+///
+/// (A [`CronSchedule`](crate::CronSchedule) breaks the second rule as Quartz does, for instants in
+/// the first pass of an overlap. From one of its fire times to the next it keeps it.)
 ///
 /// # Examples
 ///

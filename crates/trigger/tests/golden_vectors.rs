@@ -37,7 +37,8 @@ const LENIENT: [&str; 23] = [
 #[test]
 fn every_vector_of_quartz_passes() {
     let rows = include_str!("../testdata/quartz-cron-vectors.jsonl");
-    let tally = Tally::of("quartz-cron-vectors.jsonl", rows);
+    let mut tally = Tally::default();
+    tally.add(Tally::of("quartz-cron-vectors.jsonl", rows));
     assert_eq!(tally.to_string(), "7808 passed, 0 failed, 31 skipped", "{:#?}", tally.remarks);
     let lenient: BTreeSet<_> = tally.lenient.iter().map(String::as_str).collect();
     assert_eq!(lenient, BTreeSet::from(LENIENT));

@@ -1,11 +1,12 @@
 //! Laws of cron expressions and their fire times, against a model that knows no search.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod model;
 
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use model::{model, time_zone};
+use model::{is_shown_again, model, time_zone};
 use proptest::prelude::*;
 use trigger::{CronCaveat, CronExpression, CronSchedule, OverlapPolicy, Zone};
 
@@ -52,7 +53,7 @@ fn schedule(text: &str, zone: &str, overlap: OverlapPolicy) -> CronSchedule {
 }
 
 fn seconds_after(after: Timestamp, count: i64) -> impl Iterator<Item = Timestamp> {
-    let second = after.as_nanosecond().div_euclid(1_000_000_000) as i64;
+    let second = i64::try_from(after.as_nanosecond().div_euclid(1_000_000_000)).unwrap();
     (1..=count).map(move |n| Timestamp::from_second(second + n).unwrap())
 }
 
@@ -70,7 +71,13 @@ proptest! {
         let time_zone = time_zone(zone);
         let next = schedule.next_after(after);
         let window = 6 * 3_600;
-        let first = seconds_after(after, window).find(|at| model.fires(*at, &time_zone, overlap));
+        // The wall clock decides: what it had shown by then is over.
+        let shown = time_zone.to_datetime(seconds_after(after, 1).next().unwrap());
+        let is_over = |at: &Timestamp| {
+            overlap == OverlapPolicy::Later && time_zone.to_datetime(*at) < shown
+        };
+        let first = seconds_after(after, window)
+            .find(|at| model.fires(*at, &time_zone, overlap) && !is_over(at));
         match first {
             Some(first) => prop_assert_eq!(next, Some(first), "{}", model.text),
             None => {
@@ -102,9 +109,10 @@ proptest! {
         }
     }
 
-    /// The answer is the same for every instant up to it, and never smaller for a later instant.
+    /// The answer is the same for every instant up to itself, except that the wall clock decides
+    /// in the first pass of an overlap.
     #[test]
-    fn next_after_is_monotone(
+    fn next_after_is_the_earliest(
         model in model(),
         (zone, after) in zone_and_instant(),
         overlap in overlap(),
@@ -116,10 +124,15 @@ proptest! {
             prop_assert_eq!(schedule.next_after(later), None);
             return Ok(());
         };
-        let between = next.duration_since(after).mul_f64(part);
-        let between = after.checked_add(between).unwrap().min(next.checked_sub(Duration::from_nanos(1)).unwrap());
-        prop_assert_eq!(schedule.next_after(between), Some(next));
-        prop_assert!(schedule.next_after(next).is_none_or(|further| further > next));
+        let between = after.checked_add(next.duration_since(after).mul_f64(part)).unwrap();
+        let between = between.min(next.checked_sub(Duration::from_nanos(1)).unwrap());
+        let from_between = schedule.next_after(between);
+        let is_in_first_pass =
+            |at| is_shown_again(seconds_after(at, 1).next().unwrap(), &time_zone(zone));
+        let is_quirk = overlap == OverlapPolicy::Later
+            && (is_in_first_pass(after) || is_in_first_pass(between));
+        prop_assert!(from_between == Some(next) || is_quirk, "{}: {:?}", model.text, from_between);
+        prop_assert!(from_between.is_none_or(|further| further > between));
     }
 
     /// Both passes of an overlap hold all that the later one holds.

@@ -15,7 +15,6 @@ use crate::{Command, JobEvent, Now, Ticket};
 impl Coordinator {
     pub(super) fn decide(&mut self, now: Now, out: &mut Vec<Command>) {
         self.schedule_reconcile(now);
-        self.end_waits(now);
         let (Some(me), Some(session)) = (self.me.clone(), self.session) else { return };
         if !self.connected || !self.view.is_synced() || self.local.phase == Phase::Left {
             return;
@@ -62,7 +61,8 @@ impl Coordinator {
         self.in_flight.insert(plan.duty, InFlight { ticket, plan, stage: Stage::Sent });
     }
 
-    fn end_waits(&mut self, now: Now) {
+    /// Forgets plans whose effect the view shows, and those that have waited long enough.
+    pub(super) fn end_waits(&mut self, now: Now) {
         let (changes, revision) = (self.changes, self.view.revision());
         self.in_flight.retain(|_, flight| match flight.stage {
             Stage::Sent => true,

@@ -155,6 +155,7 @@ impl Coordinator {
     /// Feeds one event and appends to `out` what must now be done, in order.
     pub fn handle(&mut self, now: Now, event: Event, out: &mut Vec<Command>) {
         self.record(now, event, out);
+        self.end_waits(now);
         self.observe(out);
         self.decide(now, out);
     }

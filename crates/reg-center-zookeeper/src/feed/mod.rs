@@ -12,7 +12,7 @@ mod watch_roots;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reg_center::feed::FeedSender;
 use reg_center::{Change, Node, NodePath, Revision};
@@ -74,17 +74,20 @@ impl Delivery<'_> {
     async fn run(&self) {
         let mut pause = FIRST_PAUSE;
         while let Some(conn) = self.shared.up().await {
+            let began = Instant::now();
             let gap = tokio::select! {
                 gap = self.follow(&conn) => gap,
                 () = self.shared.down(conn.session) => Gap::Session,
             };
             match gap {
-                Gap::Session => pause = FIRST_PAUSE,
-                Gap::Failed(error) => {
+                Gap::Failed(error) if self.shared.is_up(conn.session) => {
                     tracing::debug!(root = %self.root, %error, "feed begins anew");
                     tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    let worked = began.elapsed() > LONGEST_PAUSE * 2;
+                    pause = if worked { FIRST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
                 }
+                // The next connection is waited for above.
+                Gap::Failed(_) | Gap::Session => pause = FIRST_PAUSE,
             }
         }
     }

@@ -17,6 +17,8 @@ use super::link::{Conn, Shared};
 const BEATS_IN_A_TIMEOUT: u32 = 6;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// How long closing tries another connection if its own does not confirm.
+const LAST_ATTEMPT_LIMIT: Duration = Duration::from_secs(2);
 
 /// The two ends of closing a centre.
 #[derive(Debug)]
@@ -68,10 +70,10 @@ async fn supervise(
             return say_goodbye(shared, conn.client).await;
         }
         match renew(shared, conn.client.into_session(), &mut close).await {
-            Some(next) => conn = next,
-            None => {
+            Ok(next) => conn = next,
+            Err(old) => {
                 shared.closing();
-                return Ok(());
+                return told(old);
             }
         }
         shared.connected(&conn);
@@ -130,29 +132,30 @@ async fn beat(shared: &Shared, conn: &Conn) -> Infallible {
     }
 }
 
-/// Makes sure that the old session is over and opens a new one, however long it takes; `None` when the centre shall
-/// be closed.
+/// Makes sure that the old session is over and opens a new one, however long it takes; if the centre shall be closed
+/// before, what became of the old one.
 async fn renew(
     shared: &Shared,
     old: zk::SessionInfo,
     close: &mut watch::Receiver<bool>,
-) -> Option<Conn> {
+) -> Result<Conn, Ending> {
     let mut unsettled = Some(old);
     let mut pause = FIRST_PAUSE;
     loop {
         let found = tokio::select! {
             biased;
-            () = asked(close) => return None,
+            () = asked(close) => break,
             found = replace(shared, &mut unsettled) => found,
         };
-        if found.is_some() {
-            return found;
+        if let Some(conn) = found {
+            return Ok(conn);
         }
         tokio::select! {
-            () = asked(close) => return None,
+            () = asked(close) => break,
             () = sleep(pause) => pause = (pause * 2).min(LONGEST_PAUSE),
         }
     }
+    Err(if unsettled.is_some() { Ending::Unreachable } else { Ending::Over })
 }
 
 async fn replace(shared: &Shared, unsettled: &mut Option<zk::SessionInfo>) -> Option<Conn> {
@@ -177,11 +180,15 @@ async fn say_goodbye(shared: &Shared, client: zk::Client) -> Result<()> {
     let ending = match let_go(client).await {
         Ending::Over => Ending::Over,
         Ending::Unreachable | Ending::Refused => {
-            let limit = Duration::from_secs(2);
             let ended = end_session(&shared.options, session);
-            tokio::time::timeout(limit, ended).await.unwrap_or(Ending::Unreachable)
+            tokio::time::timeout(LAST_ATTEMPT_LIMIT, ended).await.unwrap_or(Ending::Unreachable)
         }
     };
+    told(ending)
+}
+
+/// Returns what to tell the one who closes.
+fn told(ending: Ending) -> Result<()> {
     match ending {
         Ending::Over => Ok(()),
         Ending::Unreachable | Ending::Refused => Err(Error::Unavailable { act: "close" }),

@@ -1,5 +1,7 @@
 //! Guarantee 1: error is never absence.
 
+use futures_util::future::{join, join_all};
+
 use super::stage::{Stage, path};
 use crate::{Error, Lifetime, NodePath, Txn};
 
@@ -72,4 +74,26 @@ pub(super) async fn no_call_hangs_when_the_network_swallows_everything(stage: &S
     actor.await_suspended(&mut changes).await;
     actor.bring_back(&mut changes).await;
     assert_eq!(actor.read("/a").await, None);
+}
+
+/// So many that a backend which bounds what is under way has some of them wait inside.
+pub(super) async fn no_call_hangs_however_many_are_under_way(stage: &Stage<'_>) {
+    const CALLS: usize = 300;
+    let actor = stage.actor().await;
+    let mut changes = actor.center.session_feed();
+    actor.await_connected(&mut changes).await;
+    actor.faults.black_hole().await;
+    let (root, late) = (NodePath::root(), path("/late"));
+    let reads = join_all((0..CALLS).map(|_| actor.center.read(&root)));
+    let writes =
+        join_all((0..CALLS).map(|_| {
+            actor.center.commit(Txn::new().create(late.clone(), "", Lifetime::Persistent))
+        }));
+    let (reads, writes) = stage.within("all calls are answered", join(reads, writes)).await;
+    assert!(reads.iter().all(|read| matches!(read, Err(Error::Unavailable { .. }))), "{reads:?}");
+    let in_doubt = |error: &Error| error.is_unknown() || error.is_retryable();
+    assert!(writes.iter().all(|write| write.as_ref().is_err_and(in_doubt)), "{writes:?}");
+    actor.await_suspended(&mut changes).await;
+    actor.bring_back(&mut changes).await;
+    assert!(actor.read("/").await.is_some());
 }

@@ -118,6 +118,8 @@ impl Mirror {
                     self.root
                 );
                 self.check_order(&node.path, &node);
+                let again = self.nodes.get(&node.path) == Some(&node);
+                assert!(!again, "a state is told once: {node:?}");
                 self.seen.insert(node.path.clone());
                 self.nodes.insert(node.path.clone(), node);
             }

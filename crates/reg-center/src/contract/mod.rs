@@ -71,6 +71,17 @@ impl Case {
     }
 }
 
+/// Runs random transactions of two clients, drawn from `seed`, on the registry and on the [`Model`](crate::model::Model).
+///
+/// The suite has three seeds as cases; a backend may try as many as it has time for.
+///
+/// # Panics
+/// If an outcome or the trees differ; the message names the seed and the step.
+pub async fn agree_with_the_model(harness: &dyn Harness, seed: u64) {
+    let title = format!("guarantee 2, random transactions, seed {seed}");
+    random::agrees_with_the_model(&Stage::new(harness, title), seed).await;
+}
+
 impl std::fmt::Debug for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Case")
@@ -119,7 +130,8 @@ table! { $
         absence::children_are_listed_by_name_in_ascending_order,
         absence::a_read_without_a_connection_fails,
         absence::no_call_hangs_without_a_connection,
-        absence::no_call_hangs_when_the_network_swallows_everything;
+        absence::no_call_hangs_when_the_network_swallows_everything,
+        absence::no_call_hangs_however_many_are_under_way;
     guarantee_02 (2):
         transactions::operations_of_every_kind_happen_together,
         transactions::a_failed_expectation_is_named_and_nothing_happens,

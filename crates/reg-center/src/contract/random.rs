@@ -13,7 +13,6 @@ const PATHS: [&str; 12] = [
 ];
 const STEPS: usize = 120;
 
-/// Runs random transactions of two clients, drawn from `seed`, on the registry and on a model of it.
 pub(super) async fn agrees_with_the_model(stage: &Stage<'_>, seed: u64) {
     let mut twin = Twin {
         actors: [stage.actor().await, stage.actor().await],

@@ -1,6 +1,6 @@
 //! Which days of a month are meant: a rule, worked out once for each shape that a month can have.
 
-use crate::calendar::{days_in_month, weekday};
+use crate::calendar::Month;
 
 use super::field::{CronField, Item, values};
 
@@ -110,27 +110,26 @@ impl DayTable {
         DayTable(table)
     }
 
-    /// The days in a month, as bits; `first_day` is the first of the month, counted from
-    /// 1970-01-01.
-    pub(crate) fn days_in(&self, year: u32, month: u32, first_day: u32) -> u64 {
-        let row = &self.0[(days_in_month(year, month) - SHORTEST) as usize];
-        u64::from(row[weekday(first_day) as usize])
+    /// The days in a month, as bits.
+    pub(crate) fn days_in(&self, month: Month) -> u64 {
+        let row = &self.0[(month.length() - SHORTEST) as usize];
+        u64::from(row[month.first_weekday() as usize])
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calendar::first_day_of_month;
 
     fn days(rule: &DayRule, year: u32, month: u32) -> Vec<u32> {
-        let days = DayTable::new(rule).days_in(year, month, first_day_of_month(year, month));
+        let days = DayTable::new(rule).days_in(Month::new(year, month).unwrap());
         (0..=31).filter(|day| crate::bits::contains(days, *day)).collect()
     }
 
     #[test]
     fn rules_choose_days() {
-        let cases: [(&str, DayRule, (u32, u32), &[u32]); 20] = [
+        type Case = (&'static str, DayRule, (u32, u32), &'static [u32]);
+        let cases: [Case; 20] = [
             (
                 "30,31 in a short month",
                 DayRule::Days(vec![Item::Range { first: 30, last: 31, step: 1 }]),

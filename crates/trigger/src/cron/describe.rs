@@ -1,7 +1,7 @@
 //! What an expression says, in words.
 
 use super::day_rule::DayRule;
-use super::field::{CronField, Item, MONTHS, WEEKDAYS};
+use super::field::{CronField, Item};
 use super::parse::Fields;
 
 /// `at 02:30:00, on the last Friday of the month, in January`.
@@ -27,17 +27,16 @@ fn times(fields: &Fields) -> String {
         (CronField::Minute, &fields.minutes),
         (CronField::Hour, &fields.hours),
     ];
-    // `every hour` after `minute 5` goes without saying, but not `every second`.
-    let finest = units.iter().position(|(field, items)| unless_every(*field, items).is_none());
-    let said = units.iter().enumerate().filter_map(|(place, (field, items))| {
-        let goes_without_saying = finest.is_some_and(|finest| place > finest);
-        match unless_every(*field, items) {
-            None if goes_without_saying => None,
-            None => Some(format!("every {field}")),
-            Some(list) => Some(list),
-        }
-    });
-    said.collect::<Vec<_>>().join(", ")
+    let mut said = Vec::new();
+    let mut every_finer_unit = false;
+    for (field, items) in units {
+        let list = unless_every(field, items);
+        // `every minute` goes without saying after `every second`, but not after `second 0`.
+        let every = (!every_finer_unit).then(|| format!("every {field}"));
+        every_finer_unit = list.is_none();
+        said.extend(list.or(every));
+    }
+    said.join(", ")
 }
 
 /// The days, or `None` for every day.
@@ -109,10 +108,8 @@ fn phrase(field: CronField, item: Item) -> String {
 }
 
 fn every(field: CronField, step: u32, bounds: &str) -> String {
-    let thing = match field {
-        CronField::DayOfMonth => "day".to_owned(),
-        _ => field.to_string(),
-    };
+    let field = field.to_string();
+    let thing = field.strip_suffix(" of month").unwrap_or(&field);
     match step {
         1 => format!("every {thing}{bounds}"),
         _ => format!("every {} {thing}{bounds}", ordinal(step)),
@@ -137,13 +134,8 @@ fn noun(field: CronField) -> Option<&'static str> {
 }
 
 fn name(field: CronField, value: u32) -> String {
-    let names: &[&str] = match field {
-        CronField::Month => &MONTHS,
-        CronField::DayOfWeek => &WEEKDAYS,
-        _ => &[],
-    };
     (1..)
-        .zip(names)
+        .zip(field.names())
         .find(|(number, _)| *number == value)
         .map_or_else(|| value.to_string(), |(_, name)| (*name).to_owned())
 }

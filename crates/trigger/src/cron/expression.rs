@@ -6,10 +6,8 @@ use std::sync::Arc;
 
 use crate::calendar::Wall;
 
-use super::day_rule::DayTable;
 use super::describe;
 use super::error::CronParseError;
-use super::field::{CronField, Years, values};
 use super::parse::{Fields, parse};
 use super::pattern::Pattern;
 
@@ -105,7 +103,7 @@ impl CronExpression {
     /// [`CronParseError`] with the field, the place and what is valid there.
     pub fn parse(text: &str) -> Result<CronExpression, CronParseError> {
         let parsed = parse(text)?;
-        let pattern = Arc::new(pattern(&parsed.fields));
+        let pattern = Arc::new(Pattern::new(&parsed.fields));
         Ok(CronExpression {
             text: parsed.text,
             fields: parsed.fields,
@@ -141,7 +139,7 @@ impl CronExpression {
     }
 
     /// Whether no date from [`FIRST_YEAR`](crate::FIRST_YEAR) to [`LAST_YEAR`](crate::LAST_YEAR)
-    /// satisfies the expression, such as `0 0 0 30 2 ?`. Takes some microseconds.
+    /// satisfies the expression, such as `0 0 0 30 2 ?`.
     ///
     /// An expression that only names times which its zone leaves out, and one whose years are over,
     /// is not found here but by [`CronSchedule::never_fires`](crate::CronSchedule::never_fires)
@@ -169,17 +167,6 @@ impl CronExpression {
 
     pub(crate) fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
-    }
-}
-
-fn pattern(fields: &Fields) -> Pattern {
-    Pattern {
-        seconds: values(CronField::Second, &fields.seconds),
-        minutes: values(CronField::Minute, &fields.minutes),
-        hours: values(CronField::Hour, &fields.hours),
-        days: DayTable::new(&fields.days),
-        months: values(CronField::Month, &fields.months),
-        years: Years::new(&fields.years),
     }
 }
 

@@ -200,40 +200,6 @@ pub(crate) fn values(field: CronField, items: &[Item]) -> u64 {
     set
 }
 
-/// The set of years from [`FIRST_YEAR`] to [`LAST_YEAR`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Years([u64; 3]);
-
-impl Years {
-    pub(crate) fn new(items: &[Item]) -> Years {
-        const { assert!(LAST_YEAR - FIRST_YEAR < 3 * 64) };
-        let mut words = [0; 3];
-        for item in items {
-            item.for_each_value(CronField::Year, |year| {
-                let bit = year - FIRST_YEAR;
-                words[(bit / 64) as usize] |= 1 << (bit % 64);
-            });
-        }
-        Years(words)
-    }
-
-    pub(crate) fn contains(&self, year: u32) -> bool {
-        self.next_member(year) == Some(year)
-    }
-
-    /// The first member that is at least `from`.
-    pub(crate) fn next_member(&self, from: u32) -> Option<u32> {
-        let mut bit = from.max(FIRST_YEAR) - FIRST_YEAR;
-        loop {
-            let word = *self.0.get((bit / 64) as usize)?;
-            if let Some(found) = crate::bits::next_member(word, bit % 64) {
-                return Some(FIRST_YEAR + bit / 64 * 64 + found);
-            }
-            bit = (bit / 64 + 1) * 64;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,23 +242,5 @@ mod tests {
         for (text, field, item, expected) in cases {
             assert_eq!(listed(field, item), expected, "{text} as {field}");
         }
-    }
-
-    #[test]
-    fn years_are_found_across_words() {
-        let years =
-            Years::new(&[Item::One(1970), Item::One(2033), Item::One(2034), Item::One(2126)]);
-        let cases = [
-            (0, Some(1970)),
-            (1971, Some(2033)),
-            (2034, Some(2034)),
-            (2035, Some(2126)),
-            (2127, None),
-            (9999, None),
-        ];
-        for (from, expected) in cases {
-            assert_eq!(years.next_member(from), expected, "from {from}");
-        }
-        assert!(years.contains(2126) && !years.contains(2125) && !years.contains(2127));
     }
 }

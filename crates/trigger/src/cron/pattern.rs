@@ -1,86 +1,96 @@
 //! What an expression means to a wall clock: sets, and the search for the next reading in them.
 
-use crate::bits::{contains, first_member, next_member};
-use crate::calendar::{Date, Wall, first_day_of_month};
+use crate::bits::{WideSet, contains, first_member, next_member};
+use crate::calendar::{MONTHS, Month, Wall};
 
 use super::day_rule::DayTable;
-use super::field::Years;
+use super::field::{CronField, values};
+use super::parse::Fields;
 
 /// The readings of a wall clock that an expression accepts.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
-    pub(crate) seconds: u64,
-    pub(crate) minutes: u64,
-    pub(crate) hours: u64,
-    pub(crate) days: DayTable,
-    pub(crate) months: u64,
-    pub(crate) years: Years,
+    seconds: u64,
+    minutes: u64,
+    hours: u64,
+    /// The first second of the day that the three sets above accept.
+    first_time: u32,
+    days: DayTable,
+    /// The months of all years with at least one accepted day, so that a search that comes to a
+    /// month ends in it.
+    months: WideSet<{ MONTHS.div_ceil(64) }>,
 }
 
 impl Pattern {
+    pub(crate) fn new(fields: &Fields) -> Pattern {
+        let seconds = values(CronField::Second, &fields.seconds);
+        let minutes = values(CronField::Minute, &fields.minutes);
+        let hours = values(CronField::Hour, &fields.hours);
+        let days = DayTable::new(&fields.days);
+        let first = u64::trailing_zeros;
+        let mut pattern = Pattern {
+            seconds,
+            minutes,
+            hours,
+            first_time: time(first(hours), first(minutes), first(seconds)),
+            days,
+            months: WideSet::new(),
+        };
+        pattern.insert_months(fields);
+        pattern
+    }
+
+    fn insert_months(&mut self, fields: &Fields) {
+        let of_year = values(CronField::Month, &fields.months);
+        for item in &fields.years {
+            item.for_each_value(CronField::Year, |year| {
+                (1..=12)
+                    .filter(|month| contains(of_year, *month))
+                    .filter_map(|month| Month::new(year, month))
+                    .filter(|month| self.days.days_in(*month) != 0)
+                    .for_each(|month| self.months.insert(month.0));
+            });
+        }
+    }
+
     /// The first accepted reading that is not before `from`.
     ///
     /// Looks from the largest unit to the smallest. As soon as a unit is greater than that of
-    /// `from`, all smaller units take their first value; so no step is ever taken back, and the
-    /// loop over months, the only one, ends with the last year.
+    /// `from`, all smaller units take their first value, so no step is ever taken back.
     pub(crate) fn next_reading(&self, from: Wall) -> Option<Wall> {
         let (day, second) = from.max(Wall::FIRST).day_and_second()?;
-        let date = Date::of_day(day);
-        self.rest_of_month(date, day, second).or_else(|| self.after_month(date.year, date.month))
+        let month = Month::of_day(day);
+        if self.months.contains(month.0)
+            && let Some(found) = self.in_month(month, day, second)
+        {
+            return Some(found);
+        }
+        let month = Month(self.months.next_member(month.0 + 1)?);
+        let date = first_member(self.days.days_in(month))?;
+        Some(Wall::new(month.first_day() + date - 1, self.first_time))
+    }
+
+    /// The first accepted reading from `second` of `day` to the end of its month, which is
+    /// accepted.
+    fn in_month(&self, month: Month, day: u32, second: u32) -> Option<Wall> {
+        let days = self.days.days_in(month);
+        let date = day + 1 - month.first_day();
+        if contains(days, date)
+            && let Some(time) = self.time_from(second)
+        {
+            return Some(Wall::new(day, time));
+        }
+        let later = next_member(days, date + 1)?;
+        Some(Wall::new(month.first_day() + later - 1, self.first_time))
     }
 
     /// Whether a reading is accepted.
     pub(crate) fn accepts(&self, wall: Wall) -> bool {
         let Some((day, second)) = wall.day_and_second() else { return false };
-        self.accepts_day(Date::of_day(day), day) && self.time_from(second) == Some(second)
-    }
-
-    fn accepts_day(&self, date: Date, day: u32) -> bool {
-        self.accepts_month(date) && contains(self.days_of_month(date, day), date.day)
-    }
-
-    fn accepts_month(&self, date: Date) -> bool {
-        contains(self.months, date.month) && self.years.contains(date.year)
-    }
-
-    fn days_of_month(&self, date: Date, day: u32) -> u64 {
-        self.days.days_in(date.year, date.month, day + 1 - date.day)
-    }
-
-    /// The first reading from `second` of `day` to the end of that month.
-    fn rest_of_month(&self, date: Date, day: u32, second: u32) -> Option<Wall> {
-        if !self.accepts_month(date) {
-            return None;
-        }
-        let days = self.days_of_month(date, day);
-        if contains(days, date.day)
-            && let Some(time) = self.time_from(second)
-        {
-            return Some(Wall::new(day, time));
-        }
-        let later = next_member(days, date.day + 1)?;
-        Some(Wall::new(day - date.day + later, self.first_time()?))
-    }
-
-    /// The first reading after the end of a month.
-    fn after_month(&self, mut year: u32, mut month: u32) -> Option<Wall> {
-        loop {
-            (year, month) = self.next_month(year, month)?;
-            let first_day = first_day_of_month(year, month);
-            if let Some(day) = first_member(self.days.days_in(year, month, first_day)) {
-                return Some(Wall::new(first_day + day - 1, self.first_time()?));
-            }
-        }
-    }
-
-    /// The next month in the sets after the given one.
-    fn next_month(&self, year: u32, month: u32) -> Option<(u32, u32)> {
-        if self.years.contains(year)
-            && let Some(later) = next_member(self.months, month + 1)
-        {
-            return Some((year, later));
-        }
-        Some((self.years.next_member(year + 1)?, first_member(self.months)?))
+        let month = Month::of_day(day);
+        self.months.contains(month.0)
+            && contains(self.days.days_in(month), day + 1 - month.first_day())
+            && self.time_from(second) == Some(second)
     }
 
     /// The first time of day, in seconds, that is not before `second`.
@@ -93,16 +103,11 @@ impl Pattern {
                 return Some(time(hour, minute, second));
             }
             if let Some(minute) = next_member(self.minutes, minute + 1) {
-                return Some(time(hour, minute, first_member(self.seconds)?));
+                return Some(time(hour, minute, self.first_time % 60));
             }
         }
         let hour = next_member(self.hours, hour + 1)?;
-        Some(time(hour, first_member(self.minutes)?, first_member(self.seconds)?))
-    }
-
-    fn first_time(&self) -> Option<u32> {
-        let (hour, minute) = (first_member(self.hours)?, first_member(self.minutes)?);
-        Some(time(hour, minute, first_member(self.seconds)?))
+        Some(time(hour, 0, self.first_time % 3_600))
     }
 }
 

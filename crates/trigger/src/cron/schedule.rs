@@ -105,6 +105,10 @@ impl CronSchedule {
     /// [`LAST_YEAR`](crate::LAST_YEAR).
     ///
     /// Fire times are whole seconds. `after` may be any time, also long before 1970.
+    ///
+    /// As in Quartz the wall clock decides: if `after` lies in the first pass of an overlap, what
+    /// the wall clock had shown by then is over, although the second pass shows it again. (From one
+    /// fire time to the next nothing is lost.) With [`OverlapPolicy::Both`] this does not happen.
     #[must_use]
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
         self.zone.next_match(after, self.overlap, |from| self.pattern.next_reading(from))

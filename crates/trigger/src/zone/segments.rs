@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
 
-use crate::calendar::{FIRST_YEAR, LAST_YEAR, SECONDS_PER_DAY, Wall, first_day_of_month};
+use crate::calendar::{DAYS, SECONDS_PER_DAY, Wall};
 
 use super::OverlapPolicy;
 
@@ -40,8 +40,8 @@ impl Segments {
     pub(super) fn of(zone: &TimeZone) -> Segments {
         // Some days more, because the wall clock of a zone may be ahead or behind.
         let margin = 7 * i64::from(SECONDS_PER_DAY);
-        let first = Wall::new(first_day_of_month(FIRST_YEAR, 1), 0).0 - margin;
-        let end = Wall::new(first_day_of_month(LAST_YEAR + 1, 1), 0).0 + margin;
+        let first = Wall::FIRST.0 - margin;
+        let end = Wall::new(DAYS, 0).0 + margin;
         let first = Timestamp::from_second(first).expect("1969 is a year of jiff's");
 
         let seconds = |offset: Offset| i64::from(offset.seconds());

@@ -56,7 +56,7 @@ impl Model {
 }
 
 /// Whether the wall clock shows the same again, later.
-fn is_shown_again(at: Timestamp, zone: &TimeZone) -> bool {
+pub(crate) fn is_shown_again(at: Timestamp, zone: &TimeZone) -> bool {
     match zone.to_ambiguous_timestamp(zone.to_datetime(at)).offset() {
         AmbiguousOffset::Fold { before, .. } => zone.to_offset(at) == before,
         AmbiguousOffset::Gap { .. } | AmbiguousOffset::Unambiguous { .. } => false,
