@@ -41,3 +41,8 @@ pub use seams::{
 pub use sharding::{InstanceId, ShardingItem};
 pub use shutdown::{ItemEnding, ItemReport, ShutdownReport};
 pub use status::JobStatus;
+
+/// The program on the project's front page, so that it compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct FrontPage;

@@ -10,7 +10,7 @@ fn descriptions() {
         ("0/5 * * * * ?", "every 5th second from 0, every minute"),
         ("0 0 * * * ?", "at second 0, minute 0, every hour"),
         ("* 5 * * * ?", "every second, minute 5, every hour"),
-        ("10 0/5 * * * ?", "at second 10, every 5th minute from 0"),
+        ("10 0/5 * * * ?", "at second 10, every 5th minute from 0, every hour"),
         ("* * 12 * * ?", "every second, hour 12"),
         ("0 0 12 * * ?", "at 12:00:00"),
         (

@@ -3,7 +3,7 @@
 use futures_util::future::{join, join_all};
 
 use super::stage::{Stage, path};
-use crate::{Error, Lifetime, NodePath, Txn};
+use crate::{Error, Lifetime, NodePath, SessionChange, Txn};
 
 pub(super) async fn an_absent_node_is_told_from_an_empty_one(stage: &Stage<'_>) {
     let actor = stage.actor().await;
@@ -93,7 +93,10 @@ pub(super) async fn no_call_hangs_however_many_are_under_way(stage: &Stage<'_>) 
     assert!(reads.iter().all(|read| matches!(read, Err(Error::Unavailable { .. }))), "{reads:?}");
     let in_doubt = |error: &Error| error.is_unknown() || error.is_retryable();
     assert!(writes.iter().all(|write| write.as_ref().is_err_and(in_doubt)), "{writes:?}");
+    // They do not wait for the end of the session: to know that the connection is gone is enough.
     actor.await_suspended(&mut changes).await;
+    let present = actor.center.session();
+    assert!(matches!(present, Some(SessionChange::Suspended { .. })), "{present:?}");
     actor.bring_back(&mut changes).await;
     assert!(actor.read("/").await.is_some());
 }

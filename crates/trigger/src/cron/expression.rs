@@ -63,7 +63,7 @@ pub struct CronExpression {
     text: String,
     fields: Fields,
     caveats: Vec<CronCaveat>,
-    /// Shared, because each schedule with this expression needs it.
+    /// Behind a pointer, so that copies are small: it is some hundred bytes.
     pattern: Arc<Pattern>,
 }
 
@@ -165,7 +165,7 @@ impl CronExpression {
         self.caveats.iter().cloned().chain(never).collect()
     }
 
-    pub(crate) fn pattern(&self) -> &Arc<Pattern> {
+    pub(crate) fn pattern(&self) -> &Pattern {
         &self.pattern
     }
 }

@@ -1,7 +1,6 @@
 //! `CronSchedule`: an expression in a time zone.
 
 use std::fmt;
-use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -9,7 +8,6 @@ use crate::schedule::{Schedule, Upcoming};
 use crate::zone::{OverlapPolicy, Zone};
 
 use super::expression::CronExpression;
-use super::pattern::Pattern;
 
 /// The fire times of a [`CronExpression`] in a [`Zone`].
 ///
@@ -68,7 +66,6 @@ use super::pattern::Pattern;
 #[derive(Clone)]
 pub struct CronSchedule {
     expression: CronExpression,
-    pattern: Arc<Pattern>,
     zone: Zone,
     overlap: OverlapPolicy,
 }
@@ -76,8 +73,7 @@ pub struct CronSchedule {
 impl CronSchedule {
     /// The schedule of `expression` in `zone`, with the rule of Quartz for overlaps.
     pub fn new(expression: CronExpression, zone: Zone) -> CronSchedule {
-        let pattern = Arc::clone(expression.pattern());
-        CronSchedule { expression, pattern, zone, overlap: OverlapPolicy::default() }
+        CronSchedule { expression, zone, overlap: OverlapPolicy::default() }
     }
 
     /// The same schedule with another rule for overlaps.
@@ -111,7 +107,8 @@ impl CronSchedule {
     /// fire time to the next nothing is lost.) With [`OverlapPolicy::Both`] this does not happen.
     #[must_use]
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
-        self.zone.next_match(after, self.overlap, |from| self.pattern.next_reading(from))
+        let pattern = self.expression.pattern();
+        self.zone.next_match(after, self.overlap, |from| pattern.next_reading(from))
     }
 
     /// The fire times strictly after `after`, in order.
@@ -125,7 +122,7 @@ impl CronSchedule {
     /// at the later one is a matter of [`next_after`](Self::next_after).
     #[must_use]
     pub fn matches(&self, at: Timestamp) -> bool {
-        self.pattern.accepts(self.zone.reading(at))
+        self.expression.pattern().accepts(self.zone.reading(at))
     }
 
     /// Whether the schedule has no fire time at all: the expression never fires, or only at times
