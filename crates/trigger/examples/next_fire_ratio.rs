@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! $ cargo run -p trigger --release --example next_fire_ratio
+//! trigger 24.4 ns (106 expressions), cron 284.1 ns (61 expressions, on which trigger 24.2 ns: ratio 11.7), …
 //! ```
 //!
 //! The expressions are the first valid one of each class of the golden vectors that Quartz made,
