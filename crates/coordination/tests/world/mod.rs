@@ -425,7 +425,6 @@ impl World {
                     let owns = old.owner.as_ref().is_some_and(|owner| owner.value == run.holder);
                     assert!(owns, "S2: {item} claimed by {}; {}", run.holder, self.story());
                     assert!(after.is_registered(&run.holder), "S2: dead claim; {}", self.story());
-                    assert!(!old.disabled, "S10: {item} is disabled; {}", self.story());
                     assert!(self.is_enabled(before, run), "S10: disabled server; {}", self.story());
                     assert!(new_ledger.token > old_ledger.token, "S1; {}", self.story());
                 }
@@ -617,7 +616,7 @@ impl World {
             10 => self.remove_instance(index, &root),
             0 => self.operate(&Txn::new().put(server, "DISABLED")),
             1 | 2 => self.operate(&Txn::new().put(server, "")),
-            3 => self.disable(item, disabled),
+            3 => self.operate(&Txn::new().create(disabled, "", Lifetime::Persistent)),
             4 => self.operate(&Txn::new().delete(disabled)),
             5 => {
                 self.total = [3, 5, 8][self.dice.below(3)];
@@ -641,17 +640,6 @@ impl World {
             let path = NodePath::parse(&format!("{root}/instances/{id}")).unwrap();
             self.operate(&Txn::new().delete(path));
         }
-    }
-
-    /// Disabling touches the item's record, so that a claim that does not know of it yet fails.
-    fn disable(&mut self, item: usize, disabled: NodePath) {
-        let ledger = NodePath::parse(&format!("{}/ledger/{item}", self.layout.root())).unwrap();
-        let txn = Txn::new().create(disabled, "", Lifetime::Persistent);
-        let txn = match self.model.read(&ledger) {
-            Some(node) => txn.put_if(ledger, node.stat.version, node.data.clone()),
-            None => txn,
-        };
-        self.operate(&txn);
     }
 
     fn rejoin(&mut self, index: usize) {

@@ -121,7 +121,11 @@ impl Attempt {
                 Next::Done(outcome) => return Ok(outcome),
                 // The caller was told that the outcome is unknown. It is known now, and nobody listens.
                 _ if !self.ticket.refused() => return Err(self.shared.absent(ACT)),
-                Next::FindParents => knowledge.absent = self.find_absent().await?,
+                // What was ephemeral may be gone as well, and is found out again.
+                Next::FindParents => {
+                    knowledge =
+                        Knowledge { absent: self.find_absent().await?, ephemeral: BTreeSet::new() };
+                }
                 Next::Note(ephemeral) => drop(knowledge.ephemeral.insert(ephemeral)),
             }
         }
