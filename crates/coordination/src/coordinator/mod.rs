@@ -77,7 +77,7 @@ pub struct Status {
 /// coordinator.handle(now, Event::Registry(Change::Init), &mut commands);
 /// coordinator.handle(now, Event::Registry(Change::Ready), &mut commands);
 /// // The registry is empty, so this instance wants to register.
-/// assert!(matches!(&commands[..], [Command::Commit { .. }]));
+/// assert!(matches!(commands.last(), Some(Command::Commit { .. })));
 /// # Ok::<(), coordination::InvalidName>(())
 /// ```
 #[derive(Debug)]
