@@ -46,7 +46,7 @@ pub enum Reply {
 /// | `Suspended` | the connection is gone, the session perhaps not |
 /// | `LeaseExpired` | the session may be over: stop what runs, without waiting for `Lost` |
 /// | `Lost` | the session is over |
-/// | `Registry` | the feed of the job's subtree has a change |
+/// | `Registry` | the feed of the job's subtree has changes |
 /// | `Fire` | a scheduled time has come |
 /// | `TriggerRequested` | an operator wants the job to run now, on all instances |
 /// | `Replied` | a commit has an outcome |
@@ -69,8 +69,8 @@ pub enum Event {
     LeaseExpired,
     /// The session is over and everything that it owned is gone.
     Lost,
-    /// The feed has a change.
-    Registry(Change),
+    /// The feed has changes; everything that is there goes into one event, so that one decision sees whole transactions.
+    Registry(Vec<Change>),
     /// A scheduled time has come.
     Fire {
         /// The scheduled time, which identifies the fire.
@@ -126,6 +126,23 @@ impl Event {
     }
 }
 
+/// A change on one line, for logs.
+struct Sketch<'a>(&'a Change);
+
+impl fmt::Display for Sketch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Change::Entry(node) | Change::Put(node) => {
+                let data = String::from_utf8_lossy(&node.data);
+                write!(f, "{} {} is {data:?}", node.path, node.stat.version)
+            }
+            Change::Gone { path, .. } => write!(f, "{path} is gone"),
+            Change::Init => f.write_str("a snapshot begins"),
+            Change::Ready => f.write_str("the snapshot is complete"),
+        }
+    }
+}
+
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -137,13 +154,10 @@ impl fmt::Display for Event {
             Self::ItemFinished { item, token, outcome } => {
                 write!(f, "item {item} (token {token}) {outcome}")
             }
-            Self::Registry(Change::Entry(node) | Change::Put(node)) => {
-                let data = String::from_utf8_lossy(&node.data);
-                write!(f, "{} {} is {data:?}", node.path, node.stat.version)
+            Self::Registry(changes) => {
+                let mut changes = changes.iter();
+                changes.try_for_each(|change| write!(f, "{}; ", Sketch(change)))
             }
-            Self::Registry(Change::Gone { path, .. }) => write!(f, "{path} is gone"),
-            Self::Registry(Change::Init) => f.write_str("a snapshot begins"),
-            Self::Registry(Change::Ready) => f.write_str("the snapshot is complete"),
             Self::Suspended
             | Self::LeaseExpired
             | Self::Lost

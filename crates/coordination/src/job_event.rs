@@ -149,6 +149,8 @@ pub enum MissReason {
     ItemDisabled,
     /// This instance is paused.
     Paused,
+    /// The server of this instance is disabled.
+    ServerDisabled,
     /// The clock differs too much from the registry's.
     ClockDiffers,
     /// This instance is leaving.
@@ -162,6 +164,7 @@ impl fmt::Display for MissReason {
             Self::StillRunning => "the item was still running",
             Self::ItemDisabled => "the item is disabled",
             Self::Paused => "the instance is paused",
+            Self::ServerDisabled => "the server is disabled",
             Self::ClockDiffers => "the clock differs too much from the registry's",
             Self::Leaving => "the instance is leaving",
         })

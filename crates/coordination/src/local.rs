@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
 use crate::{FencingToken, FireTime, Ledger, Outcome, RunSource};
@@ -51,7 +52,13 @@ pub(crate) struct Local {
     pub(crate) lease: bool,
     /// The view has shown this life as registered.
     pub(crate) was_registered: bool,
+    /// This life may be registered, whatever the view shows.
+    pub(crate) maybe_registered: bool,
+    /// Claims are under way, or may be: runs can begin without anything being decided any more.
+    pub(crate) is_claiming: bool,
     pub(crate) runs: BTreeMap<ShardingItem, LocalRun>,
+    /// Items that were perhaps claimed, with the versions of their records before. The view will show whether they were.
+    pub(crate) maybe_claimed: BTreeMap<ShardingItem, Version>,
     /// The greatest token of each item that was started here; nothing is started twice.
     pub(crate) started: BTreeMap<ShardingItem, FencingToken>,
     /// The last scheduled fire, until the next one.
@@ -61,11 +68,20 @@ pub(crate) struct Local {
     pub(crate) request: Option<Request>,
     /// This process was asked to trigger the job on all instances.
     pub(crate) trigger_wanted: bool,
+    /// Instance nodes that were perhaps triggered, with their versions before.
+    pub(crate) maybe_triggered: Vec<(InstanceId, Version)>,
+    /// The version of this life's node under which an operator's request was seen.
+    pub(crate) trigger_seen: Option<Version>,
 }
 
 impl Local {
     pub(crate) fn is_active(&self) -> bool {
         self.phase == Phase::Active
+    }
+
+    /// Returns true while something runs here, or may begin to without anything being decided any more.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.runs.is_empty() || self.is_claiming || !self.maybe_claimed.is_empty()
     }
 
     /// Returns true if runs may start here.
@@ -102,6 +118,9 @@ impl Local {
     pub(crate) fn lose_session(&mut self) {
         self.lease = false;
         self.was_registered = false;
+        self.maybe_registered = false;
+        self.maybe_claimed.clear();
+        self.trigger_seen = None;
         for run in self.runs.values_mut() {
             run.shows_running = false;
             run.shows_failover = false;

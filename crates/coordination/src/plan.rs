@@ -7,6 +7,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::assignment::AssignmentRecord;
 use crate::duty::{Context, Duty};
+use crate::view::JobView;
 use crate::{Ledger, ServerIp};
 
 /// A transaction that a duty wants: everything happens, or nothing.
@@ -18,8 +19,8 @@ pub(crate) struct Plan {
     pub(crate) reason: String,
     /// Checks and writes, in order.
     pub(crate) steps: Vec<Step>,
-    /// Instances that must be seen gone before the transaction is sent.
-    pub(crate) confirm_gone: Vec<InstanceId>,
+    /// Runs whose holder must be seen gone before the transaction is sent.
+    pub(crate) confirm_gone: Vec<(ShardingItem, InstanceId)>,
 }
 
 /// One check or write. Each becomes one operation of the transaction.
@@ -87,7 +88,7 @@ pub(crate) enum Step {
     /// A Java instance's request for resharding is handled.
     ClearNecessary,
     /// The instance shall run now.
-    RequestTrigger(InstanceId),
+    RequestTrigger { instance: InstanceId, version: Version },
     /// The instance takes note of the request.
     AcceptTrigger { instance: InstanceId, version: Version },
 }
@@ -107,6 +108,22 @@ impl Plan {
         Self::new(duty, reason).step(Step::InstanceLives(cx.me.clone()))
     }
 
+    /// Begins a plan that starts runs: it fails if an operator disabled the server or the configuration changed. `None`
+    /// while either is unknown.
+    pub(crate) fn as_starter(
+        duty: Duty,
+        cx: &Context<'_>,
+        reason: impl Into<String>,
+    ) -> Option<Self> {
+        let server = cx.view.server_version(cx.server)?;
+        let config = cx.view.config_version()?;
+        Some(
+            Self::as_instance(duty, cx, reason)
+                .step(Step::ServerIs(cx.server.clone(), server))
+                .step(Step::ConfigIs(config)),
+        )
+    }
+
     /// Begins a plan of the leader; `None` unless this instance leads. It fails once somebody else was elected.
     pub(crate) fn as_leader(
         duty: Duty,
@@ -117,22 +134,14 @@ impl Plan {
         Some(Self::as_instance(duty, cx, reason).step(Step::TermIs(term)))
     }
 
-    /// Begins a plan that starts runs of items that this instance owns: it fails if an operator disabled the server,
-    /// the configuration changed or the items were resharded. `None` while any of these is unknown.
+    /// Begins a plan about items that this instance owns: it also fails if the items were resharded.
     pub(crate) fn as_owner(
         duty: Duty,
         cx: &Context<'_>,
         reason: impl Into<String>,
     ) -> Option<Self> {
-        let server = cx.view.server_version(cx.server)?;
-        let config = cx.view.config_version()?;
         let assignment = cx.view.assignment_version()?;
-        Some(
-            Self::as_instance(duty, cx, reason)
-                .step(Step::ServerIs(cx.server.clone(), server))
-                .step(Step::ConfigIs(config))
-                .step(Step::AssignmentIs(assignment)),
-        )
+        Some(Self::as_starter(duty, cx, reason)?.step(Step::AssignmentIs(assignment)))
     }
 
     pub(crate) fn step(mut self, step: Step) -> Self {
@@ -149,16 +158,58 @@ impl Plan {
         self
     }
 
-    pub(crate) fn confirm_gone(mut self, instance: &InstanceId) -> Self {
-        if !self.confirm_gone.contains(instance) {
-            self.confirm_gone.push(instance.clone());
-        }
+    pub(crate) fn confirm_gone(mut self, item: ShardingItem, holder: &InstanceId) -> Self {
+        self.confirm_gone.push((item, holder.clone()));
         self
     }
 
     /// Returns the plan, or `None` if it would change nothing.
     pub(crate) fn if_any(self) -> Option<Self> {
         self.steps.iter().any(|step| !step.is_check()).then_some(self)
+    }
+
+    /// Returns true if the view shows every write of this plan that has a version, so that whoever decides on the view
+    /// does not repeat it.
+    pub(crate) fn is_visible_in(&self, view: &JobView) -> bool {
+        let newer = |version: Option<Version>, expect: Option<Version>| version > expect;
+        self.steps.iter().all(|step| match step {
+            Step::SetLedger { item, expect, .. } => {
+                newer(view.item(*item).ledger.as_ref().map(|ledger| ledger.version), *expect)
+            }
+            Step::SetOwner { item, expect, .. } => {
+                newer(view.item(*item).owner.as_ref().map(|owner| owner.version), *expect)
+            }
+            Step::SetAssignment { expect, .. } => newer(view.assignment_version(), *expect),
+            Step::SetTerm { expect, .. } => newer(view.term().map(|term| term.version), *expect),
+            Step::Register(id) => view.is_registered(id),
+            Step::Deregister(id) => !view.is_registered(id),
+            Step::MarkDraining(id) => view.is_draining(id),
+            Step::QueueItem(item) => view.item(*item).queued,
+            Step::DequeueItem(item) => !view.item(*item).queued,
+            Step::InstanceLives(_)
+            | Step::ServerIs(..)
+            | Step::TermIs(_)
+            | Step::ConfigIs(_)
+            | Step::RequestIs(_)
+            | Step::AssignmentIs(_)
+            | Step::OwnerIs(..)
+            | Step::LedgerIs(..)
+            | Step::AddServer { .. }
+            | Step::UnmarkDraining(_)
+            | Step::RequestResharding { .. }
+            | Step::Lead(_)
+            | Step::Abdicate
+            | Step::ClearOwner { .. }
+            | Step::MarkRunning(_)
+            | Step::UnmarkRunning(_)
+            | Step::MarkMisfire(_)
+            | Step::UnmarkMisfire(_)
+            | Step::MarkFailover { .. }
+            | Step::UnmarkFailover(_)
+            | Step::ClearNecessary
+            | Step::RequestTrigger { .. }
+            | Step::AcceptTrigger { .. } => true,
+        })
     }
 
     /// Returns the runs that begin with this plan if `me` commits it.
@@ -237,7 +288,7 @@ impl fmt::Display for Step {
             Self::QueueItem(item) => write!(f, "queue {item}"),
             Self::DequeueItem(item) => write!(f, "dequeue {item}"),
             Self::ClearNecessary => f.write_str("clear necessary"),
-            Self::RequestTrigger(id) => write!(f, "trigger {id}"),
+            Self::RequestTrigger { instance, .. } => write!(f, "trigger {instance}"),
             Self::AcceptTrigger { .. } => f.write_str("accept the trigger"),
         }
     }

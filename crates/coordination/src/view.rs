@@ -27,11 +27,29 @@ pub enum ConfigState {
     Absent,
     /// It can be used.
     Valid(Versioned<Arc<JobConfig>>),
-    /// It cannot be used; nothing starts until it is repaired.
+    /// It cannot be used.
     Invalid {
         /// What is wrong with it.
         reason: String,
+        /// Which document it is.
+        version: Version,
+        /// What stays in force until it is repaired, with the version of the document that cannot be used.
+        last_good: Option<Versioned<Arc<JobConfig>>>,
     },
+}
+
+impl ConfigState {
+    /// Returns the state after `next` was read: if it cannot be used, what was in force stays in force.
+    fn replaced_by(&self, next: Self) -> Self {
+        let Self::Invalid { reason, version, last_good: None } = next else { return next };
+        let good = match self {
+            Self::Absent => None,
+            Self::Valid(config) => Some(&config.value),
+            Self::Invalid { last_good, .. } => last_good.as_ref().map(|config| &config.value),
+        };
+        let last_good = good.map(|good| Versioned { value: Arc::clone(good), version });
+        Self::Invalid { reason, version, last_good }
+    }
 }
 
 /// What is known of one sharding item.
@@ -41,6 +59,8 @@ pub struct ItemView {
     pub owner: Option<Versioned<InstanceId>>,
     /// Its record.
     pub ledger: Option<Versioned<Ledger>>,
+    /// Its record cannot be read; nothing is done with the item until it is repaired.
+    pub unreadable: bool,
     /// It is shown as running.
     pub running: bool,
     /// It is shown as having misfired.
@@ -57,6 +77,7 @@ impl ItemView {
     const NOTHING: &'static Self = &Self {
         owner: None,
         ledger: None,
+        unreadable: false,
         running: false,
         misfire: false,
         failover: false,
@@ -64,10 +85,12 @@ impl ItemView {
         disabled: false,
     };
 
-    /// Returns true if a run holds the item, or waits to be taken over, or somebody unknown shows it as running.
+    /// Returns true if a run holds the item, or waits to be taken over, or somebody unknown shows it as running, or
+    /// nobody can tell.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         match &self.ledger {
+            _ if self.unreadable => true,
             Some(ledger) => ledger.value.is_busy() || (self.running && ledger.value.is_idle()),
             None => self.running,
         }
@@ -143,7 +166,8 @@ impl JobView {
             Change::Ready => {
                 if let Some(incoming) = self.incoming.take() {
                     let revision = self.revision.max(incoming.revision);
-                    *self = Self { synced: true, revision, ..*incoming };
+                    let config = self.config.replaced_by(incoming.config.clone());
+                    *self = Self { synced: true, revision, config, ..*incoming };
                 }
                 Ok(())
             }
@@ -206,8 +230,11 @@ impl JobView {
                 self.entry(item).owner = Some(Versioned { value, version });
             }
             NodeKind::Ledger(item) => {
-                let value = layout::decode_ledger(&node.data).map_err(anomaly)?;
-                self.entry(item).ledger = Some(Versioned { value, version });
+                let decoded = layout::decode_ledger(&node.data);
+                let entry = self.entry(item);
+                entry.unreadable = decoded.is_err();
+                entry.ledger = None;
+                entry.ledger = Some(Versioned { value: decoded.map_err(anomaly)?, version });
             }
             NodeKind::Running(item) => self.entry(item).running = true,
             NodeKind::Misfire(item) => self.entry(item).misfire = true,
@@ -220,13 +247,14 @@ impl JobView {
     }
 
     fn put_config(&mut self, node: &Node) {
-        self.config = match layout::decode_config(&node.data) {
-            Ok(config) => ConfigState::Valid(Versioned {
-                value: Arc::new(config),
-                version: node.stat.version,
-            }),
-            Err(error) => ConfigState::Invalid { reason: error.to_string() },
+        let version = node.stat.version;
+        let read = match layout::decode_config(&node.data) {
+            Ok(config) => ConfigState::Valid(Versioned { value: Arc::new(config), version }),
+            Err(error) => {
+                ConfigState::Invalid { reason: error.to_string(), version, last_good: None }
+            }
         };
+        self.config = self.config.replaced_by(read);
     }
 
     fn remove(&mut self, path: &NodePath) {
@@ -247,7 +275,9 @@ impl JobView {
             Some(NodeKind::Assignment) => self.assignment = None,
             Some(NodeKind::Necessary) => self.necessary = false,
             Some(NodeKind::Owner(item)) => self.change(item, |view| view.owner = None),
-            Some(NodeKind::Ledger(item)) => self.change(item, |view| view.ledger = None),
+            Some(NodeKind::Ledger(item)) => {
+                self.change(item, |view| (view.ledger, view.unreadable) = (None, false));
+            }
             Some(NodeKind::Running(item)) => self.change(item, |view| view.running = false),
             Some(NodeKind::Misfire(item)) => self.change(item, |view| view.misfire = false),
             Some(NodeKind::Failover(item)) => self.change(item, |view| view.failover = false),
@@ -288,20 +318,23 @@ impl JobView {
         &self.config
     }
 
-    /// Returns the configuration if it can be used.
+    /// Returns the configuration in force: the stored one, or the last one that could be used.
     #[must_use]
     pub fn config(&self) -> Option<&Arc<JobConfig>> {
+        self.config_in_force().map(|config| &config.value)
+    }
+
+    /// Returns the configuration in force, with the version of the stored document, to guard against its next change.
+    pub(crate) fn config_in_force(&self) -> Option<&Versioned<Arc<JobConfig>>> {
         match &self.config {
-            ConfigState::Valid(config) => Some(&config.value),
-            ConfigState::Absent | ConfigState::Invalid { .. } => None,
+            ConfigState::Absent => None,
+            ConfigState::Valid(config) => Some(config),
+            ConfigState::Invalid { last_good, .. } => last_good.as_ref(),
         }
     }
 
     pub(crate) fn config_version(&self) -> Option<Version> {
-        match &self.config {
-            ConfigState::Valid(config) => Some(config.version),
-            ConfigState::Absent | ConfigState::Invalid { .. } => None,
-        }
+        self.config_in_force().map(|config| config.version)
     }
 
     /// Returns true if the instance is registered.
@@ -333,6 +366,11 @@ impl JobView {
 
     pub(crate) fn is_draining(&self, id: &InstanceId) -> bool {
         self.draining.contains(id)
+    }
+
+    /// Returns the version of the instance's node.
+    pub(crate) fn instance_version(&self, id: &InstanceId) -> Option<Version> {
+        self.instances.get(id).map(|instance| instance.version)
     }
 
     pub(crate) fn trigger_of(&self, id: &InstanceId) -> Option<Version> {
@@ -395,17 +433,56 @@ impl JobView {
         self.items.iter().map(|(item, view)| (*item, view))
     }
 
-    /// Returns the items that `me` may claim: its own, except those that are to move to somebody else.
-    pub(crate) fn items_of<'a>(
+    /// Returns the items that belong to `me`, those that are to move to somebody else included.
+    pub fn items_of<'a>(
         &'a self,
         me: &'a InstanceId,
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
-        let record = self.assignment.as_ref().map(|assignment| &assignment.value);
-        let claimable = move |item: &ShardingItem| {
-            record.is_some_and(|r| item.index() < r.total_count && !r.pending.contains_key(item))
-        };
-        self.items().filter(move |(item, view)| {
-            view.owner.as_ref().is_some_and(|owner| owner.value == *me) && claimable(item)
+        self.items().filter(move |(_, view)| view.owner.as_ref().is_some_and(|o| o.value == *me))
+    }
+
+    /// Returns true if there is an assignment, made for as many items as the configuration in force has.
+    pub(crate) fn fits_config(&self) -> bool {
+        let total = self.config().map(|config| config.sharding_total_count);
+        let assigned = self.assignment.as_ref().map(|assignment| assignment.value.total_count);
+        total.is_some() && total == assigned
+    }
+
+    /// Returns who an item that has yet to move shall belong to.
+    pub(crate) fn next_owner(&self, item: ShardingItem) -> Option<&InstanceId> {
+        self.assignment.as_ref()?.value.pending.get(&item)
+    }
+
+    /// Returns true if the item belongs to `me`, or will as soon as it can move.
+    pub(crate) fn is_meant_for(&self, item: ShardingItem, me: &InstanceId) -> bool {
+        let owner = self.item(item).owner.as_ref().map(|owner| &owner.value);
+        self.next_owner(item).or(owner) == Some(me)
+    }
+
+    /// Returns the items that `me` may claim: its own, except those that are to move to somebody else, and none while
+    /// the assignment is for another number of items.
+    pub(crate) fn claimable_by<'a>(
+        &'a self,
+        me: &'a InstanceId,
+    ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
+        let total = self.config().filter(|_| self.fits_config()).map(|c| c.sharding_total_count);
+        self.items_of(me).filter(move |(item, _)| {
+            total.is_some_and(|total| item.index() < total) && self.next_owner(*item).is_none()
+        })
+    }
+
+    /// Returns the items whose fires `me` accounts for: its own, and those of an owner that is gone if they are to be
+    /// its own.
+    pub(crate) fn accounted_by<'a>(
+        &'a self,
+        me: &'a InstanceId,
+    ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
+        let total = self.config().map_or(0, |config| config.sharding_total_count);
+        self.items().filter(move |(item, view)| match &view.owner {
+            _ if item.index() >= total => false,
+            Some(owner) if owner.value == *me => true,
+            Some(owner) => !self.is_registered(&owner.value) && self.next_owner(*item) == Some(me),
+            None => false,
         })
     }
 }
@@ -419,7 +496,7 @@ impl fmt::Display for JobView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.config {
             ConfigState::Absent => writeln!(f, "no configuration")?,
-            ConfigState::Invalid { reason } => writeln!(f, "configuration unusable: {reason}")?,
+            ConfigState::Invalid { reason, .. } => writeln!(f, "configuration unusable: {reason}")?,
             ConfigState::Valid(config) => {
                 let config = &config.value;
                 let cron = config.cron.as_deref().unwrap_or("on request");

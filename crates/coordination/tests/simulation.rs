@@ -46,6 +46,26 @@ fn under_faults_no_property_breaks_and_everything_heals() {
     }
 }
 
+/// Seeds that once failed, with what they found.
+const CORPUS: [(u64, &str); 5] = [
+    (26, "noted fires that ran late turned the last fire back"),
+    (223, "a disabled item was claimed by an instance that had not seen it disabled"),
+    (263, "a request had the identity of a scheduled fire"),
+    (690, "an instance left while it was cut off, and its registration stayed"),
+    (1580, "an instance left with a claim in doubt, and the item stayed running"),
+];
+
+#[test]
+fn what_was_found_once_stays_mended() {
+    for (seed, _found) in CORPUS {
+        let mut world = World::new(seed, 3, 5, everything(seed));
+        world.settle();
+        world.run_chaos();
+        world.heal();
+        world.assert_healed();
+    }
+}
+
 #[test]
 fn the_same_seed_gives_the_same_run() {
     let run = |seed| {

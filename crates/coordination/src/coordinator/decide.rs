@@ -1,9 +1,10 @@
 //! Deciding: every duty in turn, at most one plan of each under way.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use reg_center::{NodePath, SessionId};
-use sharding::InstanceId;
+use sharding::{InstanceId, ShardingItem};
 
 use super::{Coordinator, InFlight, Stage};
 use crate::duty::{Context, Duty, resharding};
@@ -28,6 +29,7 @@ impl Coordinator {
             let plan = plan_of(&self.context(now, &me));
             let again = |plan: &Plan| refused.is_some_and(|flight| flight.plan.steps == plan.steps);
             if let Some(plan) = plan.filter(|plan| !again(plan)) {
+                self.local.is_claiming |= plan.runs_of(&me).next().is_some();
                 self.send(session, plan, out);
             }
         }
@@ -48,29 +50,37 @@ impl Coordinator {
     fn send(&mut self, session: SessionId, plan: Plan, out: &mut Vec<Command>) {
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
-        let gone = plan.confirm_gone.iter();
-        let confirm_absent: Vec<NodePath> =
-            gone.map(|id| self.layout.path(&NodeKind::Instance(id.clone()))).collect();
+        let gone = |(item, holder): &(ShardingItem, InstanceId)| {
+            [NodeKind::Instance(holder.clone()), NodeKind::Running(*item)]
+        };
+        let nodes = plan.confirm_gone.iter().flat_map(gone);
+        let confirm_absent: BTreeSet<NodePath> =
+            nodes.map(|node| self.layout.path(&node)).collect();
         out.push(Command::Commit {
             ticket,
             duty: plan.duty,
             reason: plan.reason.clone(),
             txn: self.layout.encode(&plan, session),
-            confirm_absent,
+            confirm_absent: confirm_absent.into_iter().collect(),
         });
-        self.in_flight.insert(plan.duty, InFlight { ticket, plan, stage: Stage::Sent });
+        let config = self.view.config_in_force().cloned();
+        self.in_flight.insert(plan.duty, InFlight { ticket, plan, config, stage: Stage::Sent });
     }
 
     /// Forgets plans whose effect the view shows, and those that have waited long enough.
     pub(super) fn end_waits(&mut self, now: Now) {
-        let (changes, revision) = (self.changes, self.view.revision());
+        let view = &self.view;
         self.in_flight.retain(|_, flight| match flight.stage {
             Stage::Sent => true,
-            Stage::Landed { revision: Some(landed), until, .. } => {
-                revision < landed && now.mono < until
+            Stage::Landed { revision, until } => {
+                let behind = revision.is_some_and(|landed| view.revision() < landed);
+                (behind || !flight.plan.is_visible_in(view)) && now.mono < until
             }
-            Stage::Landed { revision: None, seen, until } => changes == seen && now.mono < until,
             Stage::Refused { until } | Stage::Held { until } => now.mono < until,
+        });
+        self.local.is_claiming = self.in_flight.iter().any(|(duty, flight)| {
+            let starts = matches!(duty, Duty::Claim | Duty::Misfire | Duty::Takeover);
+            starts && !matches!(flight.stage, Stage::Refused { .. })
         });
     }
 

@@ -16,7 +16,7 @@ use crate::duty::Duty;
 use crate::layout::Layout;
 use crate::local::{Local, Phase};
 use crate::plan::Plan;
-use crate::view::JobView;
+use crate::view::{JobView, Versioned};
 use crate::{Command, Event, FencingToken, JobConfig, JobName, Now, ServerIp, Ticket};
 
 /// How long a duty waits for the view to show what it has committed, or what stood against it, before it looks again.
@@ -42,7 +42,9 @@ pub struct Status {
     pub phase: Phase,
     /// The id of its current life; `None` before the first connection.
     pub instance: Option<InstanceId>,
-    /// Whether it is registered and its server enabled.
+    /// Whether it is registered.
+    pub registered: bool,
+    /// Whether it is registered, its server enabled, and it is not leaving.
     pub available: bool,
     /// Whether runs are held back here.
     pub paused: bool,
@@ -50,7 +52,7 @@ pub struct Status {
     pub leader: Option<InstanceId>,
     /// Whether this instance leads.
     pub leads: bool,
-    /// The items that it owns.
+    /// The items that it owns, those that are to move to somebody else included.
     pub owned: Vec<ShardingItem>,
     /// The items that it runs, or has run without the registry knowing yet, with their tokens.
     pub running: Vec<(ShardingItem, FencingToken)>,
@@ -74,8 +76,7 @@ pub struct Status {
 /// let mut commands = Vec::new();
 /// let incarnation = InstanceId::new("10.0.0.1@-@7-k3f9");
 /// coordinator.handle(now, Event::Connected { session: SessionId(1), incarnation }, &mut commands);
-/// coordinator.handle(now, Event::Registry(Change::Init), &mut commands);
-/// coordinator.handle(now, Event::Registry(Change::Ready), &mut commands);
+/// coordinator.handle(now, Event::Registry(vec![Change::Init, Change::Ready]), &mut commands);
 /// // The registry is empty, so this instance wants to register.
 /// assert!(matches!(commands.last(), Some(Command::Commit { .. })));
 /// # Ok::<(), coordination::InvalidName>(())
@@ -92,8 +93,6 @@ pub struct Coordinator {
     connected: bool,
     in_flight: BTreeMap<Duty, InFlight>,
     next_ticket: u64,
-    /// Counts the changes of the view, so that a duty can wait for the next one.
-    changes: u64,
     next_reconcile: Option<Duration>,
     told: Told,
 }
@@ -114,6 +113,8 @@ struct Told {
 struct InFlight {
     ticket: Ticket,
     plan: Plan,
+    /// What was in force when it was decided: the runs that begin with it see this.
+    config: Option<Versioned<Arc<JobConfig>>>,
     stage: Stage,
 }
 
@@ -121,8 +122,8 @@ struct InFlight {
 enum Stage {
     /// No reply yet.
     Sent,
-    /// Committed; over when the view has caught up, or at this time.
-    Landed { revision: Option<Revision>, seen: u64, until: Duration },
+    /// Committed; over when the view shows it, or at this time.
+    Landed { revision: Option<Revision>, until: Duration },
     /// Not committed; over at this time, or as soon as the duty wants something else: the same again would only be
     /// refused again.
     Refused { until: Duration },
@@ -146,7 +147,6 @@ impl Coordinator {
             connected: false,
             in_flight: BTreeMap::new(),
             next_ticket: 0,
-            changes: 0,
             next_reconcile: None,
             told: Told::default(),
         }
@@ -156,7 +156,7 @@ impl Coordinator {
     pub fn handle(&mut self, now: Now, event: Event, out: &mut Vec<Command>) {
         self.record(now, event, out);
         self.end_waits(now);
-        self.observe(out);
+        self.observe(now, out);
         self.decide(now, out);
     }
 
@@ -191,6 +191,7 @@ impl Coordinator {
         Status {
             phase: self.local.phase,
             instance: self.me.clone(),
+            registered: me.is_some_and(|me| self.view.is_registered(me)),
             available: me.is_some_and(|me| self.view.is_available(me)),
             paused: self.local.paused,
             leader: self.view.leader().cloned(),

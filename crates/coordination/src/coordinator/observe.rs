@@ -2,21 +2,28 @@
 
 use std::sync::Arc;
 
+use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
 use crate::duty::Duty;
-use crate::local::{LocalRun, Phase};
-use crate::view::ConfigState;
-use crate::{Command, FencingToken, JobEvent, Ledger, Outcome, StartItem};
+use crate::local::{LocalRun, Phase, Request};
+use crate::plan::{Plan, Step};
+use crate::view::{ConfigState, Versioned};
+use crate::{
+    Command, FencingToken, FireTime, JobConfig, JobEvent, Ledger, Now, Outcome, RunSource,
+    StartItem,
+};
 
 impl Coordinator {
-    pub(super) fn observe(&mut self, out: &mut Vec<Command>) {
+    pub(super) fn observe(&mut self, now: Now, out: &mut Vec<Command>) {
         self.observe_config(out);
+        self.observe_runs(out);
         self.observe_membership(out);
         self.observe_leadership(out);
-        self.observe_runs(out);
+        self.observe_triggers(now);
         self.observe_request();
+        self.run_unmonitored_request(out);
     }
 
     fn observe_config(&mut self, out: &mut Vec<Command>) {
@@ -32,7 +39,7 @@ impl Coordinator {
                 None
             }
             ConfigState::Absent => Some("there is no stored configuration".to_owned()),
-            ConfigState::Invalid { reason } => Some(reason.clone()),
+            ConfigState::Invalid { reason, .. } => Some(reason.clone()),
         };
         if let Some(reason) = fault.clone().filter(|_| self.told.config_fault != fault) {
             out.push(Command::Emit(JobEvent::ConfigRejected { reason }));
@@ -53,13 +60,22 @@ impl Coordinator {
         {
             self.observe_deregistration(me, out);
         }
-        let gone = self.local.phase == Phase::Draining
-            && self.local.runs.is_empty()
-            && (!self.connected || !registered)
-            && !self.in_flight.contains_key(&Duty::Membership);
-        if gone && !self.told.left {
+        if self.has_left() && !self.told.left {
             self.leave(out);
         }
+    }
+
+    /// Nothing of this life is left, here or in the registry. A connection that is gone proves nothing: the session, and
+    /// what it owns, may live on (simulation seed 690). A session that is over has taken everything along.
+    fn has_left(&self) -> bool {
+        let Some(me) = &self.me else { return self.local.phase == Phase::Draining };
+        let leftovers = self.view.is_registered(me)
+            || self.view.is_draining(me)
+            || self.view.leader() == Some(me)
+            || self.local.maybe_registered
+            || self.in_flight.contains_key(&Duty::Membership);
+        let idle = self.local.phase == Phase::Draining && !self.local.is_busy();
+        idle && (self.session.is_none() || !leftovers)
     }
 
     /// The session lives, so somebody has taken the node away: this instance as it left, or an operator.
@@ -94,17 +110,36 @@ impl Coordinator {
     /// Starts runs that the registry shows as ours, although no reply said so; forgets those whose end is recorded.
     fn observe_runs(&mut self, out: &mut Vec<Command>) {
         self.forget_settled_runs(out);
-        let Some(me) = self.me.clone().filter(|_| self.connected && self.local.lease) else {
-            return;
-        };
+        let view = &self.view;
+        self.local.maybe_claimed.retain(|item, before| {
+            view.item(*item).ledger.as_ref().is_none_or(|ledger| ledger.version <= *before)
+        });
+        let Some(me) = self.me.clone() else { return };
         let ours: Vec<_> = self
             .view
             .items()
             .filter_map(|(item, view)| Some((item, &view.ledger.as_ref()?.value)))
             .filter(|(_, ledger)| ledger.running().is_some_and(|run| run.holder == me))
+            .filter(|(item, ledger)| self.local.started.get(item) < Some(&ledger.token))
             .map(|(item, ledger)| (item, ledger.clone()))
             .collect();
-        self.start_runs(ours.iter().map(|(item, ledger)| (*item, ledger)), out);
+        for (item, ledger) in &ours {
+            if let Some(config) = self.config_of_claim(&me, *item, ledger).cloned() {
+                self.start_runs(std::iter::once((*item, ledger)), &config, out);
+            }
+        }
+    }
+
+    /// Returns the configuration that a claim has checked, as far as it is known here; else the one in force.
+    fn config_of_claim(
+        &self,
+        me: &InstanceId,
+        item: ShardingItem,
+        claimed: &Ledger,
+    ) -> Option<&Versioned<Arc<JobConfig>>> {
+        let claims = |plan: &Plan| plan.runs_of(me).any(|run| run == (item, claimed));
+        let flight = self.in_flight.values().find(|flight| claims(&flight.plan));
+        flight.and_then(|flight| flight.config.as_ref()).or_else(|| self.view.config_in_force())
     }
 
     fn forget_settled_runs(&mut self, out: &mut Vec<Command>) {
@@ -122,30 +157,83 @@ impl Coordinator {
         });
     }
 
+    /// A request that was seen at this life's node and is no longer there was accepted: nobody else takes it away. One
+    /// that this process has perhaps passed on has arrived if the node has changed since.
+    fn observe_triggers(&mut self, now: Now) {
+        let Some(me) = self.me.clone() else { return };
+        let seen = self.local.trigger_seen;
+        if let Some(version) = self.view.trigger_of(&me) {
+            self.local.trigger_seen = Some(version);
+        } else if seen.is_some() && self.view.instance_version(&me) > seen {
+            self.local.trigger_seen = None;
+            // An odd millisecond: what identifies a request is never what identifies a scheduled fire, which comes
+            // on a whole second (simulation seed 263).
+            self.accept_request(FireTime(now.wall_ms | 1));
+        }
+        let arrived = |(id, before): &(InstanceId, Version)| {
+            self.view.instance_version(id).is_none_or(|version| version > *before)
+        };
+        if self.local.maybe_triggered.iter().any(arrived) {
+            self.local.maybe_triggered.clear();
+            self.local.trigger_wanted = false;
+        }
+    }
+
+    fn accept_request(&mut self, at: FireTime) {
+        let Some(me) = self.me.as_ref().filter(|_| self.local.is_active()) else { return };
+        let view = &self.view;
+        let mine = view.items().map(|(item, _)| item).filter(|item| view.is_meant_for(*item, me));
+        self.local.request = Some(Request { at, items: mine.collect() });
+    }
+
     /// A request is over for items that are disabled or somebody else's by now.
     fn observe_request(&mut self) {
-        let Some(me) = &self.me else { return };
+        let (Some(me), Some(request)) = (&self.me, &mut self.local.request) else { return };
         let view = &self.view;
-        let mine = |item: &ShardingItem| {
-            let item_view = view.item(*item);
-            item_view.owner.as_ref().is_some_and(|owner| owner.value == *me) && !item_view.disabled
-        };
-        if let Some(request) = &mut self.local.request {
-            request.items.retain(mine);
-        }
-        if self.local.request.as_ref().is_some_and(|request| request.items.is_empty()) {
+        let wanted =
+            |item: &ShardingItem| view.is_meant_for(*item, me) && !view.item(*item).disabled;
+        request.items.retain(wanted);
+        if request.items.is_empty() {
             self.local.request = None;
         }
     }
 
+    /// Without monitoring, a request is run as soon as an item does not run here.
+    fn run_unmonitored_request(&mut self, out: &mut Vec<Command>) {
+        let (Some(me), Some(request)) = (&self.me, &self.local.request) else { return };
+        if !self.may_start_unclaimed() {
+            return;
+        }
+        let free = |item: &ShardingItem| {
+            request.items.contains(item) && !self.local.runs.contains_key(item)
+        };
+        let at = request.at;
+        let items: Vec<_> = self.view.claimable_by(me).map(|(item, _)| item).filter(free).collect();
+        let mut starts = Vec::new();
+        for item in items {
+            starts.extend(self.start_unclaimed(item, at, RunSource::Manual));
+            if let Some(request) = &mut self.local.request {
+                request.items.remove(&item);
+            }
+        }
+        if !starts.is_empty() {
+            out.push(Command::Start(starts));
+        }
+    }
+
+    /// Starts runs that this instance has claimed, each once; not if it cannot rely on its session, nor once it leaves.
     pub(super) fn start_runs<'a>(
         &mut self,
         claimed: impl Iterator<Item = (ShardingItem, &'a Ledger)>,
+        config: &Versioned<Arc<JobConfig>>,
         out: &mut Vec<Command>,
     ) {
+        if !self.connected || !self.local.lease || self.is_leaving() {
+            return;
+        }
         let mut starts = Vec::new();
         for (item, ledger) in claimed {
-            let Some(start) = self.start_item(item, ledger) else { continue };
+            let Some(start) = start_item(item, ledger, config) else { continue };
             if self.local.begin(item, ledger) {
                 let StartItem { fire, source, token, .. } = start;
                 out.push(Command::Emit(JobEvent::Claimed { item, fire, source, token }));
@@ -157,19 +245,31 @@ impl Coordinator {
         }
     }
 
-    pub(super) fn start_item(&self, item: ShardingItem, ledger: &Ledger) -> Option<StartItem> {
-        let run = ledger.running()?;
-        Some(StartItem {
-            item,
-            token: ledger.token,
-            fire: run.fire,
-            source: run.source,
-            merged: run.merged,
-            holder: run.holder.clone(),
-            config: Arc::clone(self.told.config.as_ref()?),
-            config_version: self.view.config_version().unwrap_or_default(),
-        })
+    /// The registration is on its way out, or is out.
+    fn is_leaving(&self) -> bool {
+        let leaves = |plan: &Plan| plan.steps.iter().any(|s| matches!(s, Step::Deregister(_)));
+        let under_way = self.in_flight.get(&Duty::Membership);
+        self.local.phase == Phase::Left || under_way.is_some_and(|flight| leaves(&flight.plan))
     }
+}
+
+/// Returns what the shell shall start for a claim.
+pub(super) fn start_item(
+    item: ShardingItem,
+    claimed: &Ledger,
+    config: &Versioned<Arc<JobConfig>>,
+) -> Option<StartItem> {
+    let run = claimed.running()?;
+    Some(StartItem {
+        item,
+        token: claimed.token,
+        fire: run.fire,
+        source: run.source,
+        merged: run.merged,
+        holder: run.holder.clone(),
+        config: Arc::clone(&config.value),
+        config_version: config.version,
+    })
 }
 
 /// Tells how a run ended, by what the registry shows: recorded as ours, or taken away from us before.

@@ -4,6 +4,7 @@ use reg_center::{Change, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
+use super::observe::start_item;
 use crate::duty::Duty;
 use crate::local::{LocalRun, Phase};
 use crate::{
@@ -18,7 +19,7 @@ impl Coordinator {
             Event::Suspended => self.connected = false,
             Event::LeaseExpired => self.interrupt(InterruptReason::LeaseExpired, out),
             Event::Lost => self.lose(out),
-            Event::Registry(change) => self.apply(change, out),
+            Event::Registry(changes) => self.apply(changes, out),
             Event::Fire { at } => self.fire(at, out),
             Event::TriggerRequested => self.local.trigger_wanted = self.local.is_active(),
             Event::Replied { ticket, reply } => self.replied(now, ticket, reply, out),
@@ -36,6 +37,7 @@ impl Coordinator {
             self.me = Some(incarnation);
             self.in_flight.clear();
             self.local.was_registered = false;
+            self.local.maybe_registered = false;
         }
         self.connected = true;
         self.local.lease = true;
@@ -56,11 +58,12 @@ impl Coordinator {
         self.local.lose_session();
     }
 
-    fn apply(&mut self, change: Change, out: &mut Vec<Command>) {
-        self.changes += 1;
-        if let Err(anomaly) = self.view.apply(change) {
-            let path = anomaly.path.to_string();
-            out.push(Command::Emit(JobEvent::Anomaly { path, reason: anomaly.reason }));
+    fn apply(&mut self, changes: Vec<Change>, out: &mut Vec<Command>) {
+        for change in changes {
+            if let Err(anomaly) = self.view.apply(change) {
+                let path = anomaly.path.to_string();
+                out.push(Command::Emit(JobEvent::Anomaly { path, reason: anomaly.reason }));
+            }
         }
     }
 
@@ -72,6 +75,7 @@ impl Coordinator {
         self.local.last_fire_seen = Some(at);
         let reason = match self.local.phase {
             Phase::Active if self.local.paused => MissReason::Paused,
+            Phase::Active if self.is_disabled() => MissReason::ServerDisabled,
             Phase::Active => {
                 self.local.due = Some(at);
                 self.run_unmonitored(at, out);
@@ -82,13 +86,19 @@ impl Coordinator {
         out.push(Command::Emit(JobEvent::Missed { item: None, fire: at, reason }));
     }
 
+    /// An operator has disabled this instance's server.
+    fn is_disabled(&self) -> bool {
+        let server = &self.identity.server;
+        self.view.server_version(server).is_some() && !self.view.is_enabled(server)
+    }
+
     /// Reports the items of the fire that was due until now and that nobody has claimed.
     fn report_unclaimed(&mut self, out: &mut Vec<Command>) {
         let (Some(fire), Some(me)) = (self.local.due.take(), &self.me) else { return };
         let claiming = self.in_flight.contains_key(&Duty::Claim);
         let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
         let makes_up = self.view.config().is_some_and(|config| config.misfire);
-        for (item, view) in self.view.items_of(me) {
+        for (item, view) in self.view.accounted_by(me) {
             let settled = view.ledger.as_ref().is_none_or(|l| l.value.has_settled(fire));
             let reason = if view.is_busy() && !makes_up {
                 MissReason::StillRunning
@@ -103,14 +113,9 @@ impl Coordinator {
 
     /// Without monitoring nothing is claimed: the owner runs what does not run here already.
     fn run_unmonitored(&mut self, fire: FireTime, out: &mut Vec<Command>) {
-        let Some(me) = &self.me else { return };
-        let startable = self.connected && self.local.may_start() && self.view.is_available(me);
-        let unmonitored = self.view.config().is_some_and(|config| !config.monitor_execution);
-        if !startable || !unmonitored {
-            return;
-        }
+        let Some(me) = self.me.as_ref().filter(|_| self.may_start_unclaimed()) else { return };
         let items: Vec<_> =
-            self.view.items_of(me).map(|(item, view)| (item, view.disabled)).collect();
+            self.view.claimable_by(me).map(|(item, view)| (item, view.disabled)).collect();
         let mut starts = Vec::new();
         for (item, disabled) in items {
             let reason = if disabled {
@@ -118,7 +123,7 @@ impl Coordinator {
             } else if self.local.runs.contains_key(&item) {
                 MissReason::StillRunning
             } else {
-                starts.extend(self.start_unclaimed(item, fire));
+                starts.extend(self.start_unclaimed(item, fire, RunSource::Normal));
                 continue;
             };
             out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
@@ -128,16 +133,29 @@ impl Coordinator {
         }
     }
 
-    fn start_unclaimed(&mut self, item: ShardingItem, fire: FireTime) -> Option<StartItem> {
+    /// Runs may start here, and they are not claimed.
+    pub(super) fn may_start_unclaimed(&self) -> bool {
+        let available = self.me.as_ref().is_some_and(|me| self.view.is_available(me));
+        let unmonitored = self.view.config().is_some_and(|config| !config.monitor_execution);
+        self.connected && self.local.may_start() && available && unmonitored
+    }
+
+    pub(super) fn start_unclaimed(
+        &mut self,
+        item: ShardingItem,
+        fire: FireTime,
+        source: RunSource,
+    ) -> Option<StartItem> {
         let me = self.me.clone()?;
-        let claimed = Ledger::new(None).claim(me, fire, RunSource::Normal)?;
+        let claimed = Ledger::new(None).claim(me, fire, source)?;
         let unfenced = Ledger { token: FencingToken(0), ..claimed };
-        let start = self.start_item(item, &unfenced)?;
+        let config = self.view.config_in_force()?;
+        let start = start_item(item, &unfenced, config)?;
         let run = LocalRun {
             holder: start.holder.clone(),
             token: start.token,
             fire,
-            source: start.source,
+            source,
             outcome: None,
             shows_running: false,
             shows_failover: false,

@@ -1,13 +1,15 @@
 //! Replies: what became of a commit, and what that means beyond the registry.
 
+use std::sync::Arc;
+
 use reg_center::{Conflict, ConflictReason};
 use sharding::ShardingItem;
 
 use super::{Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage};
-use crate::duty::Duty;
-use crate::local::Request;
+use crate::local::LocalRun;
 use crate::plan::{Plan, Step};
-use crate::{Command, FireTime, JobEvent, Ledger, MissReason, Now, Outcome, Reply, Ticket};
+use crate::view::Versioned;
+use crate::{Command, JobConfig, JobEvent, Ledger, MissReason, Now, Outcome, Reply, Ticket};
 
 impl Coordinator {
     pub(super) fn replied(
@@ -17,55 +19,84 @@ impl Coordinator {
         reply: Reply,
         out: &mut Vec<Command>,
     ) {
-        let flight = self.in_flight.iter_mut().find(|(_, flight)| flight.ticket == ticket);
-        let Some((_, flight)) = flight else { return };
-        let seen = self.changes;
+        let flight = self.in_flight.values_mut().find(|flight| flight.ticket == ticket);
+        let Some(flight) = flight else { return };
         flight.stage = match reply {
-            Reply::Committed(revision) => {
-                Stage::Landed { revision, seen, until: now.mono + SETTLE_WAIT }
-            }
+            Reply::Committed(revision) => Stage::Landed { revision, until: now.mono + SETTLE_WAIT },
             Reply::Conflict(_) | Reply::HolderAlive => {
                 Stage::Refused { until: now.mono + SETTLE_WAIT }
             }
             Reply::Unknown | Reply::NotExecuted => Stage::Held { until: now.mono + RETRY_WAIT },
             Reply::TooLarge => Stage::Held { until: now.mono + REFUSED_WAIT },
         };
-        let plan = flight.plan.clone();
+        let (plan, config) = (flight.plan.clone(), flight.config.clone());
         match reply {
-            Reply::Committed(_) => self.committed(now, &plan, out),
+            Reply::Committed(_) => self.committed(&plan, config.as_ref(), out),
             Reply::Conflict(conflict) => self.conflicted(&plan, conflict),
+            Reply::Unknown => self.left_in_doubt(&plan),
             Reply::TooLarge => {
                 out.push(Command::Emit(JobEvent::CommitRefused { reason: plan.to_string() }));
             }
-            Reply::HolderAlive | Reply::Unknown | Reply::NotExecuted => {}
+            Reply::HolderAlive | Reply::NotExecuted => {}
         }
     }
 
-    fn committed(&mut self, now: Now, plan: &Plan, out: &mut Vec<Command>) {
-        if let Some(me) = self.me.clone() {
-            self.start_runs(plan.runs_of(&me), out);
+    fn committed(
+        &mut self,
+        plan: &Plan,
+        config: Option<&Versioned<Arc<JobConfig>>>,
+        out: &mut Vec<Command>,
+    ) {
+        if let (Some(me), Some(config)) = (self.me.clone(), config) {
+            self.start_runs(plan.runs_of(&me), config, out);
         }
         for step in &plan.steps {
-            self.take_effect(now, step, out);
+            self.take_effect(plan, step, out);
         }
     }
 
     /// Notes what a committed step means beyond the registry.
-    fn take_effect(&mut self, now: Now, step: &Step, out: &mut Vec<Command>) {
-        if let Step::AcceptTrigger { .. } = step {
-            self.accept_request(FireTime(now.wall_ms));
-        } else if let Step::RequestTrigger(_) = step {
-            self.local.trigger_wanted = false;
-        } else if let Step::SetAssignment { record, .. } = step {
-            let reason = self.in_flight.get(&Duty::Resharding).map(|f| f.plan.reason.clone());
-            out.push(Command::Emit(JobEvent::Resharded {
-                moved: self.moved_by_last_resharding(),
-                deferred: record.pending.len(),
-                instances: record.members.len(),
-                reason: reason.unwrap_or_default(),
-            }));
-        } else if let Step::SetLedger { item, ledger, .. } = step {
-            self.tell_of(*item, ledger, out);
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "most steps mean nothing beyond the registry"
+    )]
+    fn take_effect(&mut self, plan: &Plan, step: &Step, out: &mut Vec<Command>) {
+        match step {
+            Step::Register(_) => self.local.maybe_registered = true,
+            Step::Deregister(_) => self.local.maybe_registered = false,
+            Step::RequestTrigger { .. } => self.local.trigger_wanted = false,
+            Step::SetLedger { item, ledger, .. } => self.tell_of(*item, ledger, out),
+            Step::SetAssignment { record, .. } => {
+                let is_move = |step: &&Step| matches!(step, Step::SetOwner { .. });
+                out.push(Command::Emit(JobEvent::Resharded {
+                    moved: plan.steps.iter().filter(is_move).count(),
+                    deferred: record.pending.len(),
+                    instances: record.members.len(),
+                    reason: plan.reason.clone(),
+                }));
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes what may have happened, until the view shows it or shows that it cannot any more.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most steps are decided by the view alone")]
+    fn left_in_doubt(&mut self, plan: &Plan) {
+        for step in &plan.steps {
+            match step {
+                Step::Register(_) => self.local.maybe_registered = true,
+                Step::SetLedger { item, expect: Some(before), ledger }
+                    if ledger
+                        .running()
+                        .is_some_and(|run| Some(&run.holder) == self.me.as_ref()) =>
+                {
+                    self.local.maybe_claimed.insert(*item, *before);
+                }
+                Step::RequestTrigger { instance, version } => {
+                    self.local.maybe_triggered.push((instance.clone(), *version));
+                }
+                _ => {}
+            }
         }
     }
 
@@ -98,32 +129,32 @@ impl Coordinator {
         }
     }
 
-    fn moved_by_last_resharding(&self) -> usize {
-        let plan = self.in_flight.get(&Duty::Resharding).map(|flight| &flight.plan);
-        let is_move = |step: &&Step| matches!(step, Step::SetOwner { .. });
-        plan.map_or(0, |plan| plan.steps.iter().filter(is_move).count())
-    }
-
-    /// A mark that is gone need not be taken away: somebody else has done it.
+    /// What is gone need not be taken away: somebody else has done it. What is there need not be created.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "all other conflicts are decided by the view"
+    )]
     fn conflicted(&mut self, plan: &Plan, conflict: Conflict) {
-        if conflict.reason != ConflictReason::Absent {
-            return;
-        }
         let Some(step) = plan.steps.get(conflict.index) else { return };
-        if let Step::UnmarkRunning(item) = step
-            && let Some(run) = self.local.runs.get_mut(item)
-        {
-            run.shows_running = false;
-        } else if let Step::UnmarkFailover(item) = step
-            && let Some(run) = self.local.runs.get_mut(item)
-        {
-            run.shows_failover = false;
+        let gone = conflict.reason == ConflictReason::Absent;
+        match step {
+            Step::UnmarkRunning(item) if gone => {
+                self.change_run(*item, |run| run.shows_running = false);
+            }
+            Step::UnmarkFailover(item) if gone => {
+                self.change_run(*item, |run| run.shows_failover = false);
+            }
+            Step::Deregister(_) if gone => self.local.maybe_registered = false,
+            Step::Register(_) if conflict.reason == ConflictReason::Exists => {
+                self.local.maybe_registered = true;
+            }
+            _ => {}
         }
     }
 
-    fn accept_request(&mut self, at: FireTime) {
-        let Some(me) = self.me.as_ref().filter(|_| self.local.is_active()) else { return };
-        let items = self.view.items_of(me).map(|(item, _)| item).collect();
-        self.local.request = Some(Request { at, items });
+    fn change_run(&mut self, item: ShardingItem, change: impl FnOnce(&mut LocalRun)) {
+        if let Some(run) = self.local.runs.get_mut(&item) {
+            change(run);
+        }
     }
 }

@@ -43,7 +43,7 @@ fn claim(
     next: impl Fn(&OwnItem<'_>) -> Option<Ledger>,
 ) -> Option<Plan> {
     let steps: Vec<Vec<Step>> = cx
-        .own_items()
+        .claimable_items()
         .filter(|own| own.is_free(cx.local))
         .filter_map(|own| Some(own.change_to(next(&own)?)))
         .take(MAX_ITEMS_PER_PLAN)
@@ -100,7 +100,11 @@ mod tests {
                 due().configure(|c| (c.monitor_execution, c.failover) = (false, false)),
                 "nothing",
             ),
-            ("fewer items by now", due().configure(|c| c.sharding_total_count = 1), BOTH),
+            (
+                "the number of items changed: not before it is resharded",
+                due().configure(|c| c.sharding_total_count = 1),
+                "nothing",
+            ),
         ];
         check(Duty::Claim, rows);
     }

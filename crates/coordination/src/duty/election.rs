@@ -8,10 +8,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let available = cx.view.is_available(cx.me) && cx.local.is_active();
     match cx.view.leader() {
         None if available => Some(stand(cx)),
-        Some(leader) if leader == cx.me && !available => {
-            let plan = Plan::as_leader(Duty::Election, cx, "not available any more")?;
-            Some(plan.step(Step::Abdicate))
-        }
+        Some(leader) if leader == cx.me && !available => abdicate(cx),
         None | Some(_) => None,
     }
 }
@@ -23,6 +20,13 @@ fn stand(cx: &Context<'_>) -> Plan {
     Plan::as_instance(Duty::Election, cx, "no leader")
         .step(Step::Lead(cx.me.clone()))
         .step(Step::SetTerm { expect, leader: cx.me.clone() })
+}
+
+/// The instance may be registered no longer, so that only the term fences this.
+fn abdicate(cx: &Context<'_>) -> Option<Plan> {
+    let term = Step::TermIs(cx.view.term_of(cx.me)?);
+    let plan = Plan::as_session(Duty::Election, "not available any more");
+    Some(plan.step(term).step(Step::Abdicate))
 }
 
 #[cfg(test)]
@@ -44,6 +48,7 @@ mod tests {
             ("somebody else leads", Scene::job(1).member(1).member(2).led_by(2), "nothing"),
             ("I lead", Scene::job(1).member(1).led_by(1), "nothing"),
             ("I lead and am disabled", Scene::cluster(1, 1).server(1, "DISABLED"), abdicate),
+            ("I lead and was taken out by an operator", Scene::cluster(1, 1).gone(1), abdicate),
             (
                 "I lead and leave",
                 Scene::cluster(1, 1)

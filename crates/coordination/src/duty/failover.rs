@@ -7,20 +7,24 @@ use crate::plan::{Plan, Step};
 use crate::view::{ItemView, Versioned};
 use crate::{Ledger, LedgerState, Run};
 
-/// Finds runs whose holder is gone: queues them, or, without failover, records that they were interrupted.
+/// Finds runs whose holder is gone: queues them, or, without failover or beyond the number of items, records that they
+/// were interrupted.
 ///
-/// The record was read before; that the holder is gone is confirmed after, by a read. As ids are never used again and
-/// a holder registered before it claimed, "absent now" means "gone for good".
+/// A holder is gone when neither its instance nor its mark at the item exists: an operator can take the instance away
+/// while its session lives and its code runs. The record was read before; that both are gone is confirmed after, by
+/// reads. As ids are never used again and a holder registered before it claimed, "absent now" means "gone for good".
 pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
-    let fails_over = cx.view.config()?.fails_over();
+    let config = cx.view.config()?;
+    let wanted =
+        |item: ShardingItem| config.fails_over() && item.index() < config.sharding_total_count;
     let plan = Plan::as_leader(Duty::Sweep, cx, "runs without a holder")?;
     let abandoned = cx.view.items().filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         match &ledger.value.state {
-            LedgerState::Running(run) if !cx.view.is_registered(&run.holder) => {
+            LedgerState::Running(run) if !cx.view.is_registered(&run.holder) && !view.running => {
                 Some((item, view, ledger, Some(run)))
             }
-            LedgerState::Orphan(_) if !fails_over => Some((item, view, ledger, None)),
+            LedgerState::Orphan(_) if !wanted(item) => Some((item, view, ledger, None)),
             LedgerState::Running(_)
             | LedgerState::Orphan(_)
             | LedgerState::Idle
@@ -30,7 +34,7 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     let swept = abandoned.take(MAX_ITEMS_PER_PLAN);
     swept
         .fold(plan, |plan, (item, view, ledger, run)| {
-            give_up(plan, item, view, ledger, run, fails_over)
+            give_up(plan, item, view, ledger, run, wanted(item))
         })
         .if_any()
 }
@@ -46,7 +50,7 @@ fn give_up(
     let next = if fails_over { ledger.value.orphan() } else { ledger.value.abandon() };
     let Some(next) = next else { return plan };
     let plan = match run {
-        Some(run) => plan.confirm_gone(&run.holder),
+        Some(run) => plan.confirm_gone(item, &run.holder),
         None => plan,
     };
     plan.step(Step::SetLedger { item, expect: Some(ledger.version), ledger: next })
@@ -66,6 +70,7 @@ pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
         .items()
         // What is still shown of the former run goes with its session: wait until it has.
         .filter(|(_, view)| !view.running && !view.failover)
+        .filter(|(item, _)| item.index() < config.sharding_total_count)
         .filter_map(|(item, view)| {
             let ledger = view.ledger.as_ref()?;
             Some((item, view, ledger, ledger.value.take_over(cx.me.clone())?))
@@ -73,9 +78,7 @@ pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
         .collect();
     // Idle instances begin at different places, so that they do not all want the same orphan.
     let (item, view, ledger, next) = orphans.get(spread(cx.me, orphans.len())?)?;
-    let plan = Plan::as_instance(Duty::Takeover, cx, format!("item {item} was left unfinished"))
-        .step(Step::ServerIs(cx.server.clone(), cx.view.server_version(cx.server)?))
-        .step(Step::ConfigIs(cx.view.config_version()?))
+    let plan = Plan::as_starter(Duty::Takeover, cx, format!("item {item} was left unfinished"))?
         .step(Step::SetLedger { item: *item, expect: Some(ledger.version), ledger: next.clone() })
         .step(Step::MarkRunning(*item))
         .step(Step::MarkFailover { item: *item, taker: cx.me.clone() })
@@ -115,6 +118,16 @@ mod tests {
             ),
             ("the holder lives", Scene::cluster(2, 2).running(1, 2), "nothing"),
             (
+                "an operator took the holder out while its session lives",
+                Scene::cluster(2, 2).running(1, 2).gone(2),
+                "nothing",
+            ),
+            (
+                "beyond the number of items",
+                lost().configure(|c| c.sharding_total_count = 1),
+                "sweep: runs without a holder\n  item 1 idle, last interrupted",
+            ),
+            (
                 "the holder left the cluster that it was in",
                 Scene::cluster(2, 2).ledger(1, running_by(2)).gone(2),
                 "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.2@-@2, token 1\n  queue 1",
@@ -138,7 +151,8 @@ mod tests {
             .ledger(0, running_by(3))
             .ledger(1, running_by(3))
             .ledger(2, running_by(4));
-        assert_eq!(scene.plan(Duty::Sweep).unwrap().confirm_gone, [id(3), id(4)]);
+        let confirmed = scene.plan(Duty::Sweep).unwrap().confirm_gone;
+        assert_eq!(confirmed, [(item(0), id(3)), (item(1), id(3)), (item(2), id(4))]);
     }
 
     #[test]
@@ -152,6 +166,11 @@ mod tests {
             ("busy", waiting().running(0, 1).run_here(0, None), "nothing"),
             ("paused", waiting().local(|local| local.paused = true), "nothing"),
             ("server disabled", waiting().server(1, "DISABLED"), "nothing"),
+            (
+                "beyond the number of items",
+                waiting().configure(|c| c.sharding_total_count = 1),
+                "nothing",
+            ),
             ("no failover", waiting().configure(|c| c.failover = false), "nothing"),
             (
                 "the former run is still shown",

@@ -4,12 +4,14 @@ use super::{Context, Duty};
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
 
-/// Registers this life, announces that it drains, and takes it out when nothing runs any more.
+/// Registers this life, puts its server back, announces that it drains, and takes it out when nothing runs any more.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let registered = cx.view.is_registered(cx.me);
+    let server_known = cx.view.server_version(cx.server).is_some();
     match cx.local.phase {
         Phase::Active if !registered && !cx.local.was_registered => Some(register(cx)),
-        Phase::Draining if registered && cx.local.runs.is_empty() => Some(leave(cx)),
+        Phase::Active if registered && !server_known => Some(add_server(cx)),
+        Phase::Draining if !cx.local.is_busy() => leave(cx),
         Phase::Draining if registered && !cx.view.is_draining(cx.me) => Some(drain(cx)),
         Phase::Active | Phase::Draining | Phase::Left => None,
     }
@@ -17,11 +19,16 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 
 /// The server comes before the instance, because a leader reads both.
 fn register(cx: &Context<'_>) -> Plan {
-    let disabled = cx.view.config().is_some_and(|config| config.disabled);
-    let server = || Step::AddServer { ip: cx.server.clone(), disabled };
+    let server_known = cx.view.server_version(cx.server).is_some();
     Plan::as_session(Duty::Membership, "not registered")
-        .step_if(cx.view.server_version(cx.server).is_none(), server)
+        .step_if(!server_known, || server(cx))
         .step(Step::Register(cx.me.clone()))
+        .step(request(cx))
+}
+
+fn add_server(cx: &Context<'_>) -> Plan {
+    Plan::as_instance(Duty::Membership, cx, "the server is unknown")
+        .step(server(cx))
         .step(request(cx))
 }
 
@@ -31,13 +38,22 @@ fn drain(cx: &Context<'_>) -> Plan {
         .step(request(cx))
 }
 
-fn leave(cx: &Context<'_>) -> Plan {
-    let leads = cx.view.leader() == Some(cx.me);
-    Plan::as_session(Duty::Membership, "leaving")
-        .step_if(leads, || Step::Abdicate)
+/// Takes away whatever there is of this life. `None` if there is nothing left.
+fn leave(cx: &Context<'_>) -> Option<Plan> {
+    let term = cx.view.term_of(cx.me);
+    let registered = cx.view.is_registered(cx.me) || cx.local.maybe_registered;
+    let plan = Plan::as_session(Duty::Membership, "leaving")
+        .steps(term.map(Step::TermIs))
+        .step_if(term.is_some(), || Step::Abdicate)
         .step_if(cx.view.is_draining(cx.me), || Step::UnmarkDraining(cx.me.clone()))
-        .step(Step::Deregister(cx.me.clone()))
-        .step(request(cx))
+        .step_if(registered, || Step::Deregister(cx.me.clone()))
+        .if_any()?;
+    Some(plan.step(request(cx)))
+}
+
+fn server(cx: &Context<'_>) -> Step {
+    let disabled = cx.view.config().is_some_and(|config| config.disabled);
+    Step::AddServer { ip: cx.server.clone(), disabled }
 }
 
 fn request(cx: &Context<'_>) -> Step {
@@ -85,6 +101,22 @@ mod tests {
                 "membership: leaving when the runs have ended\n  10.0.0.1@-@1 drains\n  request resharding",
             ),
             (
+                "leaving while a claim is under way",
+                draining(Scene::cluster(2, 1)).local(|local| local.is_claiming = true),
+                "membership: leaving when the runs have ended\n  10.0.0.1@-@1 drains\n  request resharding",
+            ),
+            (
+                "leaving although an operator has taken the instance out",
+                draining(Scene::cluster(2, 1)).gone(1),
+                "membership: leaving\n  abdicate\n  request resharding",
+            ),
+            ("leaving with nothing left", draining(Scene::job(2)), "nothing"),
+            (
+                "the server was removed",
+                Scene::cluster(2, 1).without_server(1),
+                "membership: the server is unknown\n  add server 10.0.0.1\n  request resharding",
+            ),
+            (
                 "leaving while the end of a run is not recorded yet",
                 draining(Scene::cluster(2, 1).running(0, 1).run_here(0, Some(Outcome::Succeeded)))
                     .marked(&NodeKind::Draining(id(1))),
@@ -97,5 +129,13 @@ mod tests {
             ),
         ];
         check(Duty::Membership, rows);
+    }
+
+    /// A conflict on the deregistration then tells that it never was.
+    #[test]
+    fn a_registration_that_may_be_on_its_way_is_taken_out_as_well() {
+        let scene = draining(Scene::job(2)).local(|local| local.maybe_registered = true);
+        let expected = "membership: leaving\n  deregister 10.0.0.1@-@1\n  request resharding";
+        assert_eq!(scene.wants(Duty::Membership), expected);
     }
 }

@@ -13,7 +13,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 fn note(cx: &Context<'_>) -> Option<Plan> {
     let fire = cx.local.due?;
     let next = |own: &OwnItem<'_>| own.ledger.value.note_misfire(fire);
-    change(cx, &format!("fire {fire} met running items"), next)
+    change(cx, cx.accounted_items(), &format!("fire {fire} met running items"), next)
 }
 
 /// Leaves items alone for which a fire is due: its claim stands for the noted fires as well.
@@ -26,19 +26,17 @@ fn run(cx: &Context<'_>) -> Option<Plan> {
         }
         own.ledger.value.claim(cx.me.clone(), noted.last, RunSource::Misfire)
     };
-    change(cx, "misfired before", next)
+    change(cx, cx.claimable_items(), "misfired before", next)
 }
 
-fn change(
-    cx: &Context<'_>,
+fn change<'a>(
+    cx: &Context<'a>,
+    items: impl Iterator<Item = OwnItem<'a>>,
     reason: &str,
     next: impl Fn(&OwnItem<'_>) -> Option<Ledger>,
 ) -> Option<Plan> {
-    let steps: Vec<Vec<Step>> = cx
-        .own_items()
-        .filter_map(|own| Some(own.change_to(next(&own)?)))
-        .take(MAX_ITEMS_PER_PLAN)
-        .collect();
+    let steps: Vec<Vec<Step>> =
+        items.filter_map(|own| Some(own.change_to(next(&own)?))).take(MAX_ITEMS_PER_PLAN).collect();
     Plan::as_owner(Duty::Misfire, cx, reason)?.steps(steps.into_iter().flatten()).if_any()
 }
 

@@ -3,15 +3,15 @@
 //!
 //! | duty | acts when | writes | guarded by |
 //! |---|---|---|---|
-//! | membership | connected and not registered; draining; drained | `instances`, `servers`, request counter | the session |
+//! | membership | connected and not registered; server unknown; draining; drained | `instances`, `servers`, request counter | the session, the term if I lead |
 //! | election | nobody leads and I am available; I lead and should not | leader node and term | my life, the term |
 //! | resharding | I lead and the inputs of the assignment changed, or items can follow now | owners, assignment record | term, configuration, request counter, ledger of every moving item |
-//! | sweep | I lead and a run's holder is gone | ledger → orphan, or idle if nobody takes over | term, ledger, holder seen gone |
-//! | takeover | an orphan waits and I am idle | ledger → running | my life, ledger |
+//! | sweep | I lead and a run's holder is gone, and its mark | ledger → orphan, or idle if nobody takes over | term, ledger, holder and mark seen gone |
+//! | takeover | an orphan waits and I am idle | ledger → running | my life, server, configuration, ledger |
 //! | claim | a fire or request is due and items of mine are idle | ledger → running | my life, server, configuration, assignment, owner, ledger |
 //! | misfire | a fire is due and items of mine are busy; later: idle with noted fires | ledger | as claim |
 //! | release | a run of mine has ended | ledger → idle, or orphan if it was cancelled | ledger |
-//! | trigger | an operator wants a run | instance node | its version |
+//! | trigger | an operator wants a run, and there is an assignment | instance nodes | their versions |
 //! | cleanup | I lead and an item is queued that nobody has to take over | failover queue | the term |
 //!
 //! Duties never wait, fail, log, read a clock or change anything. Calling one again is harmless, and once its plan is
@@ -39,7 +39,8 @@ use crate::plan::Step;
 use crate::view::{ItemView, JobView, Versioned};
 use crate::{JobConfig, Ledger, Now, ServerIp};
 
-/// How many items one transaction takes at most: beyond some hundred, larger ones gain nothing.
+/// How many items one transaction takes at most. Beyond some hundred, larger ones gain nothing; and with the longest job
+/// name, four operations an item stay below the 5 000 operations and 700 kB that every registry of ours takes.
 pub(crate) const MAX_ITEMS_PER_PLAN: usize = 500;
 
 /// A responsibility of an instance. At most one plan per duty is under way.
@@ -129,16 +130,23 @@ impl<'a> Context<'a> {
     }
 
     /// Returns the items that this instance may claim, if their records are known.
-    pub(crate) fn own_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
-        self.view.items_of(self.me).filter_map(|(item, view)| {
-            let ledger = view.ledger.as_ref()?;
-            let owner_version = view.owner.as_ref()?.version;
-            Some(OwnItem { item, view, ledger, owner_version })
-        })
+    pub(crate) fn claimable_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
+        self.view.claimable_by(self.me).filter_map(OwnItem::new)
+    }
+
+    /// Returns the items whose fires this instance accounts for, if their records are known.
+    pub(crate) fn accounted_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
+        self.view.accounted_by(self.me).filter_map(OwnItem::new)
     }
 }
 
-impl OwnItem<'_> {
+impl<'a> OwnItem<'a> {
+    fn new((item, view): (ShardingItem, &'a ItemView)) -> Option<Self> {
+        let ledger = view.ledger.as_ref()?;
+        let owner_version = view.owner.as_ref()?.version;
+        Some(Self { item, view, ledger, owner_version })
+    }
+
     /// Returns true if nothing runs the item, as far as this instance can see.
     pub(crate) fn is_free(&self, local: &Local) -> bool {
         self.ledger.value.is_idle() && !self.view.running && !local.runs.contains_key(&self.item)

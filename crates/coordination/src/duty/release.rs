@@ -4,11 +4,16 @@ use sharding::ShardingItem;
 
 use super::{Context, Duty, MAX_ITEMS_PER_PLAN};
 use crate::Outcome;
-use crate::local::LocalRun;
+use crate::local::{LocalRun, Phase};
 use crate::plan::{Plan, Step};
 
-/// Records the runs that have ended and that the registry still shows as ours.
+/// Records the runs that have ended and that the registry still shows as ours. Whoever leaves also makes sure that what
+/// was perhaps claimed was not, or shows.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
+    ended(cx).or_else(|| settle(cx))
+}
+
+fn ended(cx: &Context<'_>) -> Option<Plan> {
     let steps = cx
         .local
         .runs
@@ -17,6 +22,21 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         .take(MAX_ITEMS_PER_PLAN)
         .flatten();
     Plan::as_session(Duty::Release, "runs have ended").steps(steps).if_any()
+}
+
+/// Writes the records of perhaps claimed items again, as they were: if that succeeds, a claim that is still on its way
+/// never will.
+fn settle(cx: &Context<'_>) -> Option<Plan> {
+    if cx.local.phase != Phase::Draining {
+        return None;
+    }
+    let steps = cx.local.maybe_claimed.iter().filter_map(|(item, before)| {
+        let ledger = cx.view.item(*item).ledger.as_ref().filter(|l| l.version == *before)?;
+        let same = ledger.value.clone();
+        Some(Step::SetLedger { item: *item, expect: Some(*before), ledger: same })
+    });
+    let plan = Plan::as_session(Duty::Release, "leaving with claims in doubt");
+    plan.steps(steps.take(MAX_ITEMS_PER_PLAN)).if_any()
 }
 
 /// A cancelled run is handed to whoever takes it over. Everything else is finished, errors and panics included.

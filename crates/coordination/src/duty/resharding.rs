@@ -18,8 +18,9 @@ use crate::{FireTime, JobConfig, Ledger, LedgerState};
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config()?;
     let target = target(cx, config).ok()??;
-    let moves = Moves::between(cx.view, config, &target, cx.local.last_fire_seen);
-    if target.reason == FOLLOW && moves.steps.is_empty() {
+    let moves = Moves::between(cx.view, config, &target, last_fire(cx));
+    let changes = !moves.steps.is_empty() || moves.pending != target.record.pending;
+    if target.reason == FOLLOW && !changes {
         return None;
     }
     let mut record = target.record;
@@ -32,6 +33,12 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         .step_if(cx.view.is_necessary(), || Step::ClearNecessary)
         .step(Step::SetAssignment { expect, record });
     Some(plan)
+}
+
+/// Returns the last fire that anybody is known to have seen: new items have nothing to do with it.
+fn last_fire(cx: &Context<'_>) -> Option<FireTime> {
+    let of_items = cx.view.items().filter_map(|(_, view)| view.ledger.as_ref()?.value.last_fire);
+    of_items.chain(cx.local.last_fire_seen).max()
 }
 
 /// Returns what is wrong with the strategy's answer, if resharding is wanted and the answer cannot be used.
@@ -98,9 +105,9 @@ fn reason(
 fn is_unfinished(view: &JobView, config: &JobConfig) -> bool {
     let total = config.sharding_total_count;
     let pending = view.assignment().is_some_and(|a| !a.value.pending.is_empty());
+    let has_record = |item: &ItemView| item.ledger.is_some() || item.unreadable;
     let unrecorded = || {
-        config.monitor_execution
-            && (0..total).any(|i| view.item(ShardingItem::new(i)).ledger.is_none())
+        config.monitor_execution && (0..total).any(|i| !has_record(view.item(ShardingItem::new(i))))
     };
     let surplus = || view.items().any(|(item, v)| item.index() >= total && is_surplus(v));
     pending || unrecorded() || surplus()
@@ -189,6 +196,9 @@ fn steps_to(
     born: Option<FireTime>,
 ) -> Option<Vec<Step>> {
     let stays = view.owner.as_ref().is_some_and(|current| current.value == *owner);
+    if view.unreadable {
+        return stays.then(Vec::new);
+    }
     let record = match &view.ledger {
         None if monitored => {
             Some(Step::SetLedger { item, expect: None, ledger: Ledger::new(born) })

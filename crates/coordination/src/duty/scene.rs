@@ -92,6 +92,11 @@ impl Scene {
         self.server(n, "").write(&NodeKind::Instance(id(n)), String::new(), Lifetime::Ephemeral)
     }
 
+    pub(crate) fn without_server(mut self, n: u32) -> Self {
+        self.remove(&NodeKind::Server(ip(n)));
+        self
+    }
+
     pub(crate) fn gone(mut self, n: u32) -> Self {
         self.remove(&NodeKind::Instance(id(n)));
         self

@@ -235,16 +235,12 @@ impl Layout {
             }
             Step::DequeueItem(item) => self.unmark(&NodeKind::QueuedItem(*item)),
             Step::ClearNecessary => self.unmark(&NodeKind::Necessary),
-            Step::RequestTrigger(id) => Op::Put {
-                path: self.path(&NodeKind::Instance(id.clone())),
-                data: Bytes::from_static(TRIGGER.as_bytes()),
-                expect: Expect::Exists,
-            },
-            Step::AcceptTrigger { instance, version } => Op::Put {
-                path: self.path(&NodeKind::Instance(instance.clone())),
-                data: Bytes::new(),
-                expect: Expect::Version(*version),
-            },
+            Step::RequestTrigger { instance, version } => {
+                self.set(&NodeKind::Instance(instance.clone()), Some(*version), TRIGGER.to_owned())
+            }
+            Step::AcceptTrigger { instance, version } => {
+                self.set(&NodeKind::Instance(instance.clone()), Some(*version), String::new())
+            }
         }
     }
 

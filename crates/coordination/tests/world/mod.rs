@@ -112,6 +112,8 @@ struct Node {
     commits: VecDeque<PendingCommit>,
     replies: VecDeque<(Ticket, Reply)>,
     fires: VecDeque<FireTime>,
+    /// The ids that this process has had.
+    lives: BTreeSet<InstanceId>,
     executing: BTreeSet<(ShardingItem, FencingToken)>,
     interrupted: bool,
     left: bool,
@@ -147,6 +149,10 @@ pub(crate) struct World {
     operator: SessionId,
     now: Now,
     lives: u32,
+    /// The session of each life.
+    sessions: BTreeMap<InstanceId, SessionId>,
+    /// Sessions of processes that have left.
+    lingering: Vec<SessionId>,
     next_fire: i64,
     total: u32,
     started: BTreeSet<(ShardingItem, FencingToken)>,
@@ -180,6 +186,8 @@ impl World {
             operator,
             now: Now { wall_ms: 1_700_000_000_000, mono: Duration::ZERO },
             lives: 0,
+            sessions: BTreeMap::new(),
+            lingering: Vec::new(),
             next_fire: 1_700_000_001_000,
             total,
             started: BTreeSet::new(),
@@ -190,7 +198,7 @@ impl World {
             coverage: Coverage::default(),
         };
         for change in [Change::Init, Change::Ready] {
-            world.observer.handle(world.now, Event::Registry(change), &mut Vec::new());
+            world.observer.handle(world.now, Event::Registry(vec![change]), &mut Vec::new());
         }
         world.write_config(true);
         for index in 0..nodes {
@@ -232,6 +240,7 @@ impl World {
             commits: VecDeque::new(),
             replies: VecDeque::new(),
             fires: VecDeque::new(),
+            lives: BTreeSet::new(),
             executing: BTreeSet::new(),
             interrupted: false,
             left: false,
@@ -311,6 +320,10 @@ impl World {
         self.lives += 1;
         let incarnation =
             instance_id(&self.nodes[index].server, &format!("7-{}", self.lives)).unwrap();
+        if live.is_none() {
+            self.sessions.insert(incarnation.clone(), session);
+            self.nodes[index].lives.insert(incarnation.clone());
+        }
         self.tell(index, Event::Connected { session, incarnation });
         self.relist(index);
     }
@@ -339,7 +352,7 @@ impl World {
                 let late = self.chaos.faults && self.dice.one_in(3);
                 node.enqueue(change.clone(), late.then(|| self.dice.below(8)));
             }
-            self.observer.handle(self.now, Event::Registry(change), &mut Vec::new());
+            self.observer.handle(self.now, Event::Registry(vec![change]), &mut Vec::new());
         }
         self.check(writer, &before);
     }
@@ -435,12 +448,12 @@ impl World {
                 }
                 (LedgerState::Running(run), LedgerState::Orphan(_)) => {
                     let own = self.is_life_of(writer, &run.holder);
-                    let dead = !after.is_registered(&run.holder);
+                    let dead = self.is_dead(&run.holder);
                     assert!(own || dead, "S6: {item} taken from the living; {}", self.story());
                 }
                 (LedgerState::Running(run), LedgerState::Idle) => {
                     let own = self.is_life_of(writer, &run.holder);
-                    let dead = !after.is_registered(&run.holder);
+                    let dead = self.is_dead(&run.holder);
                     assert!(own || dead, "S7: {item} completed by another; {}", self.story());
                     finished.push((item, run.fire, run.source, new_ledger.outcome));
                 }
@@ -461,8 +474,12 @@ impl World {
     }
 
     fn is_life_of(&self, writer: Option<usize>, holder: &InstanceId) -> bool {
-        let server = coordination::server_of(holder);
-        writer.is_some_and(|index| Some(&self.nodes[index].server) == server.as_ref())
+        writer.is_some_and(|index| self.nodes[index].lives.contains(holder))
+    }
+
+    /// Its session is over; that its node is gone proves nothing.
+    fn is_dead(&self, holder: &InstanceId) -> bool {
+        self.sessions.get(holder).is_none_or(|session| !self.model.is_live(*session))
     }
 
     // ---- what can happen ----
@@ -480,10 +497,10 @@ impl World {
     }
 
     fn deliver(&mut self, index: usize) {
-        if self.nodes[index].linked
-            && let Some(change) = self.nodes[index].feed.pop_front()
-        {
-            self.tell(index, Event::Registry(change));
+        let ready = self.nodes[index].feed.len().min(1 + self.dice.below(4));
+        if self.nodes[index].linked && ready > 0 {
+            let batch = self.nodes[index].feed.drain(..ready).collect();
+            self.tell(index, Event::Registry(batch));
         }
     }
 
@@ -642,8 +659,13 @@ impl World {
         }
     }
 
+    /// Another process starts in the place of one that has left; the session of the old one may live on, as it does
+    /// where other jobs share it.
     fn rejoin(&mut self, index: usize) {
-        self.end_session(index);
+        match self.nodes[index].session {
+            Some(session) if self.dice.one_in(2) => self.lingering.push(session),
+            Some(_) | None => self.end_session(index),
+        }
         self.nodes[index] = self.new_node(index);
         self.connect(index);
     }
@@ -720,6 +742,10 @@ impl World {
     pub(crate) fn heal(&mut self) {
         self.note("! everything heals".into());
         self.chaos.faults = false;
+        for session in std::mem::take(&mut self.lingering) {
+            let changes = self.model.end_session(session);
+            self.publish(None, changes);
+        }
         let root = self.layout.root();
         for index in 0..self.nodes.len() {
             self.restore(index);

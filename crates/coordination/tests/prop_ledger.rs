@@ -1,0 +1,96 @@
+//! The ledger under any sequence of steps: what the protocol rests on holds after each of them.
+
+use coordination::{FireTime, Ledger, LedgerState, Outcome, RunSource};
+use proptest::prelude::*;
+use sharding::InstanceId;
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Claim(i64, RunSource, u8),
+    Complete,
+    Orphan,
+    TakeOver(u8),
+    Abandon,
+    NoteMisfire(i64),
+    SkipDisabled(i64),
+    Retire,
+    Revive(i64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let fire = 0..40_i64;
+    let who = 0..3_u8;
+    let source = prop_oneof![
+        Just(RunSource::Normal),
+        Just(RunSource::Misfire),
+        Just(RunSource::Manual),
+        Just(RunSource::Failover),
+    ];
+    let step = prop_oneof![
+        4 => (fire.clone(), source, who.clone()).prop_map(|(f, s, w)| Step::Claim(f, s, w)),
+        3 => Just(Step::Complete),
+        1 => Just(Step::Orphan),
+        1 => who.prop_map(Step::TakeOver),
+        1 => Just(Step::Abandon),
+        2 => fire.clone().prop_map(Step::NoteMisfire),
+        1 => fire.clone().prop_map(Step::SkipDisabled),
+        1 => Just(Step::Retire),
+        1 => fire.prop_map(Step::Revive),
+    ];
+    proptest::collection::vec(step, 0..60)
+}
+
+fn apply(ledger: &Ledger, step: Step) -> Option<Ledger> {
+    let id = |who: u8| InstanceId::new(format!("10.0.0.{who}@-@{who}"));
+    match step {
+        Step::Claim(fire, source, who) => ledger.claim(id(who), FireTime(fire), source),
+        Step::Complete => ledger.complete(Outcome::Succeeded),
+        Step::Orphan => ledger.orphan(),
+        Step::TakeOver(who) => ledger.take_over(id(who)),
+        Step::Abandon => ledger.abandon(),
+        Step::NoteMisfire(fire) => ledger.note_misfire(FireTime(fire)),
+        Step::SkipDisabled(fire) => ledger.skip_disabled(FireTime(fire)),
+        Step::Retire => ledger.retire(),
+        Step::Revive(born) => ledger.revive(Some(FireTime(born))),
+    }
+}
+
+proptest! {
+    #[test]
+    fn tokens_and_fires_never_go_back_and_nobody_takes_a_running_item(steps in steps()) {
+        let mut ledger = Ledger::new(None);
+        let mut normal_fires = std::collections::BTreeSet::new();
+        for step in steps {
+            let Some(next) = apply(&ledger, step) else { continue };
+            prop_assert!(next.token >= ledger.token && next.last_fire >= ledger.last_fire);
+            let begins = next.running().is_some() && ledger.running().is_none();
+            prop_assert_eq!(next.token > ledger.token, begins, "one token for each run");
+            if let (Some(before), Some(after)) = (ledger.running(), next.running()) {
+                prop_assert_eq!(&before.holder, &after.holder);
+            }
+            if let Some(run) = next.running().filter(|run| begins && run.source == RunSource::Normal) {
+                prop_assert!(normal_fires.insert(run.fire), "fire {} was claimed twice", run.fire);
+            }
+            if let Some(range) = next.misfire {
+                prop_assert!(range.first <= range.last && range.count >= 1);
+                prop_assert!(next.state != LedgerState::Retired);
+            }
+            ledger = next;
+        }
+    }
+
+    #[test]
+    fn a_settled_fire_is_never_claimed_nor_noted_again(steps in steps(), fire in 0..40_i64) {
+        let ledger = steps.into_iter().fold(Ledger::new(None), |ledger, step| {
+            apply(&ledger, step).unwrap_or(ledger)
+        });
+        if ledger.has_settled(FireTime(fire)) {
+            let id = InstanceId::new("10.0.0.9@-@9");
+            let noted = ledger.misfire.is_some_and(|range| range.last >= FireTime(fire));
+            let claimed = ledger.claim(id, FireTime(fire), RunSource::Normal);
+            prop_assert!(noted || claimed.is_none());
+            prop_assert_eq!(ledger.note_misfire(FireTime(fire)), None);
+            prop_assert_eq!(ledger.skip_disabled(FireTime(fire)), None);
+        }
+    }
+}

@@ -1,0 +1,512 @@
+//! A cluster of coordinators on the registry model, in which a test says what happens and in which order.
+//!
+//! Nothing happens by itself: changes wait in each instance's feed, commits wait to be executed, replies wait to be
+//! delivered, and time stands still. A test moves single steps where the order matters and calls
+//! [`Cluster::run_for`] where it does not.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use coordination::{
+    Command, Coordinator, Duty, Event, FireTime, Identity, JobConfig, JobEvent, JobName, JobView,
+    Layout, Ledger, Now, Outcome, Reply, ServerIp, StartItem, Ticket, encode_config, instance_id,
+};
+use reg_center::model::Model;
+use reg_center::{Change, Lifetime, NodePath, SessionId, Txn, TxnOutcome};
+use sharding::{InstanceId, ShardingItem, StrategyRegistry};
+
+/// How many lines of the log a story tells.
+const STORY_LINES: usize = 60;
+/// How much of each line a story tells, in characters.
+const STORY_WIDTH: usize = 200;
+/// How many rounds may pass before nothing is left to do: far more than any test needs.
+const MAX_ROUNDS: usize = 20_000;
+
+/// How the feed hands over what one transaction has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    /// Each change by itself, so that other things can happen in between.
+    ChangeByChange,
+    /// All changes of a transaction at once.
+    WholeTransactions,
+}
+
+/// How many commits there were, and how many of them were refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    pub(crate) commits: usize,
+    pub(crate) conflicts: usize,
+}
+
+/// A commit that an instance wants and that has yet to reach the registry.
+pub(crate) struct Commit {
+    instance: usize,
+    ticket: Ticket,
+    duty: Duty,
+    txn: Txn,
+    confirm_absent: Vec<NodePath>,
+}
+
+/// One process.
+struct Instance {
+    coordinator: Coordinator,
+    server: ServerIp,
+    session: SessionId,
+    alive: bool,
+    feed: VecDeque<Vec<Change>>,
+    commits: VecDeque<Commit>,
+    replies: VecDeque<(Ticket, Reply)>,
+    executing: Vec<StartItem>,
+    events: Vec<JobEvent>,
+    left: bool,
+}
+
+/// The cluster. Instances are numbered from 0; number `n` is on server `10.0.0.{n + 1}`.
+pub(crate) struct Cluster {
+    registry: Model,
+    layout: Layout,
+    operator: SessionId,
+    delivery: Delivery,
+    instances: Vec<Instance>,
+    /// Sees every change at once and decides nothing; its view is the truth.
+    observer: Coordinator,
+    now: Now,
+    traffic: Traffic,
+    started: Vec<(usize, StartItem)>,
+    log: Vec<String>,
+}
+
+fn job() -> JobName {
+    JobName::new("report").unwrap()
+}
+
+/// A job with this many items that fires on schedule and takes over what lost instances left unfinished.
+pub(crate) fn job_of(items: u32) -> JobConfig {
+    JobConfig { cron: Some("* * * * * ?".into()), failover: true, ..JobConfig::new(job(), items) }
+}
+
+fn coordinator_on(server: &ServerIp) -> Coordinator {
+    let identity = Identity { job: job(), server: server.clone() };
+    Coordinator::new(identity, StrategyRegistry::default())
+}
+
+impl Cluster {
+    /// Returns a cluster whose instances have just connected and know nothing yet.
+    pub(crate) fn starting(instances: usize, config: &JobConfig, delivery: Delivery) -> Self {
+        let mut registry = Model::new();
+        let operator = registry.open_session();
+        let mut cluster = Self {
+            registry,
+            layout: Layout::new(&job()),
+            operator,
+            delivery,
+            instances: Vec::new(),
+            observer: coordinator_on(&ServerIp::new("192.0.2.1").unwrap()),
+            now: Now { wall_ms: 1_700_000_000_000, mono: Duration::ZERO },
+            traffic: Traffic::default(),
+            started: Vec::new(),
+            log: Vec::new(),
+        };
+        let empty = Event::Registry(vec![Change::Init, Change::Ready]);
+        cluster.observer.handle(cluster.now, empty, &mut Vec::new());
+        cluster.create("config", &encode_config(config));
+        for _ in 0..instances {
+            cluster.join();
+        }
+        cluster
+    }
+
+    /// Returns a cluster whose items are assigned and in which nothing is under way.
+    pub(crate) fn settled(instances: usize, config: &JobConfig) -> Self {
+        let mut cluster = Self::starting(instances, config, Delivery::ChangeByChange);
+        cluster.run_for(Duration::from_secs(2));
+        cluster
+    }
+
+    /// Starts one more instance, on a server of its own.
+    pub(crate) fn join(&mut self) {
+        let number = self.instances.len() + 1;
+        let server = ServerIp::new(&format!("10.0.0.{number}")).unwrap();
+        let incarnation = instance_id(&server, &number.to_string()).unwrap();
+        let session = self.registry.open_session();
+        let root = self.layout.root();
+        let entries = self.registry.subtree(&root).cloned().map(Change::Entry);
+        let snapshot = [Change::Init].into_iter().chain(entries).chain([Change::Ready]).collect();
+        self.instances.push(Instance {
+            coordinator: coordinator_on(&server),
+            server,
+            session,
+            alive: true,
+            feed: self.delivery.portions(snapshot).into(),
+            commits: VecDeque::new(),
+            replies: VecDeque::new(),
+            executing: Vec::new(),
+            events: Vec::new(),
+            left: false,
+        });
+        self.tell(number - 1, Event::Connected { session, incarnation });
+    }
+}
+
+/// Single steps; those of an instance return false if there was nothing to do.
+impl Cluster {
+    /// Tells an instance of an event and notes what it answers.
+    pub(crate) fn tell(&mut self, instance: usize, event: Event) {
+        let server = self.instances[instance].server.clone();
+        self.log.push(format!("{server} <- {event}"));
+        let mut commands = Vec::new();
+        self.instances[instance].coordinator.handle(self.now, event, &mut commands);
+        for command in commands {
+            self.log.push(format!("{server} -> {command}"));
+            self.obey(instance, command);
+        }
+    }
+
+    fn obey(&mut self, instance: usize, command: Command) {
+        let this = &mut self.instances[instance];
+        match command {
+            Command::Commit { ticket, duty, txn, confirm_absent, .. } => {
+                this.commits.push_back(Commit { instance, ticket, duty, txn, confirm_absent });
+            }
+            Command::Start(items) => {
+                self.started.extend(items.iter().cloned().map(|start| (instance, start)));
+                this.executing.extend(items);
+            }
+            Command::Emit(event) => this.events.push(event),
+            Command::Left => this.left = true,
+            Command::LeaveRequested => self.tell(instance, Event::Drain),
+            _ => {}
+        }
+    }
+
+    /// Delivers the next portion of an instance's feed.
+    pub(crate) fn deliver(&mut self, instance: usize) -> bool {
+        let Some(changes) = self.instances[instance].feed.pop_front() else { return false };
+        self.tell(instance, Event::Registry(changes));
+        true
+    }
+
+    /// Executes the oldest commit of an instance; the reply has yet to be delivered.
+    pub(crate) fn execute(&mut self, instance: usize) -> bool {
+        let Some(commit) = self.instances[instance].commits.pop_front() else { return false };
+        let reply = self.commit(&commit);
+        let refused = matches!(reply, Reply::Conflict(_) | Reply::HolderAlive);
+        self.traffic.commits += 1;
+        self.traffic.conflicts += usize::from(refused);
+        self.instances[instance].replies.push_back((commit.ticket, reply));
+        true
+    }
+
+    fn commit(&mut self, commit: &Commit) -> Reply {
+        if commit.confirm_absent.iter().any(|path| self.registry.read(path).is_some()) {
+            return Reply::HolderAlive;
+        }
+        let session = self.instances[commit.instance].session;
+        match self.registry.commit(session, commit.txn.ops()) {
+            Ok((TxnOutcome::Committed(committed), changes)) => {
+                self.publish(changes);
+                Reply::Committed(committed.revision)
+            }
+            Ok((TxnOutcome::Conflict(conflict), _)) => Reply::Conflict(conflict),
+            Err(_) => Reply::NotExecuted,
+        }
+    }
+
+    /// Delivers the oldest reply to an instance.
+    pub(crate) fn reply(&mut self, instance: usize) -> bool {
+        let reply = self.instances[instance].replies.pop_front();
+        let Some((ticket, reply)) = reply else { return false };
+        self.tell(instance, Event::Replied { ticket, reply });
+        true
+    }
+
+    /// Loses the oldest reply to an instance, which learns only that it does not know the outcome.
+    pub(crate) fn lose_reply(&mut self, instance: usize) {
+        let (ticket, _) = self.instances[instance].replies.pop_front().unwrap();
+        self.tell(instance, Event::Replied { ticket, reply: Reply::Unknown });
+    }
+}
+
+/// Many steps.
+impl Cluster {
+    /// Delivers everything that waits in an instance's feed.
+    pub(crate) fn deliver_all(&mut self, instance: usize) {
+        while self.deliver(instance) {}
+    }
+
+    /// Executes all commits of an instance.
+    pub(crate) fn execute_all(&mut self, instance: usize) {
+        while self.execute(instance) {}
+    }
+
+    /// Delivers all replies to an instance.
+    pub(crate) fn reply_all(&mut self, instance: usize) {
+        while self.reply(instance) {}
+    }
+
+    /// Lets the latest portion of an instance's feed overtake the others: order is promised per node only.
+    pub(crate) fn let_the_latest_change_overtake(&mut self, instance: usize) {
+        let feed = &mut self.instances[instance].feed;
+        let latest = feed.pop_back().unwrap();
+        feed.push_front(latest);
+    }
+
+    /// Takes all commits away that have yet to reach the registry; see [`send`](Self::send).
+    pub(crate) fn hold_commits_back(&mut self) -> Vec<Commit> {
+        self.instances.iter_mut().flat_map(|instance| instance.commits.drain(..)).collect()
+    }
+
+    /// Sends commits on that were held back.
+    pub(crate) fn send(&mut self, commits: Vec<Commit>) {
+        for commit in commits {
+            self.instances[commit.instance].commits.push_back(commit);
+        }
+    }
+
+    /// Lets an instance do what is under way, always hearing replies before changes.
+    pub(crate) fn settle_with_replies_first(&mut self, instance: usize) {
+        while self.reply(instance) || self.execute(instance) || self.deliver(instance) {}
+    }
+
+    /// Lets time pass in which all that is under way happens, in fair turns. No fire comes and no run ends.
+    pub(crate) fn run_for(&mut self, time: Duration) {
+        let end = self.now.mono + time;
+        for _ in 0..MAX_ROUNDS {
+            self.settle();
+            let wakes = self.living().filter_map(|of| self.instances[of].coordinator.next_wake());
+            let Some(wake) = wakes.min().filter(|at| *at <= end) else {
+                self.let_time_pass(end.saturating_sub(self.now.mono));
+                return;
+            };
+            self.let_time_pass(wake.saturating_sub(self.now.mono));
+            for instance in self.living() {
+                self.tell(instance, Event::Wake);
+            }
+        }
+        panic!("it wakes without end\n{}", self.story());
+    }
+
+    fn settle(&mut self) {
+        for _ in 0..MAX_ROUNDS {
+            let mut busy = false;
+            for instance in self.living() {
+                busy |= self.deliver(instance);
+                busy |= self.execute(instance);
+                busy |= self.reply(instance);
+            }
+            if !busy {
+                return;
+            }
+        }
+        panic!("it never comes to rest\n{}", self.story());
+    }
+
+    /// Moves the clocks; nobody is told.
+    pub(crate) fn let_time_pass(&mut self, time: Duration) {
+        self.now.mono += time;
+        self.now.wall_ms += i64::try_from(time.as_millis()).unwrap();
+    }
+
+    fn living(&self) -> impl Iterator<Item = usize> + use<> {
+        let living: Vec<_> = (0..self.instances.len()).filter(|of| self.is_alive(*of)).collect();
+        living.into_iter()
+    }
+
+    fn is_alive(&self, instance: usize) -> bool {
+        self.instances[instance].alive
+    }
+}
+
+/// What happens from outside.
+impl Cluster {
+    /// Tells all instances that a fire scheduled for this moment is due.
+    pub(crate) fn fire(&mut self) -> FireTime {
+        let at = FireTime(self.now.wall_ms);
+        for instance in self.living() {
+            self.tell(instance, Event::Fire { at });
+        }
+        at
+    }
+
+    /// Ends all runs of an instance successfully, at the same moment.
+    pub(crate) fn end_runs(&mut self, instance: usize) {
+        for StartItem { item, token, .. } in std::mem::take(&mut self.instances[instance].executing)
+        {
+            let outcome = Outcome::Succeeded;
+            self.tell(instance, Event::ItemFinished { item, token, outcome });
+        }
+    }
+
+    /// Ends all runs successfully, at the same moment.
+    pub(crate) fn end_all_runs(&mut self) {
+        for instance in self.living() {
+            self.end_runs(instance);
+        }
+    }
+
+    /// The process of an instance dies and the registry has noticed.
+    pub(crate) fn crash(&mut self, instance: usize) {
+        let Instance { server, session, alive, .. } = &mut self.instances[instance];
+        self.log.push(format!("{server} crashes"));
+        *alive = false;
+        let changes = self.registry.end_session(*session);
+        self.publish(changes);
+    }
+
+    /// An operator creates a node of the job.
+    pub(crate) fn create(&mut self, node: &str, data: &str) {
+        self.log.push(format!("an operator creates {node}: {data:?}"));
+        let path = self.path(node);
+        self.operate(&Txn::new().create(path, data.to_owned(), Lifetime::Persistent));
+    }
+
+    /// An operator overwrites a node of the job.
+    pub(crate) fn write(&mut self, node: &str, data: &str) {
+        self.log.push(format!("an operator writes {node}: {data:?}"));
+        let path = self.path(node);
+        self.operate(&Txn::new().put(path, data.to_owned()));
+    }
+
+    /// An operator removes a node of the job.
+    pub(crate) fn remove(&mut self, node: &str) {
+        self.log.push(format!("an operator removes {node}"));
+        let path = self.path(node);
+        self.operate(&Txn::new().delete(path));
+    }
+
+    /// An operator changes the configuration.
+    pub(crate) fn configure(&mut self, config: &JobConfig) {
+        self.write("config", &encode_config(config));
+    }
+
+    fn operate(&mut self, txn: &Txn) {
+        let (outcome, changes) = self.registry.commit(self.operator, txn.ops()).unwrap();
+        assert!(outcome.is_committed(), "the operator is refused: {outcome:?}\n{}", self.story());
+        self.publish(changes);
+    }
+
+    fn path(&self, node: &str) -> NodePath {
+        NodePath::parse(&format!("{}/{node}", self.layout.root())).unwrap()
+    }
+
+    fn publish(&mut self, changes: Vec<Change>) {
+        for instance in &mut self.instances {
+            instance.feed.extend(self.delivery.portions(changes.clone()));
+        }
+        self.observer.handle(self.now, Event::Registry(changes), &mut Vec::new());
+    }
+}
+
+/// What has come of it.
+impl Cluster {
+    /// Returns what the registry holds.
+    pub(crate) fn truth(&self) -> &JobView {
+        self.observer.view()
+    }
+
+    /// Returns the record of an item.
+    pub(crate) fn ledger(&self, item: ShardingItem) -> &Ledger {
+        &self.truth().item(item).ledger.as_ref().unwrap().value
+    }
+
+    /// Returns who owns an item.
+    pub(crate) fn owner(&self, item: u32) -> Option<&InstanceId> {
+        self.truth().item(ShardingItem::new(item)).owner.as_ref().map(|owner| &owner.value)
+    }
+
+    /// Returns the id of an instance.
+    pub(crate) fn id_of(&self, instance: usize) -> &InstanceId {
+        self.instances[instance].coordinator.instance().unwrap()
+    }
+
+    /// Returns true if the registry shows the instance as a member.
+    pub(crate) fn is_registered(&self, instance: usize) -> bool {
+        self.truth().is_registered(self.id_of(instance))
+    }
+
+    /// Returns true if the instance has said that it has left.
+    pub(crate) fn has_left(&self, instance: usize) -> bool {
+        self.instances[instance].left
+    }
+
+    /// Returns which instance leads.
+    pub(crate) fn leader(&self) -> Option<usize> {
+        let leader = self.truth().leader()?;
+        self.living().find(|instance| self.id_of(*instance) == leader)
+    }
+
+    /// Returns true if an instance has sent a commit of this duty that has yet to reach the registry.
+    pub(crate) fn is_sending(&self, instance: usize, duty: Duty) -> bool {
+        self.instances[instance].commits.iter().any(|commit| commit.duty == duty)
+    }
+
+    /// Returns true if an instance has been told to run something and has not ended it.
+    pub(crate) fn is_executing(&self, instance: usize) -> bool {
+        !self.instances[instance].executing.is_empty()
+    }
+
+    /// Returns what an instance has emitted.
+    pub(crate) fn events(&self, instance: usize) -> &[JobEvent] {
+        &self.instances[instance].events
+    }
+
+    /// Returns every run that was started, with the instance that started it, in order.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = (usize, &StartItem)> {
+        self.started.iter().map(|(instance, start)| (*instance, start))
+    }
+
+    /// Returns the runs for a fire, in order.
+    pub(crate) fn runs_for(&self, fire: FireTime) -> impl Iterator<Item = (usize, &StartItem)> {
+        self.runs().filter(move |(_, start)| start.fire == fire)
+    }
+
+    /// Returns the items that ran for a fire, once for each run, in ascending order.
+    pub(crate) fn items_run_for(&self, fire: FireTime) -> Vec<u32> {
+        sorted(self.runs_for(fire))
+    }
+
+    /// Returns the items that ran, once for each run, in ascending order.
+    pub(crate) fn items_run(&self) -> Vec<u32> {
+        sorted(self.runs())
+    }
+
+    /// Returns how many commits there were so far.
+    pub(crate) fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// Tells what happened last and what the registry holds now, for the message of an assertion.
+    pub(crate) fn story(&self) -> String {
+        let skipped = self.log.len().saturating_sub(STORY_LINES);
+        let cut = |line: &String| line.chars().take(STORY_WIDTH).collect::<String>();
+        let last: Vec<_> = self.log[skipped..].iter().map(cut).collect();
+        format!("{}\n\n{}", last.join("\n"), self.truth())
+    }
+}
+
+fn sorted<'a>(runs: impl Iterator<Item = (usize, &'a StartItem)>) -> Vec<u32> {
+    let mut items: Vec<_> = runs.map(|(_, start)| start.item.index()).collect();
+    items.sort_unstable();
+    items
+}
+
+impl Delivery {
+    /// Splits what happened at once into what the feed hands over at once.
+    fn portions(self, changes: Vec<Change>) -> Vec<Vec<Change>> {
+        match self {
+            Self::ChangeByChange => changes.into_iter().map(|change| vec![change]).collect(),
+            Self::WholeTransactions if changes.is_empty() => Vec::new(),
+            Self::WholeTransactions => vec![changes],
+        }
+    }
+}
+
+impl Traffic {
+    /// Returns what came on top of an earlier count.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self {
+            commits: self.commits - earlier.commits,
+            conflicts: self.conflicts - earlier.conflicts,
+        }
+    }
+}
