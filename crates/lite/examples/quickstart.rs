@@ -5,12 +5,12 @@
 //! cargo run --example quickstart
 //! ```
 //!
-//! Every figure at the end is counted from what happened. The exit code is 1 if nobody took over, or if a fire of an
-//! item took effect twice.
+//! Every figure at the end is counted from what happened. The exit code is 1 if nobody took over, if a fire of an item
+//! took effect twice, or if an item of a fire was lost: neither run nor recorded as missed.
 #![expect(clippy::print_stdout, reason = "an example talks to the person who runs it")]
 #![expect(clippy::disallowed_methods, reason = "an application may sleep as it likes")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,7 +89,8 @@ async fn play() -> Result<bool, Failure> {
     for n in 1..=3 {
         instances.push(start(&registry, n, &store, &tell).await?);
     }
-    let mut summary = Summary::default();
+    // Whoever is there by now notices every fire from now on.
+    let mut summary = Summary::since(FireTime(Timestamp::now().as_millisecond()));
 
     println!("\n--- three instances, {N_ITEMS} items, a fire every second");
     summary.listen(&mut records, |summary| summary.succeeded >= ROUNDS).await?;
@@ -113,6 +114,9 @@ async fn play() -> Result<bool, Failure> {
     };
     summary.listen(&mut records, is_over).await?;
     show_ownership(&instances).await?;
+    // Whoever leaves takes no more fires, and the last one that came may be in progress.
+    let end = summary.accounts.last_key_value().map(|((fire, _), _)| *fire);
+    let end = end.ok_or("there was no fire")?;
     for Instance { scheduler, .. } in &instances {
         for report in scheduler.shutdown(Duration::from_secs(2)).await {
             println!("left in order: {}, {} items drained", report.is_clean(), report.items.len());
@@ -121,7 +125,7 @@ async fn play() -> Result<bool, Failure> {
     while let Ok(record) = records.try_recv() {
         summary.take(&record);
     }
-    Ok(summary.verdict(&store.lock(), item, fire))
+    Ok(summary.verdict(&store.lock(), (item, fire), end))
 }
 
 /// Starts one instance on a session of its own.
@@ -153,6 +157,7 @@ async fn start(
         }
     });
     let handle = scheduler.schedule(config, job).await?;
+    handle.joined().await?;
     Ok(Instance { center, scheduler, handle })
 }
 
@@ -201,19 +206,45 @@ fn time(at: Timestamp) -> String {
     at.strftime("%H:%M:%S").to_string()
 }
 
+/// What the records say about an item of a fire, the most that was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Account {
+    /// It was begun, or left unfinished, and no more was heard of it.
+    Unfinished,
+    Missed,
+    /// It met the running item and is run together with later ones.
+    Merged,
+    Run,
+}
+
 /// What was counted from the records of all instances.
-#[derive(Default)]
 struct Summary {
+    /// Fires from here on are accounted for.
+    since: FireTime,
     claimed: usize,
     succeeded: usize,
     other_outcomes: usize,
-    missed: usize,
     orphaned: usize,
-    fires: BTreeMap<FireTime, usize>,
+    accounts: BTreeMap<(FireTime, ShardingItem), Account>,
+    /// Fires that an instance missed for all of its items.
+    missed_altogether: BTreeSet<FireTime>,
     takeovers: BTreeMap<(ShardingItem, FireTime), InstanceId>,
 }
 
 impl Summary {
+    fn since(since: FireTime) -> Self {
+        Self {
+            since,
+            claimed: 0,
+            succeeded: 0,
+            other_outcomes: 0,
+            orphaned: 0,
+            accounts: BTreeMap::new(),
+            missed_altogether: BTreeSet::new(),
+            takeovers: BTreeMap::new(),
+        }
+    }
+
     /// Takes records in until the summary is as wanted.
     async fn listen(
         &mut self,
@@ -253,33 +284,80 @@ impl Summary {
         let id = record.instance.clone().unwrap_or_else(|| InstanceId::new(""));
         println!("{} {id:<28} {}", time(record.at), describe(&record.event));
         match &record.event {
-            JobEvent::Claimed { .. } => self.claimed += 1,
+            JobEvent::Claimed { item, fire, .. } => {
+                self.claimed += 1;
+                self.account(*fire, *item, Account::Unfinished);
+            }
             JobEvent::Settled { item, fire, source, outcome: Outcome::Succeeded, .. } => {
                 self.succeeded += 1;
-                *self.fires.entry(*fire).or_default() += 1;
+                self.account(*fire, *item, Account::Run);
                 if *source == RunSource::Failover {
                     self.takeovers.insert((*item, *fire), id);
                 }
             }
             JobEvent::Settled { .. } => self.other_outcomes += 1,
-            JobEvent::Missed { .. } => self.missed += 1,
-            JobEvent::Orphaned { .. } => self.orphaned += 1,
+            JobEvent::MisfireNoted { item, waiting } => {
+                self.account(waiting.last, *item, Account::Merged);
+            }
+            JobEvent::Missed { item: Some(item), fire, .. } => {
+                self.account(*fire, *item, Account::Missed);
+            }
+            JobEvent::Missed { item: None, fire, .. } => {
+                self.missed_altogether.insert(*fire);
+            }
+            JobEvent::Orphaned { item, fire, .. } => {
+                self.orphaned += 1;
+                self.account(*fire, *item, Account::Unfinished);
+            }
             _ => {}
         }
     }
 
+    fn account(&mut self, fire: FireTime, item: ShardingItem, account: Account) {
+        let known = self.accounts.entry((fire, item)).or_insert(account);
+        *known = account.max(*known);
+    }
+
+    /// Returns what became of each item of each fire that anybody noticed, up to `end`; `None` if nobody has said.
+    fn fates(&self, end: FireTime) -> Vec<Option<Account>> {
+        let noticed = self.accounts.keys().map(|(fire, _)| *fire);
+        let fires: BTreeSet<_> = noticed.chain(self.missed_altogether.iter().copied()).collect();
+        let mut fates = Vec::new();
+        for fire in fires.into_iter().filter(|fire| self.since < *fire && *fire < end) {
+            let missed = self.missed_altogether.contains(&fire).then_some(Account::Missed);
+            fates.extend((0..N_ITEMS).map(|item| {
+                let account = self.accounts.get(&(fire, ShardingItem::new(item))).copied();
+                account.max(missed)
+            }));
+        }
+        fates
+    }
+
     /// Prints what was counted, and tells whether it is as promised.
-    fn verdict(&self, store: &Store, item: ShardingItem, fire: FireTime) -> bool {
+    fn verdict(
+        &self,
+        store: &Store,
+        (item, fire): (ShardingItem, FireTime),
+        end: FireTime,
+    ) -> bool {
+        let fates = self.fates(end);
+        let n_fates =
+            |wanted: &[Option<Account>]| fates.iter().filter(|fate| wanted.contains(fate)).count();
+        let missed = n_fates(&[Some(Account::Missed)]);
+        let lost = n_fates(&[None, Some(Account::Unfinished)]);
         let doubled = store.effects.values().filter(|times| **times > 1).count();
         let taken_over = self.takeovers.get(&(item, fire));
         println!("\n--- counted from the records of all instances");
-        println!("fires with a finished item   {}", self.fires.len());
         println!("items claimed                {}", self.claimed);
         println!("items that succeeded         {}", self.succeeded);
         println!("items with another outcome   {}", self.other_outcomes);
-        println!("fires missed                 {}", self.missed);
         println!("runs left unfinished         {}", self.orphaned);
         println!("runs taken over              {}", self.takeovers.len());
+        println!("--- of all fires while all were there, or one had died: {} items", fates.len());
+        println!("run                          {}", n_fates(&[Some(Account::Run)]));
+        println!("run with a later fire        {}", n_fates(&[Some(Account::Merged)]));
+        println!("missed, with a reason        {missed}");
+        println!("lost                         {lost}");
         println!("--- counted by the store");
         println!("effects                      {}", store.effects.len());
         println!("effects of stale tokens      {} (rejected)", store.rejected);
@@ -288,8 +366,18 @@ impl Summary {
             Some(by) => println!("\nok: item {item} was taken over by {by}"),
             None => println!("\nFAILED: nobody took item {item} over"),
         }
-        let is_good = taken_over.is_some() && doubled == 0 && self.orphaned > 0;
-        println!("{}", if is_good { "ok: nothing lost, nothing doubled" } else { "FAILED" });
+        let is_good = taken_over.is_some()
+            && self.orphaned > 0
+            && doubled == 0
+            && lost == 0
+            && !fates.is_empty();
+        match (is_good, missed) {
+            (true, 0) => println!("ok: nothing lost, nothing missed, nothing doubled"),
+            (true, _) => {
+                println!("ok: nothing lost, nothing doubled, {missed} missed and recorded")
+            }
+            (false, _) => println!("FAILED: {lost} lost, {doubled} doubled"),
+        }
         is_good
     }
 }

@@ -3,41 +3,51 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use coordination::FireTime;
 use jiff::Timestamp;
 use reg_center::NodePath;
 use tokio::sync::mpsc;
 
-use crate::driver::Answer;
+use crate::inbox::Answer;
 use crate::seams::Seams;
 
 /// How long to wait for the registry's clock. Later than this the fire is late anyway.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// One fire that waits for the registry's clock.
+/// What a check has found. It holds for every fire that has come by then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClockVerdict {
+    Agrees,
+    /// It differs too much, or nobody knows.
+    Differs,
+}
+
+/// One comparison of the clocks.
 #[derive(Debug)]
 pub(crate) struct ClockCheck {
     pub(crate) seams: Seams,
     pub(crate) probe: NodePath,
     pub(crate) bound: Duration,
-    pub(crate) fire: FireTime,
 }
 
 impl ClockCheck {
-    /// Answers with [`Answer::ClockAgrees`] or [`Answer::ClockDiffers`].
+    /// Answers with [`Answer::Clock`], also if the task is dropped: there are fires that wait for it.
     pub(crate) async fn run(self, answers: mpsc::UnboundedSender<Answer>) {
-        let answer = match self.difference().await {
-            Ok(difference) if difference <= self.bound => Answer::ClockAgrees(self.fire),
+        let mut answer = PendingVerdict { verdict: ClockVerdict::Differs, answers };
+        answer.verdict = self.verdict().await;
+    }
+
+    async fn verdict(&self) -> ClockVerdict {
+        match self.difference().await {
+            Ok(difference) if difference <= self.bound => ClockVerdict::Agrees,
             Ok(difference) => {
                 tracing::warn!(?difference, bound = ?self.bound, "clock differs from the registry's");
-                Answer::ClockDiffers(self.fire)
+                ClockVerdict::Differs
             }
             Err(reason) => {
                 tracing::warn!(reason, "the registry's clock could not be read");
-                Answer::ClockDiffers(self.fire)
+                ClockVerdict::Differs
             }
-        };
-        let _ = answers.send(answer);
+        }
     }
 
     /// Returns by how much the clocks differ; nothing if the registry has no clock but ours.
@@ -57,5 +67,18 @@ impl ClockCheck {
             Ok(Err(_)) => Err("the call was dropped".to_owned()),
             Err(_) => Err(format!("no answer within {PATIENCE:?}")),
         }
+    }
+}
+
+/// A check that is dropped half-way has found nothing out.
+struct PendingVerdict {
+    verdict: ClockVerdict,
+    answers: mpsc::UnboundedSender<Answer>,
+}
+
+impl Drop for PendingVerdict {
+    fn drop(&mut self) {
+        // The driver may have ended; it has recorded the fires that waited.
+        let _ = self.answers.send(Answer::Clock(self.verdict));
     }
 }

@@ -4,7 +4,7 @@ use coordination::{Reply, Ticket};
 use reg_center::{NodePath, RegistryCenter, Txn, TxnOutcome};
 use tokio::sync::mpsc;
 
-use crate::driver::Answer;
+use crate::inbox::Answer;
 
 /// What a coordinator wants to be committed.
 #[derive(Debug)]

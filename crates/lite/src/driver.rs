@@ -1,89 +1,27 @@
 //! The driver of one job: moves events into the coordinator and carries out its commands.
 
 use std::collections::VecDeque;
-use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{
     Command, ConfigState, Coordinator, Event, FireTime, InvalidConfig, JobConfig, JobEvent,
-    JobName, Reply, Ticket,
+    JobName, MissReason,
 };
-use reg_center::{Change, Feed, SessionChange, SessionFeed, SessionId};
-use tokio::select;
+use jiff::Timestamp;
+use reg_center::{SessionChange, SessionId};
 use tokio::sync::{mpsc, oneshot};
-use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
 use crate::config_check::SharedSchedule;
 use crate::executor::{Executor, FinishedRun};
 use crate::identity::Lives;
+use crate::inbox::{Answer, Inbox, Request, Signal};
 use crate::job_record::Subscribers;
 use crate::seams::Seams;
 use crate::shutdown::{Shutdown, Step};
 use crate::timer::JobTimer;
 use crate::{JobRecord, JobStatus, ShutdownReport};
-
-/// What a handle asks of its job. Each is answered when the coordinator knows.
-#[derive(Debug)]
-pub(crate) enum Request {
-    Tell(Event, oneshot::Sender<()>),
-    Status(oneshot::Sender<JobStatus>),
-    Shutdown { deadline: Duration, report: oneshot::Sender<ShutdownReport> },
-}
-
-/// What the driver's own tasks have to say.
-#[derive(Debug)]
-pub(crate) enum Answer {
-    Replied { ticket: Ticket, reply: Reply },
-    Finished(FinishedRun),
-    ClockAgrees(FireTime),
-    ClockDiffers(FireTime),
-}
-
-/// One of the things that a driver waits for.
-#[derive(Debug)]
-pub(crate) enum Signal {
-    Abort,
-    Session(SessionChange),
-    Request(Request),
-    Answer(Answer),
-    Registry(Change),
-    Fire(FireTime),
-    Wake,
-}
-
-/// Everything that a driver waits for, the most urgent first.
-#[derive(Debug)]
-pub(crate) struct Inbox {
-    pub(crate) abort: CancellationToken,
-    pub(crate) sessions: SessionFeed,
-    pub(crate) requests: mpsc::UnboundedReceiver<Request>,
-    pub(crate) answers: mpsc::UnboundedReceiver<Answer>,
-    pub(crate) feed: Feed,
-    pub(crate) fires: mpsc::UnboundedReceiver<FireTime>,
-}
-
-impl Inbox {
-    async fn next(&mut self, seams: &Seams, wake: Option<Duration>) -> Signal {
-        let wake = async {
-            match wake {
-                Some(wake) => seams.clock.sleep_until(wake).await,
-                None => pending().await,
-            }
-        };
-        select! {
-            biased;
-            () = self.abort.cancelled() => Signal::Abort,
-            Some(change) = self.sessions.next() => Signal::Session(change),
-            Some(request) = self.requests.recv() => Signal::Request(request),
-            Some(answer) = self.answers.recv() => Signal::Answer(answer),
-            Some(change) = self.feed.next() => Signal::Registry(change),
-            Some(fire) = self.fires.recv() => Signal::Fire(fire),
-            () = wake => Signal::Wake,
-        }
-    }
-}
 
 /// The last that is known of a job that has ended.
 #[derive(Clone, Debug)]
@@ -124,6 +62,10 @@ pub(crate) struct State {
     pub(crate) lease_ends: Option<Duration>,
     pub(crate) config: Option<Arc<JobConfig>>,
     pub(crate) schedule: Option<SharedSchedule>,
+    /// From when on fires count that pass before the first schedule is known; `None` if they do not, or no longer.
+    pub(crate) fires_since: Option<Timestamp>,
+    /// Fires that wait for the registry's clock, in order.
+    pub(crate) unchecked_fires: Vec<FireTime>,
     /// What is wrong with the schedule of the configuration in force.
     pub(crate) schedule_fault: Option<InvalidConfig>,
     pub(crate) shutdown: Option<Shutdown>,
@@ -143,6 +85,7 @@ impl Driver {
             self.meet_deadlines();
         }
         let _entered = self.state.span.clone().entered();
+        self.state.unchecked_fires.extend(inbox.left_over_fires());
         ended(self.end());
     }
 
@@ -152,7 +95,7 @@ impl Driver {
             Signal::Session(change) => self.session_changed(change),
             Signal::Request(request) => self.requested(request),
             Signal::Answer(answer) => self.answered(answer),
-            Signal::Registry(change) => self.feed(Event::Registry(change)),
+            Signal::Registry(changes) => self.feed(Event::Registry(changes)),
             Signal::Fire(at) => self.fired(at),
             Signal::Wake => self.feed(Event::Wake),
         }
@@ -219,8 +162,7 @@ impl Driver {
         match answer {
             Answer::Replied { ticket, reply } => self.feed(Event::Replied { ticket, reply }),
             Answer::Finished(run) => self.finished(&run),
-            Answer::ClockAgrees(at) => self.feed(Event::Fire { at }),
-            Answer::ClockDiffers(at) => self.clock_differs(at),
+            Answer::Clock(verdict) => self.clock_checked(verdict),
         }
     }
 
@@ -264,12 +206,12 @@ impl Driver {
             self.feed(Event::LeaseExpired);
         }
         while let Some(step) = self.state.shutdown.as_mut().and_then(|s| s.due_step(now)) {
+            tracing::warn!(?step, "shutdown deadline passed");
             self.take_step(step);
         }
     }
 
-    fn take_step(&mut self, step: Step) {
-        tracing::warn!(?step, "shutdown deadline passed");
+    pub(crate) fn take_step(&mut self, step: Step) {
         match step {
             Step::CancelRuns => self.executor.cancel_all(),
             Step::DropRuns => self.executor.abandon_all(),
@@ -290,6 +232,7 @@ impl Driver {
             job: self.job.clone(),
             phase: status.phase,
             instance: status.instance,
+            registered: status.registered,
             available: status.available,
             paused: status.paused,
             leader: status.leader,
@@ -305,7 +248,7 @@ impl Driver {
 
     fn config_fault(&self) -> Option<String> {
         match self.coordinator.view().config_state() {
-            ConfigState::Invalid { reason } => Some(reason.clone()),
+            ConfigState::Invalid { reason, .. } => Some(reason.clone()),
             ConfigState::Absent | ConfigState::Valid(_) => {
                 self.state.schedule_fault.as_ref().map(ToString::to_string)
             }
@@ -315,6 +258,7 @@ impl Driver {
     /// Stops what is left, closes the record and says how it ended.
     fn end(mut self) -> Ending {
         self.executor.abandon_all();
+        self.miss_unchecked_fires(MissReason::Leaving);
         let status = self.status();
         let me = self.coordinator.instance();
         let deregistered = me.is_none_or(|me| !self.coordinator.view().is_registered(me));

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
-use crate::driver::Answer;
+use crate::inbox::Answer;
 use crate::seams::Spawn;
 use crate::{Job, JobError, ShardingContext};
 
@@ -63,8 +63,8 @@ impl Executor {
         Self { job, spawn, answers, permits, running: BTreeMap::new(), next: 0 }
     }
 
-    /// Starts an item. It is answered with [`Answer::Finished`] whatever happens to it.
-    pub(crate) fn start(&mut self, start: StartItem, job_span: &Span) {
+    /// Starts an item and returns its run. It is answered with [`Answer::Finished`] whatever happens to it.
+    pub(crate) fn start(&mut self, start: StartItem, job_span: &Span) -> (RunNumber, &RunningItem) {
         let number = self.next;
         self.next += 1;
         let (cancel, abandon) = (CancellationToken::new(), CancellationToken::new());
@@ -73,7 +73,6 @@ impl Executor {
         let span = item_span(job_span, &context);
         let running =
             RunningItem { item, token, fire, cancel: cancel.clone(), abandon: abandon.clone() };
-        self.running.insert(number, running);
         let finished = FinishedRun { number, item, token, outcome: Outcome::Interrupted };
         let report = Report { finished, answers: self.answers.clone() };
         let run = Run {
@@ -85,6 +84,7 @@ impl Executor {
         };
         let task = async move { report.send(run.until_the_end().await) };
         self.spawn.spawn(Box::pin(task.instrument(span)));
+        (number, self.running.entry(number).or_insert(running))
     }
 
     /// Forgets a run that has ended.

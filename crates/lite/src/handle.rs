@@ -7,8 +7,10 @@ use std::time::Duration;
 use coordination::{Event, JobEvent, JobName};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::driver::{Ending, Request};
+use crate::driver::Ending;
+use crate::inbox::Request;
 use crate::job_record::Subscribers;
+use crate::seams::{Clock, Elapsed, until};
 use crate::{ConfigDifference, Error, JobEvents, JobStatus, Result, ShutdownReport};
 
 /// A job of a scheduler in this process. Clones are handles to the same one; dropping them all does not end it.
@@ -23,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) job: JobName,
     pub(crate) differences: Vec<ConfigDifference>,
     pub(crate) subscribers: Arc<Subscribers>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) join_deadline: Duration,
     pub(crate) ending: OnceLock<Ending>,
 }
 
@@ -91,13 +95,34 @@ impl JobHandle {
         self.shared.subscribers.subscribe()
     }
 
-    /// Waits until this instance is registered for the job.
+    /// Waits until this instance is registered for the job, whether its server is enabled or not.
+    ///
+    /// Waits as long as the registration of a job does, 30 s unless
+    /// [`SchedulerBuilder::connect_deadline`](crate::SchedulerBuilder::connect_deadline) says otherwise.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if the job ends before.
+    /// [`Error::Stopped`] if the job ends before. [`Error::Deadline`] if it takes too long, with what stands in the
+    /// way; the job goes on, and this can be called again.
+    ///
+    /// # Cancel safety
+    /// The future can be dropped and called for again.
     pub async fn joined(&self) -> Result<()> {
+        let (clock, waited) = (&*self.shared.clock, self.shared.join_deadline);
+        let deadline = clock.monotonic().saturating_add(waited);
+        match until(clock, deadline, self.registered()).await {
+            Ok(registered) => registered,
+            Err(Elapsed) => {
+                let waiting_for = self.status().await?.waiting_for.unwrap_or("the registry");
+                let what =
+                    format!("this instance to be registered; the job waits for {waiting_for}");
+                Err(Error::Deadline { job: self.shared.job.clone(), waited, what })
+            }
+        }
+    }
+
+    async fn registered(&self) -> Result<()> {
         let mut events = self.events();
-        if self.status().await?.available {
+        if self.status().await?.registered {
             return Ok(());
         }
         while let Some(record) = events.next().await {

@@ -1,5 +1,7 @@
 //! Who this process is: its server and the name of each of its lives.
 
+use std::collections::VecDeque;
+
 use coordination::{InvalidName, ServerIp, instance_id};
 use parking_lot::Mutex;
 use reg_center::SessionId;
@@ -9,6 +11,9 @@ use crate::seams::Randomness;
 
 /// How many characters make two lives with the same process id different.
 const SUFFIX_LENGTH: usize = 5;
+
+/// How many lives are remembered. Jobs hear of a new session one after the other, but none is this many behind.
+const MAX_REMEMBERED: usize = 16;
 
 /// The address that is used where the host has no other.
 const LOOPBACK: &str = "127.0.0.1";
@@ -35,38 +40,41 @@ pub(crate) struct Lives {
     stem: String,
     /// Whether the first life has a suffix too.
     suffix_first: bool,
-    current: Mutex<Option<(SessionId, InstanceId)>>,
+    /// The latest lives by session, the newest last.
+    known: Mutex<VecDeque<(SessionId, InstanceId)>>,
 }
 
 impl Lives {
     /// Names each life by the process id and a random suffix: `4123-k3f9a`.
     pub(crate) fn of_process(server: ServerIp) -> Self {
         let stem = std::process::id().to_string();
-        Self { server, stem, suffix_first: true, current: Mutex::new(None) }
+        Self { server, stem, suffix_first: true, known: Mutex::default() }
     }
 
     /// Names the first life as given and adds a suffix to every later one.
     pub(crate) fn named(server: ServerIp, stem: String) -> Result<Self, InvalidName> {
         instance_id(&server, &stem)?;
-        Ok(Self { server, stem, suffix_first: false, current: Mutex::new(None) })
+        Ok(Self { server, stem, suffix_first: false, known: Mutex::default() })
     }
 
     pub(crate) fn server(&self) -> &ServerIp {
         &self.server
     }
 
-    /// Returns the id in this session: the same for all jobs of the process, another one in every session.
+    /// Returns the id in this session: the same for all jobs of the process, in whatever order they hear of sessions,
+    /// and another one in every session.
     pub(crate) fn in_session(&self, session: SessionId, randomness: &dyn Randomness) -> InstanceId {
-        let mut current = self.current.lock();
-        match &*current {
-            Some((known, id)) if *known == session => id.clone(),
-            before => {
-                let plain = before.is_none() && !self.suffix_first;
-                let id = self.next(plain, randomness);
-                *current = Some((session, id.clone()));
-                id
-            }
+        let mut known = self.known.lock();
+        if let Some((_, id)) = known.iter().find(|(other, _)| *other == session) {
+            return id.clone();
         }
+        let plain = known.is_empty() && !self.suffix_first;
+        let id = self.next(plain, randomness);
+        if known.len() == MAX_REMEMBERED {
+            known.pop_front();
+        }
+        known.push_back((session, id.clone()));
+        id
     }
 
     fn next(&self, plain: bool, randomness: &dyn Randomness) -> InstanceId {
@@ -130,6 +138,38 @@ mod tests {
             let seen = [in_session(1), in_session(1), in_session(2)];
             assert_eq!(seen, [first.clone(), first, second], "{case}");
         }
+    }
+
+    #[test]
+    fn all_jobs_have_the_same_id_in_a_session_in_whatever_order_they_hear_of_it() {
+        let rows = [
+            ("one after the other", vec![1, 1, 2, 2], 2),
+            ("one job is a session behind", vec![1, 2, 1, 2, 1], 2),
+            ("one job is two sessions behind", vec![1, 2, 3, 1, 3, 2, 1], 3),
+        ];
+        for (case, heard, n_sessions) in rows {
+            let (lives, random) =
+                (Lives::named(server(), "blue".into()).unwrap(), Counter::default());
+            let mut seen: Vec<_> =
+                heard.iter().map(|n| (*n, lives.in_session(SessionId(*n), &random))).collect();
+            seen.sort_unstable();
+            seen.dedup();
+            assert_eq!(seen.len(), n_sessions, "{case}: {seen:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_latest_lives_are_remembered_and_no_id_is_ever_used_again() {
+        let (lives, random) = (Lives::named(server(), "blue".into()).unwrap(), Counter::default());
+        let rounds = 0..2 * i64::try_from(MAX_REMEMBERED).unwrap();
+        let mut ids: Vec<_> = rounds.map(|n| lives.in_session(SessionId(n), &random)).collect();
+        // Forgotten long ago: a new life.
+        ids.push(lives.in_session(SessionId(0), &random));
+        assert_eq!(lives.known.lock().len(), MAX_REMEMBERED);
+        let n_ids = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), n_ids);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod error;
 mod executor;
 mod handle;
 mod identity;
+mod inbox;
 mod job;
 mod job_builder;
 mod job_record;

@@ -9,12 +9,14 @@ use std::time::Duration;
 
 use coordination::{Coordinator, Identity, InvalidConfig, JobConfig, Layout};
 use futures_util::future::BoxFuture;
+use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 use crate::config_store::{ConfigStore, Settled};
-use crate::driver::{Driver, Inbox, Patience, State, job_span};
+use crate::driver::{Driver, Patience, State, job_span};
 use crate::executor::Executor;
 use crate::handle::Shared;
+use crate::inbox::Inbox;
 use crate::job_record::Subscribers;
 use crate::log::LogSubscriber;
 use crate::scheduler::Inner;
@@ -74,8 +76,13 @@ impl Registration {
         let deadline = started.saturating_add(self.scheduler.connect_deadline);
         let store = ConfigStore { seams, local: &self.config, started, deadline };
         let settled = store.settle().await?;
+        // From here on fires are noticed, unless there is no telling yet when it fires.
+        let fires_since = match &settled {
+            Settled::Local | Settled::Stored(_) => Some(seams.clock.wall()),
+            Settled::Unreadable(_) => None,
+        };
         let differences = self.report(settled);
-        let handle = self.start(max_concurrency, differences);
+        let handle = self.start(max_concurrency, fires_since, differences);
         match reserved.fill(handle.clone()) {
             Ok(()) => Ok(handle),
             Err(closed) => {
@@ -112,6 +119,7 @@ impl Registration {
     fn start(
         self,
         max_concurrency: Option<NonZeroUsize>,
+        fires_since: Option<Timestamp>,
         differences: Vec<ConfigDifference>,
     ) -> JobHandle {
         let Self { scheduler, config, job, patience, subscribers, .. } = self;
@@ -127,6 +135,8 @@ impl Registration {
             job: name.clone(),
             differences,
             subscribers: Arc::clone(&subscribers),
+            clock: Arc::clone(&seams.clock),
+            join_deadline: scheduler.connect_deadline,
             ending: OnceLock::new(),
         });
         let inbox = Inbox {
@@ -157,6 +167,8 @@ impl Registration {
                 lease_ends: None,
                 config: None,
                 schedule: None,
+                fires_since,
+                unchecked_fires: Vec::new(),
                 schedule_fault: None,
                 shutdown: None,
                 over: false,

@@ -9,10 +9,11 @@ use coordination::{
 };
 use tracing::Instrument;
 
-use crate::clock_check::ClockCheck;
+use crate::clock_check::{ClockCheck, ClockVerdict};
 use crate::commit::Commit;
 use crate::config_check::schedule_of;
 use crate::driver::Driver;
+use crate::shutdown::Shutdown;
 
 impl Driver {
     pub(crate) fn run_command(&mut self, command: Command) {
@@ -40,7 +41,14 @@ impl Driver {
 
     fn start(&mut self, items: Vec<StartItem>) {
         for item in items {
-            self.executor.start(item, &self.state.span);
+            let (number, run) = self.executor.start(item, &self.state.span);
+            if let Some(shutdown) = &mut self.state.shutdown {
+                shutdown.expect(number, run);
+            }
+        }
+        // What was claimed before the shutdown and starts after its deadline has no more time than the others.
+        if let Some(step) = self.state.shutdown.as_ref().and_then(Shutdown::last_step) {
+            self.take_step(step);
         }
         // A process that has slept through the end of its lease must not begin what it claimed before.
         let lease = self.state.session.and_then(|s| self.seams.registry.lease_remaining(s));
@@ -56,11 +64,13 @@ impl Driver {
 
     /// A configuration whose schedule makes no sense leaves the last good schedule in force.
     fn schedule(&mut self, config: Arc<JobConfig>) {
+        let now = self.seams.clock.wall();
         match schedule_of(&config) {
             Ok(schedule) => {
+                let since = self.state.fires_since.take().unwrap_or(now);
                 self.state.schedule_fault = None;
                 self.state.schedule.clone_from(&schedule);
-                self.timer.fire_by(schedule);
+                self.timer.fire_by(schedule, since);
             }
             Err(fault) => {
                 self.record(JobEvent::ConfigRejected { reason: fault.to_string() });
@@ -71,20 +81,45 @@ impl Driver {
     }
 
     /// A fire is due. Where the clock is to be checked, it is handed on when the registry has said what time it is.
+    ///
+    /// One check is under way at a time, and what comes meanwhile waits for it too: a later fire that overtook an
+    /// earlier one would make it vanish.
     pub(crate) fn fired(&mut self, at: FireTime) {
         let bound = self.state.config.as_ref().and_then(|config| config.max_time_diff_seconds);
-        let Some(bound) = bound else { return self.feed(Event::Fire { at }) };
+        let is_under_way = !self.state.unchecked_fires.is_empty();
+        if bound.is_none() && !is_under_way {
+            return self.feed(Event::Fire { at });
+        }
+        self.state.unchecked_fires.push(at);
+        if let Some(bound) = bound.filter(|_| !is_under_way) {
+            self.check_clock(Duration::from_secs(bound.into()));
+        }
+    }
+
+    fn check_clock(&self, bound: Duration) {
         let check = ClockCheck {
             seams: self.seams.clone(),
             probe: Layout::new(&self.job).system_time(),
-            bound: Duration::from_secs(bound.into()),
-            fire: at,
+            bound,
         };
         self.seams.spawn.spawn(Box::pin(check.run(self.answers.clone())));
     }
 
-    pub(crate) fn clock_differs(&self, fire: FireTime) {
-        let reason = MissReason::ClockDiffers;
-        self.record(JobEvent::Missed { item: None, fire, reason });
+    pub(crate) fn clock_checked(&mut self, verdict: ClockVerdict) {
+        match verdict {
+            ClockVerdict::Agrees => {
+                for at in std::mem::take(&mut self.state.unchecked_fires) {
+                    self.feed(Event::Fire { at });
+                }
+            }
+            ClockVerdict::Differs => self.miss_unchecked_fires(MissReason::ClockDiffers),
+        }
+    }
+
+    /// No fire ends without a record.
+    pub(crate) fn miss_unchecked_fires(&mut self, reason: MissReason) {
+        for fire in std::mem::take(&mut self.state.unchecked_fires) {
+            self.record(JobEvent::Missed { item: None, fire, reason });
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::executor::{FinishedRun, RunNumber, RunningItem};
 pub struct ShutdownReport {
     /// Which job.
     pub job: JobName,
-    /// What ran when the shutdown began, by item, and how it ended.
+    /// What ran when the shutdown began, and what was claimed before and started later, by item, and how it ended.
     pub items: Vec<ItemReport>,
     /// Whether the registry has been told. If not, what the instance owns stays its own until its session ends: close
     /// the registry centre to hand it over.
@@ -33,7 +33,7 @@ impl ShutdownReport {
     }
 }
 
-/// A run that was in progress when the shutdown began.
+/// A run that was in progress during the shutdown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ItemReport {
@@ -87,17 +87,11 @@ impl Shutdown {
         grace: Duration,
         running: impl Iterator<Item = (RunNumber, &'a RunningItem)>,
     ) -> Self {
-        let still = |run: &RunningItem| ItemReport {
-            item: run.item,
-            fire: run.fire,
-            token: run.token,
-            ending: ItemEnding::StillRunning,
-        };
         Self {
             began: now,
             steps: steps(now, deadline, grace),
             last_step: None,
-            items: running.map(|(number, run)| (number, still(run))).collect(),
+            items: running.map(|(number, run)| (number, still_running(run))).collect(),
             waiters: Vec::new(),
         }
     }
@@ -125,6 +119,16 @@ impl Shutdown {
         Some(step)
     }
 
+    /// Returns what was done last about runs that do not end by themselves.
+    pub(crate) fn last_step(&self) -> Option<Step> {
+        self.last_step
+    }
+
+    /// Takes a run into the account that has started since the shutdown began: its claim was under way by then.
+    pub(crate) fn expect(&mut self, number: RunNumber, run: &RunningItem) {
+        self.items.insert(number, still_running(run));
+    }
+
     pub(crate) fn note(&mut self, run: &FinishedRun) {
         let ending = match self.last_step {
             None => ItemEnding::Finished(run.outcome),
@@ -148,6 +152,11 @@ impl Shutdown {
         }
         report
     }
+}
+
+fn still_running(run: &RunningItem) -> ItemReport {
+    let RunningItem { item, fire, token, .. } = *run;
+    ItemReport { item, fire, token, ending: ItemEnding::StillRunning }
 }
 
 fn steps(now: Duration, deadline: Duration, grace: Duration) -> VecDeque<(Duration, Step)> {

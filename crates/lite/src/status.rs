@@ -16,7 +16,9 @@ pub struct JobStatus {
     pub phase: Phase,
     /// The id of its present life; `None` before the first connection.
     pub instance: Option<InstanceId>,
-    /// Whether it is registered and its server enabled.
+    /// Whether it is registered.
+    pub registered: bool,
+    /// Whether it can be given items: it is registered, its server is enabled, and it is not leaving.
     pub available: bool,
     /// Whether runs are held back here.
     pub paused: bool,

@@ -36,7 +36,12 @@ pub(crate) struct JobTimer {
 type Key = u64;
 
 enum Instruction {
-    Set { key: Key, schedule: SharedSchedule, fires: mpsc::UnboundedSender<FireTime> },
+    Set {
+        key: Key,
+        schedule: SharedSchedule,
+        since: Timestamp,
+        fires: mpsc::UnboundedSender<FireTime>,
+    },
     Remove(Key),
 }
 
@@ -58,11 +63,11 @@ impl Timer {
 }
 
 impl JobTimer {
-    /// Fires by this schedule from now on, or not at all.
-    pub(crate) fn fire_by(&self, schedule: Option<SharedSchedule>) {
+    /// Fires by this schedule for the times after `since`, or not at all. Of those that are past already, the latest.
+    pub(crate) fn fire_by(&self, schedule: Option<SharedSchedule>, since: Timestamp) {
         let (key, fires) = (self.key, self.fires.clone());
         self.tell(match schedule {
-            Some(schedule) => Instruction::Set { key, schedule, fires },
+            Some(schedule) => Instruction::Set { key, schedule, since, fires },
             None => Instruction::Remove(key),
         });
     }
@@ -131,9 +136,9 @@ impl Wheel {
 
     fn obey(&mut self, instruction: Instruction) {
         match instruction {
-            Instruction::Set { key, schedule, fires } => {
+            Instruction::Set { key, schedule, since, fires } => {
                 self.queue.remove(&key);
-                if let Some(next) = schedule.next_after(self.seams.clock.wall()) {
+                if let Some(next) = schedule.next_after(since) {
                     self.queue.set(key, next);
                 }
                 self.jobs.insert(key, Entry { schedule, fires });

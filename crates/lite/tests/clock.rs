@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
-use lite::{Clock, JobBuilder, JobEvent, MissReason, Scheduler, TokioClock};
+use lite::{Clock, JobBuilder, JobConfig, JobEvent, JobEvents, MissReason, Scheduler, TokioClock};
 use parking_lot::Mutex;
 use reg_center::{
     Error, Feed, Limits, MemoryCenter, MemoryRegistry, Node, NodePath, RegistryCenter, Result,
@@ -23,6 +23,28 @@ struct WithClock {
     clock: Arc<TokioClock>,
     /// How far it is ahead; `None` if it does not answer.
     ahead: Mutex<Option<Duration>>,
+    /// When it begins to answer, counted from noon.
+    answers_from: Duration,
+}
+
+impl WithClock {
+    fn new(ahead: Option<Duration>, answers_from: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            center: MemoryRegistry::new().connect(),
+            clock: Arc::new(TokioClock::starting_at(support::noon())),
+            ahead: Mutex::new(ahead),
+            answers_from: answers_from,
+        })
+    }
+
+    fn scheduler(self: &Arc<Self>) -> Scheduler {
+        Scheduler::builder(self.clone()).clock(self.clock.clone()).build().unwrap()
+    }
+}
+
+/// A job of one item that is particular about the clock.
+fn particular(cron: &str) -> JobConfig {
+    JobBuilder::new("job", 1).cron(cron).max_time_diff(Duration::from_secs(2)).build().unwrap()
 }
 
 #[async_trait]
@@ -64,6 +86,7 @@ impl RegistryCenter for WithClock {
     }
 
     async fn registry_time(&self, _probe: &NodePath) -> Result<Option<SystemTime>> {
+        self.clock.sleep_until(self.answers_from).await;
         let ahead = *self.ahead.lock();
         let ahead = ahead.ok_or(Error::Unavailable { act: "ask for the time" })?;
         Ok(Some(SystemTime::from(self.clock.wall()) + ahead))
@@ -76,19 +99,10 @@ impl RegistryCenter for WithClock {
 
 #[tokio::test(start_paused = true)]
 async fn a_fire_is_run_only_if_the_clocks_agree_well_enough() {
-    let clock = Arc::new(TokioClock::starting_at(support::noon()));
-    let center = Arc::new(WithClock {
-        center: MemoryRegistry::new().connect(),
-        clock: clock.clone(),
-        ahead: Mutex::new(Some(Duration::from_secs(2))),
-    });
-    let scheduler = Scheduler::builder(center.clone()).clock(clock).build().unwrap();
+    let center = WithClock::new(Some(Duration::from_secs(2)), Duration::ZERO);
+    let scheduler = center.scheduler();
     let runs = Runs::default();
-    let config = JobBuilder::new("job", 1)
-        .cron(support::EVERY_TEN_SECONDS)
-        .max_time_diff(Duration::from_secs(2))
-        .build()
-        .unwrap();
+    let config = particular(support::EVERY_TEN_SECONDS);
     let handle = scheduler.schedule(config, runs.job()).await.unwrap();
     let mut events = handle.events();
     runs.until("a fire with clocks that agree", |seen| seen.len() == 1).await;
@@ -105,4 +119,61 @@ async fn a_fire_is_run_only_if_the_clocks_agree_well_enough() {
     *center.ahead.lock() = Some(Duration::ZERO);
     let seen = runs.until("a fire after the repair", |seen| seen.len() == 2).await;
     assert_eq!(seen[1].at(), 40);
+}
+
+/// Waits until this many fires were missed or claimed, and returns each with what became of it, in order.
+async fn fates(events: &mut JobEvents, n: usize) -> Vec<(i64, &'static str)> {
+    let mut fates = Vec::new();
+    let is_fate =
+        |event: &JobEvent| matches!(event, JobEvent::Missed { .. } | JobEvent::Claimed { .. });
+    while fates.len() < n {
+        let record = event(events, "the fate of a fire", is_fate).await;
+        let (fire, fate) = match record.event {
+            JobEvent::Claimed { fire, .. } => (fire, "claimed"),
+            JobEvent::Missed { fire, reason: MissReason::ClockDiffers, .. } => (fire, "refused"),
+            JobEvent::Missed { fire, reason: MissReason::Leaving, .. } => (fire, "leaving"),
+            JobEvent::Missed { fire, .. } => (fire, "superseded"),
+            other => panic!("not asked for: {other}"),
+        };
+        fates.push((fire.0 / 1_000 - support::noon().as_second(), fate));
+    }
+    fates
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fire_that_comes_during_the_check_of_another_makes_neither_vanish() {
+    let ahead = |seconds| Some(Duration::from_secs(seconds));
+    let rows = [
+        ("the clocks agree", ahead(0), 14, ["claimed", "claimed"]),
+        ("they do not", ahead(3), 14, ["refused", "refused"]),
+        ("the registry does not say", None, 14, ["refused", "refused"]),
+        ("the registry does not answer", ahead(0), 1_000, ["refused", "refused"]),
+    ];
+    for (case, ahead, answers_from, expected) in rows {
+        let center = WithClock::new(ahead, Duration::from_secs(answers_from));
+        let scheduler = center.scheduler();
+        let runs = Runs::default();
+        let config = particular("10,13,30 * * * * ?");
+        let handle = scheduler.schedule(config, runs.job()).await.unwrap();
+        let mut events = handle.events();
+
+        let fates = fates(&mut events, 2).await;
+
+        assert_eq!(fates, [(10, expected[0]), (13, expected[1])], "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fire_whose_check_is_under_way_when_the_job_ends_is_recorded_as_missed() {
+    let center = WithClock::new(Some(Duration::ZERO), Duration::from_secs(1_000));
+    let scheduler = center.scheduler();
+    let config = particular("10,12 * * * * ?");
+    let handle = scheduler.schedule(config, Runs::default().job()).await.unwrap();
+    let mut events = handle.events();
+    center.clock.sleep_until(Duration::from_secs(13)).await;
+
+    let report = handle.shutdown(Duration::ZERO).await.unwrap();
+
+    assert!(report.is_clean(), "{report:?}");
+    assert_eq!(fates(&mut events, 2).await, [(10, "leaving"), (12, "leaving")]);
 }

@@ -286,3 +286,36 @@ fn the_identity_is_checked_too() {
     assert!(matches!(builder().server_ip("localhost"), Err(Error::Name(_))));
     assert!(matches!(builder().life("a@-@b").build(), Err(Error::Name(_))));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_job_whose_server_comes_up_disabled_has_joined_all_the_same() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let config = every_ten_seconds().disabled(true).build().unwrap();
+    let handle = member.scheduler.schedule(config, Runs::default().job()).await.unwrap();
+
+    let begun = lite::Clock::monotonic(&*cluster.clock);
+    handle.joined().await.unwrap();
+    handle.joined().await.unwrap();
+
+    assert_eq!(lite::Clock::monotonic(&*cluster.clock), begun, "there was nothing to wait for");
+    let status = handle.status().await.unwrap();
+    assert!(status.registered && !status.available, "{status:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_to_have_joined_has_an_end_and_says_for_what_it_waited() {
+    let cluster = Cluster::new();
+    let member = cluster.member_with(1, |b| b.connect_deadline(Duration::from_secs(7)));
+    let handle = member.scheduler.schedule(good(), Runs::default().job()).await.unwrap();
+    member.center.suspend(Duration::from_secs(60));
+
+    let error = within("an error", handle.joined()).await.unwrap_err();
+
+    let expected = "job job: waited 7s for this instance to be registered; \
+         the job waits for a connection to the registry, in vain";
+    assert_eq!(error.to_string(), expected);
+    assert!(error.is_retryable());
+    member.center.resume();
+    within("joining after all", handle.joined()).await.unwrap();
+}

@@ -103,7 +103,7 @@ async fn hung_on_one(cluster: &Cluster) -> HungOnOne {
     });
     let on_one = one.scheduler.schedule(config.clone(), hangs).await.unwrap();
     let on_two = two.scheduler.schedule(config, runs.job()).await.unwrap();
-    balanced(&[&on_one, &on_two], 2).await;
+    balanced(cluster, &[&on_one, &on_two], 2).await;
     HungOnOne { one, two, on_one, on_two, runs, dropped }
 }
 
@@ -127,7 +127,7 @@ async fn the_unfinished_item_of_a_crashed_process_is_taken_over() {
     within("the end of the lost run", dropped.recv()).await;
     // From the next fire on the survivor has both items.
     settled(&mut events, Outcome::Succeeded).await;
-    balanced(&[&on_two], 2).await;
+    balanced(&cluster, &[&on_two], 2).await;
     let next = takeover.fire + Duration::from_secs(10);
     let next_fire = |seen: &[support::Seen]| seen.iter().filter(|run| run.fire >= next).count();
     runs.until("the next fire", |seen| next_fire(seen) == 2).await;
@@ -181,12 +181,9 @@ async fn a_short_interruption_of_the_connection_stops_nothing() {
     member.center.suspend(Duration::from_secs(60));
     go.notify_one();
     // The end of the run cannot be recorded without a connection: it is when there is one again.
-    within("the suspension being noticed", async {
-        while handle.status().await.unwrap().waiting_for != Some("a connection to the registry") {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    // News of the session goes before requests.
+    let status = handle.status().await.unwrap();
+    assert_eq!(status.waiting_for, Some("a connection to the registry"));
     member.center.resume();
 
     let record = settled(&mut events, Outcome::Succeeded).await;
@@ -224,7 +221,7 @@ async fn a_lost_answer_to_a_write_runs_nothing_twice() {
         let runs = Runs::default();
         let config = lite::JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS);
         let handle = member.scheduler.schedule(config.build().unwrap(), runs.job()).await.unwrap();
-        balanced(&[&handle], 1).await;
+        balanced(&cluster, &[&handle], 1).await;
 
         // The next write is the claim of the first fire.
         member.center.fail_next_write(fault);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use lite::{JobBuilder, JobEvent, MissReason, Outcome, job_fn};
+use lite::{Clock, JobBuilder, JobEvent, MissReason, Outcome, job_fn};
 use tokio::sync::{Barrier, Semaphore};
 
 use support::{Cluster, Runs, balanced, event, every_ten_seconds, settled, within};
@@ -22,7 +22,7 @@ async fn every_item_runs_once_per_fire_whoever_owns_it() {
     for member in &members {
         handles.push(member.scheduler.schedule(config.clone(), runs.job()).await.unwrap());
     }
-    balanced(&handles.iter().collect::<Vec<_>>(), 7).await;
+    balanced(&cluster, &handles.iter().collect::<Vec<_>>(), 7).await;
 
     let seen = runs.until("five fires", |seen| seen.len() >= 35).await;
 
@@ -99,7 +99,7 @@ async fn a_job_without_cron_runs_on_request_only() {
     let config = JobBuilder::new("job", 4).build().unwrap();
     let one = members[0].scheduler.schedule(config.clone(), runs.job()).await.unwrap();
     let two = members[1].scheduler.schedule(config, runs.job()).await.unwrap();
-    balanced(&[&one, &two], 4).await;
+    balanced(&cluster, &[&one, &two], 4).await;
     assert_eq!(one.status().await.unwrap().next_fire, None);
     assert_eq!(runs.all(), []);
 
@@ -156,7 +156,7 @@ async fn no_more_items_run_at_a_time_than_allowed() {
     let config = JobBuilder::new("job", 6).build().unwrap();
     let handle = member.scheduler.schedule(config, job).max_concurrency(2).await.unwrap();
     let mut events = handle.events();
-    balanced(&[&handle], 6).await;
+    balanced(&cluster, &[&handle], 6).await;
 
     handle.trigger().await.unwrap();
     for _ in 0..6 {
@@ -215,4 +215,41 @@ async fn jobs_of_one_scheduler_do_not_disturb_each_other() {
     assert_eq!(often.all().len(), 3, "a job that has left does not fire");
     assert_eq!(member.scheduler.jobs().len(), 2);
     assert!(member.scheduler.job("often").unwrap().has_ended());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fire_that_comes_while_the_job_is_still_joining_is_run_late() {
+    type Fault = fn(&reg_center::MemoryCenter);
+    let none: Fault = |_| {};
+    let cut: Fault = |center| center.suspend(Duration::from_secs(60));
+    let rows: [(&str, Fault, Fault, Fault); 2] = [
+        ("no connection since the registration", none, cut, |center| center.resume()),
+        // Without a snapshot nobody knows by which schedule the job fires.
+        ("no snapshot", |center| center.hold_feeds(), none, |center| center.release_feeds()),
+    ];
+    for (case, before, after, repair) in rows {
+        let cluster = Cluster::new();
+        let config = every_ten_seconds().build().unwrap();
+        // The items are older than the fire: somebody had them and has left.
+        let first = cluster.member(1);
+        let handle = first.scheduler.schedule(config.clone(), Runs::default().job()).await.unwrap();
+        balanced(&cluster, &[&handle], 3).await;
+        handle.shutdown(Duration::from_secs(1)).await.unwrap();
+        let member = cluster.member(2);
+        let runs = Runs::default();
+        let until = |seconds| cluster.clock.sleep_until(Duration::from_secs(seconds));
+        until(5).await;
+        before(&member.center);
+        let handle = member.scheduler.schedule(config, runs.job()).await.unwrap();
+        after(&member.center);
+        until(13).await;
+        assert!(!handle.status().await.unwrap().registered, "{case}");
+        assert_eq!(runs.all(), [], "{case}");
+
+        repair(&member.center);
+
+        let seen = runs.until("the fire of 12:00:10", |seen| seen.len() == 3).await;
+        assert!(seen.iter().all(|run| run.at() == 10), "{case}: {seen:?}");
+        assert_eq!(cluster.clock.monotonic().as_secs(), 13, "{case}: at once");
+    }
 }

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lite::{Clock, ItemEnding, JobBuilder, JobError, JobHandle, Outcome, ShardingContext, job_fn};
+use reg_center::memory::WriteFault;
 use tokio::sync::Notify;
 
-use support::{Cluster, Member, Runs, balanced, every_ten_seconds, within};
+use support::{Cluster, Member, Runs, balanced, every_ten_seconds, settled, within};
 
 /// A member with three items that wait for `go`.
 struct Waiting {
@@ -61,21 +62,13 @@ async fn a_graceful_shutdown_lets_items_finish_and_hands_nothing_over() {
     let begun = cluster.clock.monotonic();
     let shutdown = handle.shutdown(Duration::from_secs(60));
     tokio::pin!(shutdown);
-    // Draining: the shutdown has been noticed and waits.
-    within("the shutdown being noticed", async {
-        loop {
-            tokio::select! {
-                biased;
-                _ = &mut shutdown => panic!("the items have not finished"),
-                status = handle.status() => {
-                    if status.unwrap().waiting_for == Some("the end of the runs in progress") {
-                        return;
-                    }
-                }
-            }
-        }
-    })
-    .await;
+    // Requests are answered in order: when the second has its answer, the first has been noticed, and waits.
+    let status = tokio::select! {
+        biased;
+        _ = &mut shutdown => panic!("the items have not finished"),
+        status = handle.status() => status.unwrap(),
+    };
+    assert_eq!(status.waiting_for, Some("the end of the runs in progress"));
     go.notify_waiters();
     let report = within("the shutdown", shutdown).await.unwrap();
 
@@ -152,6 +145,61 @@ async fn what_was_cut_short_is_taken_over() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_run_that_was_claimed_before_the_shutdown_and_starts_later_is_in_the_report() {
+    let rows = [
+        ("it starts before the deadline", 1_000, 5_000),
+        ("it starts after the deadline and is cancelled at once", 5_500, 5_500),
+    ];
+    for (case, starts_after, took) in rows {
+        let cluster = Cluster::new();
+        let member = cluster.member(1);
+        let (runs, go) = (Runs::default(), Arc::new(Notify::new()));
+        let (noted, wait) = (runs.clone(), Arc::clone(&go));
+        // Item 0 waits for `go`; item 1 ends at once in its first fire, and in its second when it is told to.
+        let job = job_fn(move |context: ShardingContext| {
+            noted.note(&context);
+            let wait = Arc::clone(&wait);
+            async move {
+                match (context.item().index(), context.fencing_token()) {
+                    (0, _) => Ok(wait.notified().await),
+                    (_, 1) => Ok(()),
+                    _ => {
+                        context.cancelled().await;
+                        Err("cancelled".into())
+                    }
+                }
+            }
+        });
+        let config = JobBuilder::new("job", 2).cron(support::EVERY_TEN_SECONDS).misfire(false);
+        let handle = member.scheduler.schedule(config.build().unwrap(), job).await.unwrap();
+        settled(&mut handle.events(), Outcome::Succeeded).await;
+
+        // The claim of the second fire arrives, its answer does not, and the feed says nothing yet.
+        member.center.hold_feeds();
+        member.center.fail_next_write(WriteFault::LoseReply);
+        let is_claimed = || cluster.stored("job", &["sharding", "1", "running"]).is_some();
+        cluster.until("job", "the second claim", is_claimed).await;
+        assert_eq!(runs.all().len(), 2, "{case}: nobody here knows of the claim");
+        let start = cluster.clock.monotonic() + Duration::from_millis(starts_after);
+        let meanwhile = async {
+            cluster.clock.sleep_until(start).await;
+            member.center.release_feeds();
+            runs.until("the late start", |seen| seen.len() == 3).await;
+            go.notify_one();
+        };
+        let (report, ()) = tokio::join!(handle.shutdown(Duration::from_secs(5)), meanwhile);
+
+        let report = report.unwrap();
+        let endings: Vec<_> =
+            report.items.iter().map(|item| (item.item.index(), item.ending)).collect();
+        assert_eq!(endings.len(), 2, "{case}: {endings:?}");
+        assert_eq!(endings[1], (1, ItemEnding::Cancelled(Outcome::Interrupted)), "{case}");
+        assert_eq!(report.took.as_millis(), took, "{case}");
+        assert!(!report.is_clean(), "{case}: {report:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_shutdown_ends_also_if_the_registry_does_not_answer() {
     let cluster = Cluster::new();
     let (member, handle, _runs) = running(&cluster, |_| pending()).await;
@@ -186,7 +234,7 @@ async fn a_scheduler_shuts_all_its_jobs_down_and_takes_no_more() {
     for name in ["a", "b"] {
         let config = JobBuilder::new(name, 2).build().unwrap();
         let handle = member.scheduler.schedule(config, runs.job()).await.unwrap();
-        balanced(&[&handle], 2).await;
+        balanced(&cluster, &[&handle], 2).await;
     }
 
     let reports = within("it", member.scheduler.shutdown(Duration::from_secs(5))).await;

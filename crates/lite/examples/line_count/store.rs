@@ -108,18 +108,17 @@ impl FencedStore {
     }
 
     fn result(&self, item: u32) -> io::Result<Option<ItemResult>> {
-        match fs::read(self.path(item, "json")) {
-            Ok(json) => Ok(Some(serde_json::from_slice(&json)?)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        let path = self.path(item, "json");
+        let Some(json) = read_if_there(&path)? else { return Ok(None) };
+        let result = serde_json::from_slice(&json).map_err(io::Error::from);
+        result.map(Some).map_err(|error| of_file(&path, &error))
     }
 
     /// Makes up for a writer that died between the rename and its line in the log.
     fn complete_log(&self, result: &ItemResult) -> io::Result<()> {
         let line = result.log_line();
-        let log = fs::read_to_string(self.folder.join("accepted.log")).unwrap_or_default();
-        if log.lines().any(|known| known == line.trim_end()) {
+        let log = read_if_there(&self.folder.join("accepted.log"))?.unwrap_or_default();
+        if log.split(|byte| *byte == b'\n').any(|known| known == line.trim_end().as_bytes()) {
             return Ok(());
         }
         self.append("accepted.log", &line)
@@ -144,14 +143,16 @@ struct Fence {
 
 impl Fence {
     fn lock(path: &Path) -> io::Result<Self> {
+        Self::read(path).map_err(|error| of_file(path, &error))
+    }
+
+    fn read(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         let mut file = options.create(true).read(true).write(true).truncate(false).open(path)?;
         file.lock()?;
         let mut text = String::new();
         file.read_to_string(&mut text)?;
-        // A file without a whole line is new, or its writer died before it had begun.
-        let greatest = text.strip_suffix('\n').and_then(|text| text.parse().ok()).unwrap_or(0);
-        Ok(Self { file, greatest })
+        Ok(Self { file, greatest: greatest_token(&text)? })
     }
 
     fn raise(&mut self, token: u64) -> io::Result<()> {
@@ -161,4 +162,31 @@ impl Fence {
         self.file.write_all(format!("{token:020}\n").as_bytes())?;
         self.file.sync_all()
     }
+}
+
+/// Only an empty file says that nobody has begun. Whoever took anything else for it would open the door to every late
+/// writer, so it stays shut until somebody has looked.
+fn greatest_token(text: &str) -> io::Result<u64> {
+    if text.is_empty() {
+        return Ok(0);
+    }
+    let token = text.strip_suffix('\n').and_then(|token| token.parse().ok());
+    token.ok_or_else(|| {
+        let reason = format!("{text:?} is no token; valid is a whole number and a line end");
+        io::Error::new(io::ErrorKind::InvalidData, reason)
+    })
+}
+
+/// Returns what a file holds; `None` if it does not exist, and only then.
+fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(content) => Ok(Some(content)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(of_file(path, &error)),
+    }
+}
+
+/// Says which file an error is about.
+fn of_file(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }

@@ -51,16 +51,25 @@ impl Seams {
         receiver
     }
 
-    /// Waits until the future is ready or the monotonic clock shows `deadline`. Not for registry writes.
+    /// As [`until`], by this clock.
     pub(crate) async fn until<T>(
         &self,
         deadline: Duration,
         future: impl Future<Output = T>,
     ) -> Result<T, Elapsed> {
-        select! {
-            biased;
-            value = future => Ok(value),
-            () = self.clock.sleep_until(deadline) => Err(Elapsed),
-        }
+        until(&*self.clock, deadline, future).await
+    }
+}
+
+/// Waits until the future is ready or the monotonic clock shows `deadline`. Not for registry writes.
+pub(crate) async fn until<T>(
+    clock: &dyn Clock,
+    deadline: Duration,
+    future: impl Future<Output = T>,
+) -> Result<T, Elapsed> {
+    select! {
+        biased;
+        value = future => Ok(value),
+        () = clock.sleep_until(deadline) => Err(Elapsed),
     }
 }

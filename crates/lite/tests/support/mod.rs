@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "every test file uses another part of it")]
 #![allow(clippy::disallowed_methods, reason = "a test's own deadline, in paused time")]
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use lite::{
     ShardingContext, TokioClock, job_fn,
 };
 use parking_lot::Mutex;
-use reg_center::{MemoryCenter, MemoryRegistry, NodePath};
+use reg_center::{MemoryCenter, MemoryRegistry, NodePath, RegistryCenter};
 use tokio::sync::Notify;
 
 /// More than any test needs, in paused time.
@@ -76,6 +77,18 @@ impl Cluster {
     pub(crate) fn stored(&self, job: &str, below: &[&str]) -> Option<String> {
         let node = self.registry.snapshot().read(&path(job, below)).cloned();
         node.map(|node| String::from_utf8(node.data.to_vec()).unwrap())
+    }
+
+    /// Waits until the registry is as wanted, looking again whenever something below the job's node changes.
+    pub(crate) async fn until(&self, job: &str, what: &str, wanted: impl Fn() -> bool) {
+        let observer = self.registry.connect();
+        let mut changes = observer.watch(&path(job, &[]));
+        within(what, async {
+            while !wanted() {
+                changes.next().await.expect("the observer's centre is open");
+            }
+        })
+        .await;
     }
 
     /// Returns every node of the registry with its data, in path order.
@@ -194,22 +207,21 @@ pub(crate) async fn settled(events: &mut JobEvents, expected: Outcome) -> JobRec
     event(events, &format!("a run that {expected}"), is_it).await
 }
 
-/// Waits until the members together own all items of the job, and none waits for anything.
-pub(crate) async fn balanced(handles: &[&JobHandle], total: usize) {
-    let wait = async {
-        loop {
-            let mut owned = 0;
-            let mut calm = true;
-            for handle in handles {
-                let status = handle.status().await.unwrap();
-                owned += status.owned.len();
-                calm &= status.waiting_for.is_none() && !status.owned.is_empty();
-            }
-            if calm && owned == total {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+/// Waits until these handles' instances, and only they, own all items of their job, and each has some.
+pub(crate) async fn balanced(cluster: &Cluster, handles: &[&JobHandle], total: usize) {
+    let mut members = BTreeSet::new();
+    for handle in handles {
+        within("joining", handle.joined()).await.unwrap();
+        members.extend(handle.status().await.unwrap().instance.map(|id| id.to_string()));
+    }
+    let job = handles[0].name().as_str();
+    let owners = || -> Vec<String> {
+        let owner = |item: usize| cluster.stored(job, &["sharding", &item.to_string(), "instance"]);
+        (0..total).filter_map(owner).collect()
     };
-    within("a balanced assignment", wait).await;
+    let wanted = || {
+        let owners = owners();
+        owners.len() == total && BTreeSet::from_iter(owners) == members
+    };
+    cluster.until(job, "a balanced assignment", wanted).await;
 }
