@@ -161,13 +161,14 @@ async fn a_run_that_was_claimed_before_the_shutdown_and_starts_later_is_in_the_r
             let wait = Arc::clone(&wait);
             async move {
                 match (context.item().index(), context.fencing_token()) {
-                    (0, _) => Ok(wait.notified().await),
-                    (_, 1) => Ok(()),
+                    (0, _) => wait.notified().await,
+                    (_, 1) => {}
                     _ => {
                         context.cancelled().await;
-                        Err("cancelled".into())
+                        return Err("cancelled".into());
                     }
                 }
+                Ok(())
             }
         });
         let config = JobBuilder::new("job", 2).cron(support::EVERY_TEN_SECONDS).misfire(false);

@@ -26,7 +26,7 @@ impl Coordinator {
             Event::ItemFinished { item, token, outcome } => self.finish(item, token, outcome, out),
             Event::Paused => self.local.paused = true,
             Event::Resumed => self.local.paused = false,
-            Event::Drain => self.drain(),
+            Event::Drain => self.drain(out),
             Event::Wake => {}
         }
     }
@@ -71,7 +71,7 @@ impl Coordinator {
         if self.local.last_fire_seen >= Some(at) {
             return;
         }
-        self.report_unclaimed(out);
+        self.report_unclaimed(MissReason::Superseded, out);
         self.local.last_fire_seen = Some(at);
         let reason = match self.local.phase {
             Phase::Active if self.local.paused => MissReason::Paused,
@@ -93,18 +93,15 @@ impl Coordinator {
     }
 
     /// Reports the items of the fire that was due until now and that nobody has claimed.
-    fn report_unclaimed(&mut self, out: &mut Vec<Command>) {
+    fn report_unclaimed(&mut self, reason: MissReason, out: &mut Vec<Command>) {
         let (Some(fire), Some(me)) = (self.local.due.take(), &self.me) else { return };
         let claiming = self.in_flight.contains_key(&Duty::Claim);
         let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
         let makes_up = self.view.config().is_some_and(|config| config.misfire);
         for (item, view) in self.view.accounted_by(me) {
             let settled = view.ledger.as_ref().is_none_or(|l| l.value.has_settled(fire));
-            let reason = if view.is_busy() && !makes_up {
-                MissReason::StillRunning
-            } else {
-                MissReason::Superseded
-            };
+            let reason =
+                if view.is_busy() && !makes_up { MissReason::StillRunning } else { reason };
             if monitored && !settled && !claiming {
                 out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
             }
@@ -183,10 +180,10 @@ impl Coordinator {
         }
     }
 
-    fn drain(&mut self) {
+    fn drain(&mut self, out: &mut Vec<Command>) {
         if self.local.phase == Phase::Active {
+            self.report_unclaimed(MissReason::Leaving, out);
             self.local.phase = Phase::Draining;
-            self.local.due = None;
             self.local.request = None;
             self.local.trigger_wanted = false;
         }
