@@ -20,9 +20,9 @@ pub(crate) enum Error {
     File { action: &'static str, path: PathBuf, source: io::Error },
     #[error(transparent)]
     Fixture(#[from] zookeeper_fixture::Error),
-    #[error("no ZooKeeper server could be made available:\n{}", .attempts.join("\n"))]
+    #[error("no ZooKeeper server could be made available; install ZooKeeper's or Maven's package, or set ZOOKEEPER_HOME:\n{}", .attempts.join("\n"))]
     NoZookeeper { attempts: Vec<String> },
-    #[error("{} is not what was pinned; delete nothing, look at what was downloaded", .path.display())]
+    #[error("{} is not what was pinned and is not used; set ZOOKEEPER_HOME to a release of your own", .path.display())]
     WrongHash { path: PathBuf, source: Box<Error> },
     #[error("`{line}` built no program")]
     NoProgram { line: String },

@@ -85,6 +85,10 @@ impl Faults for ProxyFaults {
         self.set(Mode::Pass).await;
     }
 
+    async fn slow_down(&self) {
+        self.set(Mode::Delay(Duration::from_millis(20))).await;
+    }
+
     async fn black_hole(&self) {
         self.set(Mode::BlackHole).await;
     }

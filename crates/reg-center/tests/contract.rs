@@ -55,6 +55,11 @@ struct MemoryFaults(Arc<MemoryCenter>);
 
 #[async_trait]
 impl Faults for MemoryFaults {
+    /// Nothing is slow in memory: what a slow connection delays is withheld here until it is healed.
+    async fn slow_down(&self) {
+        self.0.hold_feeds();
+    }
+
     async fn cut(&self) {
         self.0.suspend(LEASE);
     }
@@ -81,6 +86,7 @@ impl Faults for MemoryFaults {
     }
 
     async fn heal(&self) {
+        self.0.release_feeds();
         self.0.resume();
     }
 

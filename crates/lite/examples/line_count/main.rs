@@ -1,7 +1,7 @@
 //! A worker process: counts the lines of all files in a folder, one shard of the files per sharding item.
 //!
 //! ```text
-//! cargo run --example line_count -- --registry zk://127.0.0.1:2181/lines --dir src --instance worker-1
+//! cargo run --example line_count -- --registry zk://127.0.0.1:2181/lines --dir crates --instance worker-1
 //! ```
 //! Start it as often as you like, kill what you like: every file is counted under exactly one accepted token. What
 //! makes that true beyond the scheduler is [`store`], which refuses late writers: the recipe for your own store.

@@ -20,8 +20,9 @@ pub(crate) struct Options {
     /// Where the results go, the same for all workers [default: line-count-results beside DIR]
     #[arg(long)]
     pub(crate) out: Option<PathBuf>,
-    /// The name of this worker in the results
-    #[arg(long, value_name = "NAME", value_parser = word)]
+    /// The name of this worker in the results [default: worker-PID]
+    #[arg(long, value_name = "NAME", value_parser = word, hide_default_value = true,
+        default_value_t = format!("worker-{}", std::process::id()))]
     pub(crate) instance: String,
     /// How many parts the files are divided into
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100_000))]

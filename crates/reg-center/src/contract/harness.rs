@@ -56,6 +56,9 @@ pub trait Faults: Send + Sync {
     /// Breaks the connection once and lets everything pass from then on, held bytes of the old connection excepted.
     async fn reset(&self);
 
+    /// Lets everything pass, some milliseconds late.
+    async fn slow_down(&self);
+
     /// Lets nothing pass, without telling anybody. The session survives if this is healed soon after the centre
     /// has noticed.
     async fn black_hole(&self);

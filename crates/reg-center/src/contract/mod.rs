@@ -189,6 +189,7 @@ table! { $
         gaps::a_feed_has_no_gap_across_a_cut,
         gaps::a_feed_has_no_gap_across_resets,
         gaps::a_feed_has_no_gap_across_a_black_hole,
+        gaps::a_feed_has_no_gap_across_a_slow_connection,
         gaps::a_feed_has_no_gap_across_an_expiry,
         gaps::a_feed_lives_on_after_every_reconnect,
         gaps::a_feed_begun_without_a_connection_begins_when_there_is_one,
