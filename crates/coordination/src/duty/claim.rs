@@ -1,7 +1,7 @@
 //! Claim: before an item runs, its record says who runs it and for which fire.
 
-use super::{Context, Duty, MAX_ITEMS_PER_PLAN, OwnItem};
-use crate::plan::{Plan, Step};
+use super::{Context, Duty, OwnItem, change_items};
+use crate::plan::Plan;
 use crate::{Ledger, RunSource};
 
 /// Claims what is due and free: the scheduled fire first, then an operator's request.
@@ -42,13 +42,8 @@ fn claim(
     reason: &str,
     next: impl Fn(&OwnItem<'_>) -> Option<Ledger>,
 ) -> Option<Plan> {
-    let steps: Vec<Vec<Step>> = cx
-        .claimable_items()
-        .filter(|own| own.is_free(cx.local))
-        .filter_map(|own| Some(own.change_to(next(&own)?)))
-        .take(MAX_ITEMS_PER_PLAN)
-        .collect();
-    Plan::as_owner(Duty::Claim, cx, reason)?.steps(steps.into_iter().flatten()).if_any()
+    let free = cx.claimable_items().filter(|own| own.is_free(cx.local));
+    change_items(Duty::Claim, cx, reason, free, next)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Misfire: a fire that meets a busy item is noted, and run once when the item is free.
 
-use super::{Context, Duty, MAX_ITEMS_PER_PLAN, OwnItem};
-use crate::plan::{Plan, Step};
-use crate::{Ledger, RunSource};
+use super::{Context, Duty, OwnItem, change_items};
+use crate::RunSource;
+use crate::plan::Plan;
 
 /// Notes what met a busy item; runs what was noted.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
@@ -13,7 +13,8 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 fn note(cx: &Context<'_>) -> Option<Plan> {
     let fire = cx.local.due?;
     let next = |own: &OwnItem<'_>| own.ledger.value.note_misfire(fire);
-    change(cx, cx.accounted_items(), &format!("fire {fire} met running items"), next)
+    let reason = format!("fire {fire} met running items");
+    change_items(Duty::Misfire, cx, &reason, cx.accounted_items(), next)
 }
 
 /// Leaves items alone for which a fire is due: its claim stands for the noted fires as well.
@@ -26,18 +27,7 @@ fn run(cx: &Context<'_>) -> Option<Plan> {
         }
         own.ledger.value.claim(cx.me.clone(), noted.last, RunSource::Misfire)
     };
-    change(cx, cx.claimable_items(), "misfired before", next)
-}
-
-fn change<'a>(
-    cx: &Context<'a>,
-    items: impl Iterator<Item = OwnItem<'a>>,
-    reason: &str,
-    next: impl Fn(&OwnItem<'_>) -> Option<Ledger>,
-) -> Option<Plan> {
-    let steps: Vec<Vec<Step>> =
-        items.filter_map(|own| Some(own.change_to(next(&own)?))).take(MAX_ITEMS_PER_PLAN).collect();
-    Plan::as_owner(Duty::Misfire, cx, reason)?.steps(steps.into_iter().flatten()).if_any()
+    change_items(Duty::Misfire, cx, "misfired before", cx.claimable_items(), next)
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ use reg_center::Version;
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use crate::local::Local;
-use crate::plan::Step;
+use crate::plan::{Plan, Step};
 use crate::view::{ItemView, JobView, Versioned};
 use crate::{JobConfig, Ledger, Now, ServerIp};
 
@@ -101,7 +101,7 @@ impl fmt::Display for Duty {
     }
 }
 
-pub(crate) type PlanOf = fn(&Context<'_>) -> Option<crate::plan::Plan>;
+pub(crate) type PlanOf = fn(&Context<'_>) -> Option<Plan>;
 
 /// Everything that a duty may look at.
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +138,19 @@ impl<'a> Context<'a> {
     pub(crate) fn accounted_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
         self.view.accounted_by(self.me).filter_map(OwnItem::new)
     }
+}
+
+/// Plans to change the records of items as their owner; `next` says to what, or that an item stays as it is.
+fn change_items<'a>(
+    duty: Duty,
+    cx: &Context<'a>,
+    reason: &str,
+    items: impl Iterator<Item = OwnItem<'a>>,
+    next: impl Fn(&OwnItem<'_>) -> Option<Ledger>,
+) -> Option<Plan> {
+    let changes = items.filter_map(|own| Some(own.change_to(next(&own)?)));
+    let steps = changes.take(MAX_ITEMS_PER_PLAN).flatten();
+    Plan::as_owner(duty, cx, reason)?.steps(steps).if_any()
 }
 
 impl<'a> OwnItem<'a> {
