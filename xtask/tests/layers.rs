@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// From the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 8] = [
+const LAYERS: [Row; 11] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -29,6 +29,25 @@ const LAYERS: [Row; 8] = [
         dev: &["reg-center-zookeeper", "zookeeper-fixture"],
     },
     Row { name: "zookeeper-fixture", normal: &[], dev: &[] },
+    Row { name: "checker", normal: &[], dev: &[] },
+    Row {
+        name: "testkit",
+        normal: &["checker", "coordination", "lite", "reg-center", "sharding"],
+        dev: &["trigger"],
+    },
+    Row {
+        name: "verify",
+        normal: &[
+            "checker",
+            "coordination",
+            "lite",
+            "reg-center",
+            "reg-center-zookeeper",
+            "testkit",
+            "zookeeper-fixture",
+        ],
+        dev: &[],
+    },
     Row { name: "xtask", normal: &["zookeeper-fixture"], dev: &[] },
 ];
 

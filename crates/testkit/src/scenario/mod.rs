@@ -1,0 +1,7 @@
+//! Fault scenarios: written once, against any [`Cluster`].
+
+mod cluster;
+
+pub use cluster::{
+    Action, AdminOp, Cluster, ClusterError, InstOpts, LinkMode, Point, RegEvent, When, Work,
+};
