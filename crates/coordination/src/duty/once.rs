@@ -163,7 +163,7 @@ mod tests {
         let local = LocalCall { token: FencingToken(1), done: true };
         let scene = finished()
             .once(called(OnceStage::Started, 200, 1, false))
-            .local(|mine| drop(mine.calls.insert(OnceStage::Started, local)));
+            .local(|mine| mine.calls.extend([(OnceStage::Started, local)]));
         let expected = "once: the callback for started has returned\n  once: started 200 by 10.0.0.1@-@1, done";
         assert_eq!(scene.wants(Duty::Once), expected);
     }
