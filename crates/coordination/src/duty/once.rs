@@ -59,7 +59,7 @@ fn due(
     }
     match record.call(stage) {
         Some(last) if !last.done && cx.view.is_registered(&last.holder) => None,
-        Some(last) if !last.done => config.fails_over().then_some(reached.max(last.fire)),
+        Some(last) if !last.done && config.fails_over() => Some(reached.max(last.fire)),
         Some(last) if last.fire >= reached => None,
         Some(_) | None => Some(reached),
     }
@@ -147,6 +147,11 @@ mod tests {
                 "nothing",
             ),
             ("who called is gone", finished().once(called(Started, 200, 2, false)), start),
+            (
+                "who called is gone, and the job does not fail over: the next fire goes on",
+                finished().configure(|c| c.failover = false).once(called(Started, 100, 2, false)),
+                start,
+            ),
             (
                 "who called is gone, and the job does not fail over",
                 finished().configure(|c| c.failover = false).once(called(Started, 200, 2, false)),
