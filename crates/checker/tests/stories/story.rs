@@ -2,8 +2,6 @@
 //!
 //! The job `j` fires every ten seconds; fire `k` is ten times `k` seconds after the beginning of the story.
 
-#![allow(dead_code, reason = "each test file uses a part of the vocabulary")]
-
 use std::collections::BTreeMap;
 
 use checker::history::{
@@ -13,13 +11,13 @@ use checker::{History, Options, Property, Report, check};
 use serde_json::{Value, json};
 
 /// The wall clock at the beginning, a multiple of ten seconds.
-pub const T0: i64 = 1_700_000_000_000;
+pub(crate) const T0: i64 = 1_700_000_000_000;
 
 /// A hook that changes the next record of an item before it is written.
 type Tamper = Box<dyn FnOnce(&mut Value)>;
 
-pub struct Story {
-    pub records: Vec<Record>,
+pub(crate) struct Story {
+    pub(crate) records: Vec<Record>,
     now: u64,
     zxid: i64,
     seqs: BTreeMap<(String, u32), u64>,
@@ -28,28 +26,28 @@ pub struct Story {
     sessions: BTreeMap<String, (i64, String)>,
     next_session: i64,
     incs: BTreeMap<String, u32>,
-    pub ledgers: BTreeMap<u32, Value>,
+    pub(crate) ledgers: BTreeMap<u32, Value>,
     owners: BTreeMap<u32, String>,
-    pub config: Value,
+    pub(crate) config: Value,
     strategy: String,
     tamper: Option<Tamper>,
     rseq: u64,
 }
 
-pub const OPERATOR: i64 = 1;
+pub(crate) const OPERATOR: i64 = 1;
 
 /// Fire `k`, in milliseconds since 1970.
-pub fn fire(k: i64) -> i64 {
+pub(crate) fn fire(k: i64) -> i64 {
     T0 + k * 10_000
 }
 
 impl Story {
     /// A job with this many items and nobody there yet.
-    pub fn job(total: u32) -> Self {
+    pub(crate) fn job(total: u32) -> Self {
         Self::requiring(total, &[])
     }
 
-    pub fn requiring(total: u32, require: &[(&str, u64)]) -> Self {
+    pub(crate) fn requiring(total: u32, require: &[(&str, u64)]) -> Self {
         let config = json!({
             "jobName": "j", "jobType": "SIMPLE", "cron": "0/10 * * * * ?",
             "shardingTotalCount": total, "failover": true, "misfire": true,
@@ -91,7 +89,7 @@ impl Story {
     }
 
     /// Two instances `a` and `b`; `a` leads; items are dealt out in turn, from `a` on. It is 2 s.
-    pub fn cluster(total: u32) -> Self {
+    pub(crate) fn cluster(total: u32) -> Self {
         let mut story = Self::job(total);
         story.at(0.1).join("a").join("b").at(0.5).lead("a");
         story.at(1.0).deal(&["a", "b"]);
@@ -100,14 +98,14 @@ impl Story {
     }
 
     /// Moves the clock to so many seconds after the beginning.
-    pub fn at(&mut self, seconds: f64) -> &mut Self {
+    pub(crate) fn at(&mut self, seconds: f64) -> &mut Self {
         let now = (seconds * 1e9) as u64;
         assert!(now >= self.now, "the story goes forward");
         self.now = now;
         self
     }
 
-    pub fn says(&mut self, p: &str, fact: Fact) -> &mut Self {
+    pub(crate) fn says(&mut self, p: &str, fact: Fact) -> &mut Self {
         let inc = self.incs.get(p).copied().unwrap_or(0);
         let seq = self.seqs.entry((p.to_owned(), inc)).or_default();
         let wt = T0 + (self.now / 1_000_000) as i64;
@@ -117,16 +115,22 @@ impl Story {
         self
     }
 
-    pub fn id(&self, p: &str) -> String {
+    pub(crate) fn id(&self, p: &str) -> String {
         self.sessions[p].1.clone()
     }
 
-    pub fn sid(&self, p: &str) -> i64 {
+    pub(crate) fn sid(&self, p: &str) -> i64 {
         if p == "operator" { OPERATOR } else { self.sessions[p].0 }
     }
 
     /// Writes a node, created if it is not there; data `None` deletes it.
-    pub fn put(&mut self, sid: i64, path: &str, data: Option<String>, ephemeral: bool) -> RegOp {
+    pub(crate) fn put(
+        &mut self,
+        sid: i64,
+        path: &str,
+        data: Option<String>,
+        ephemeral: bool,
+    ) -> RegOp {
         let path = path.to_owned();
         let Some(data) = data else {
             self.versions.remove(&path);
@@ -148,44 +152,44 @@ impl Story {
         }
     }
 
-    pub fn check(&self, path: &str) -> RegOp {
+    pub(crate) fn check(&self, path: &str) -> RegOp {
         RegOp::Check { path: path.into(), ver: Some(self.versions[path]) }
     }
 
-    pub fn has(&self, path: &str) -> bool {
+    pub(crate) fn has(&self, path: &str) -> bool {
         self.versions.contains_key(path)
     }
 
-    pub fn commit(&mut self, p: &str, ops: Vec<RegOp>) -> &mut Self {
+    pub(crate) fn commit(&mut self, p: &str, ops: Vec<RegOp>) -> &mut Self {
         self.zxid += 1;
         let (zxid, sid) = (self.zxid, self.sid(p));
         self.says("registry", Fact::Reg { zxid, sid, ops })
     }
 
     /// Writes one node in a transaction of its own.
-    pub fn write(&mut self, p: &str, path: &str, data: Option<&str>) -> &mut Self {
+    pub(crate) fn write(&mut self, p: &str, path: &str, data: Option<&str>) -> &mut Self {
         let op = self.put(self.sid(p), path, data.map(ToOwned::to_owned), false);
         self.commit(p, vec![op])
     }
 
     /// An operator changes the configuration.
-    pub fn configure(&mut self, change: impl FnOnce(&mut Value)) -> &mut Self {
+    pub(crate) fn configure(&mut self, change: impl FnOnce(&mut Value)) -> &mut Self {
         change(&mut self.config);
         self.strategy = self.config["jobShardingStrategyClass"].as_str().unwrap().to_owned();
         let text = self.config.to_string();
         self.write("operator", "/j/config", Some(&text))
     }
 
-    pub fn config_version(&self) -> u32 {
+    pub(crate) fn config_version(&self) -> u32 {
         self.versions["/j/config"] as u32
     }
 
-    pub fn server(&self, p: &str) -> String {
+    pub(crate) fn server(&self, p: &str) -> String {
         format!("10.0.0.{}", p.bytes().next().unwrap() - b'a' + 1)
     }
 
     /// A process starts and registers; a later life of it if it was there before.
-    pub fn join(&mut self, p: &str) -> &mut Self {
+    pub(crate) fn join(&mut self, p: &str) -> &mut Self {
         if self.seqs.keys().any(|(name, _)| name == p) {
             *self.incs.entry(p.into()).or_default() += 1;
         }
@@ -196,7 +200,7 @@ impl Story {
     }
 
     /// A process opens a session and registers in it.
-    pub fn connect(&mut self, p: &str) -> &mut Self {
+    pub(crate) fn connect(&mut self, p: &str) -> &mut Self {
         let sid = self.next_session;
         self.next_session += 1;
         let (server, id) = (self.server(p), format!("{}@-@{sid}", self.server(p)));
@@ -213,7 +217,7 @@ impl Story {
         self.commit(p, ops)
     }
 
-    pub fn lead(&mut self, p: &str) -> &mut Self {
+    pub(crate) fn lead(&mut self, p: &str) -> &mut Self {
         let (sid, id) = self.sessions[p].clone();
         let term = Some(json!({ "leader": id }).to_string());
         let ops = vec![
@@ -225,7 +229,7 @@ impl Story {
     }
 
     /// Operations of the leader that give each item to its new owner; busy ones wait.
-    pub fn deal_ops(&mut self, leader: &str, members: &[&str]) -> Vec<RegOp> {
+    pub(crate) fn deal_ops(&mut self, leader: &str, members: &[&str]) -> Vec<RegOp> {
         let total = self.config["shardingTotalCount"].as_u64().unwrap() as u32;
         let sid = self.sid(leader);
         let mut ops = vec![self.check("/j/coordination/term")];
@@ -276,23 +280,23 @@ impl Story {
     }
 
     /// The leader deals the items out in turn; the first member leads.
-    pub fn deal(&mut self, members: &[&str]) -> &mut Self {
+    pub(crate) fn deal(&mut self, members: &[&str]) -> &mut Self {
         let leader = members[0].to_owned();
         self.deal_by(&leader, members)
     }
 
-    pub fn deal_by(&mut self, leader: &str, members: &[&str]) -> &mut Self {
+    pub(crate) fn deal_by(&mut self, leader: &str, members: &[&str]) -> &mut Self {
         let ops = self.deal_ops(leader, members);
         self.commit(leader, ops)
     }
 
     /// Changes the next record of an item that is written.
-    pub fn tamper(&mut self, change: impl FnOnce(&mut Value) + 'static) -> &mut Self {
+    pub(crate) fn tamper(&mut self, change: impl FnOnce(&mut Value) + 'static) -> &mut Self {
         self.tamper = Some(Box::new(change));
         self
     }
 
-    pub fn ledger_op(&mut self, sid: i64, i: u32, mut ledger: Value) -> RegOp {
+    pub(crate) fn ledger_op(&mut self, sid: i64, i: u32, mut ledger: Value) -> RegOp {
         if let Some(tamper) = self.tamper.take() {
             tamper(&mut ledger);
         }
@@ -302,14 +306,14 @@ impl Story {
     }
 
     /// Writes the record of an item, changed from what it was.
-    pub fn ledger(&mut self, p: &str, i: u32, change: impl FnOnce(&mut Value)) -> &mut Self {
+    pub(crate) fn ledger(&mut self, p: &str, i: u32, change: impl FnOnce(&mut Value)) -> &mut Self {
         let mut ledger = self.ledgers[&i].clone();
         change(&mut ledger);
         let op = self.ledger_op(self.sid(p), i, ledger);
         self.commit(p, vec![op])
     }
 
-    pub fn mark(&mut self, p: &str, path: &str, present: bool) -> Option<RegOp> {
+    pub(crate) fn mark(&mut self, p: &str, path: &str, present: bool) -> Option<RegOp> {
         let there = self.has(path);
         let ephemeral = path.ends_with("running") || path.ends_with("failover");
         (there != present)
@@ -317,7 +321,7 @@ impl Story {
     }
 
     /// Commits a claim of fire `k`, without running it.
-    pub fn only_claim(&mut self, p: &str, i: u32, source: &str, at: i64) -> &mut Self {
+    pub(crate) fn only_claim(&mut self, p: &str, i: u32, source: &str, at: i64) -> &mut Self {
         let (sid, id) = self.sessions[p].clone();
         let mut ledger = self.ledgers[&i].clone();
         let noted = ledger.get("misfire").cloned();
@@ -349,33 +353,33 @@ impl Story {
     }
 
     /// Claims fire `k` and begins to run it.
-    pub fn claim(&mut self, p: &str, i: u32, k: i64) -> &mut Self {
+    pub(crate) fn claim(&mut self, p: &str, i: u32, k: i64) -> &mut Self {
         self.claim_as(p, i, "NORMAL", fire(k))
     }
 
-    pub fn claim_as(&mut self, p: &str, i: u32, source: &str, at: i64) -> &mut Self {
+    pub(crate) fn claim_as(&mut self, p: &str, i: u32, source: &str, at: i64) -> &mut Self {
         self.only_claim(p, i, source, at).start(p, i)
     }
 
-    pub fn run_id(&self, i: u32) -> RunId {
+    pub(crate) fn run_id(&self, i: u32) -> RunId {
         let ledger = &self.ledgers[&i];
         let number = |key: &str| ledger[key].as_i64().unwrap_or_default();
         RunId { job: "j".into(), item: i, fire: number("fire"), token: number("token") as u64 }
     }
 
     /// The code of an item begins, as its record says.
-    pub fn start(&mut self, p: &str, i: u32) -> &mut Self {
+    pub(crate) fn start(&mut self, p: &str, i: u32) -> &mut Self {
         let source = self.ledgers[&i]["source"].as_str().unwrap_or("NORMAL").to_owned();
         let (run, cfg) = (self.run_id(i), self.config_version());
         self.says(p, Fact::Exec { ev: ExecEvent::Start, run, source, cfg, result: None })
     }
 
-    pub fn stop(&mut self, p: &str, i: u32, result: &str) -> &mut Self {
+    pub(crate) fn stop(&mut self, p: &str, i: u32, result: &str) -> &mut Self {
         let run = self.run_id(i);
         self.stop_run(p, run, result)
     }
 
-    pub fn stop_run(&mut self, p: &str, run: RunId, result: &str) -> &mut Self {
+    pub(crate) fn stop_run(&mut self, p: &str, run: RunId, result: &str) -> &mut Self {
         let result = Some(result.to_owned());
         let source = self.ledgers[&run.item]["source"].as_str().unwrap_or("NORMAL").to_owned();
         let cfg = self.config_version();
@@ -383,7 +387,7 @@ impl Story {
     }
 
     /// Records how a run ended.
-    pub fn release(&mut self, p: &str, i: u32, outcome: &str) -> &mut Self {
+    pub(crate) fn release(&mut self, p: &str, i: u32, outcome: &str) -> &mut Self {
         let mut ledger = self.ledgers[&i].clone();
         ledger["state"] = json!("idle");
         ledger["outcome"] = json!(outcome);
@@ -394,23 +398,23 @@ impl Story {
     }
 
     /// The run ends well, which is recorded.
-    pub fn done(&mut self, p: &str, i: u32) -> &mut Self {
+    pub(crate) fn done(&mut self, p: &str, i: u32) -> &mut Self {
         self.stop(p, i, "ok").release(p, i, "succeeded")
     }
 
-    pub fn effect(&mut self, i: u32, accepted: bool) -> &mut Self {
+    pub(crate) fn effect(&mut self, i: u32, accepted: bool) -> &mut Self {
         let run = self.run_id(i);
         self.effect_of(run, accepted)
     }
 
-    pub fn effect_of(&mut self, run: RunId, accepted: bool) -> &mut Self {
+    pub(crate) fn effect_of(&mut self, run: RunId, accepted: bool) -> &mut Self {
         self.rseq += 1;
         let rseq = self.rseq;
         self.says("resource", Fact::Effect { run, accepted, rseq })
     }
 
     /// All items of all owners run fire `k`, one second long.
-    pub fn round(&mut self, k: i64) -> &mut Self {
+    pub(crate) fn round(&mut self, k: i64) -> &mut Self {
         let owners: Vec<_> = self.owners.clone().into_iter().collect();
         let process = |story: &Self, id: &str| {
             story.sessions.iter().find(|(_, (_, of))| of == id).map(|(p, _)| p.clone()).unwrap()
@@ -429,7 +433,7 @@ impl Story {
     }
 
     /// A fire met the running item and is noted.
-    pub fn note(&mut self, p: &str, i: u32, k: i64) -> &mut Self {
+    pub(crate) fn note(&mut self, p: &str, i: u32, k: i64) -> &mut Self {
         let at = fire(k);
         let mut ledger = self.ledgers[&i].clone();
         ledger["misfire"] = match ledger.get("misfire").and_then(|m| m["first"].as_i64()) {
@@ -443,26 +447,26 @@ impl Story {
         self.commit(p, ops)
     }
 
-    pub fn nemesis(&mut self, ev: NemesisEvent, kind: &str, target: &str) -> &mut Self {
+    pub(crate) fn nemesis(&mut self, ev: NemesisEvent, kind: &str, target: &str) -> &mut Self {
         let (kind, target) = (kind.to_owned(), target.to_owned());
         let outcome = FaultOutcome::Installed;
         self.says("nemesis", Fact::Nemesis { ev, kind, target, outcome, why: String::new() })
     }
 
-    pub fn crash(&mut self, p: &str) -> &mut Self {
+    pub(crate) fn crash(&mut self, p: &str) -> &mut Self {
         self.nemesis(NemesisEvent::Point, "crash", p)
     }
 
-    pub fn begin(&mut self, kind: &str, p: &str) -> &mut Self {
+    pub(crate) fn begin(&mut self, kind: &str, p: &str) -> &mut Self {
         self.nemesis(NemesisEvent::Begin, kind, p)
     }
 
-    pub fn over(&mut self, kind: &str, p: &str) -> &mut Self {
+    pub(crate) fn over(&mut self, kind: &str, p: &str) -> &mut Self {
         self.nemesis(NemesisEvent::End, kind, p)
     }
 
     /// The registry ends the session of a process.
-    pub fn expire(&mut self, p: &str) -> &mut Self {
+    pub(crate) fn expire(&mut self, p: &str) -> &mut Self {
         let sid = self.sid(p);
         let gone: Vec<_> = self
             .ephemerals
@@ -480,7 +484,7 @@ impl Story {
     }
 
     /// The leader finds a run without a holder.
-    pub fn sweep(&mut self, leader: &str, i: u32) -> &mut Self {
+    pub(crate) fn sweep(&mut self, leader: &str, i: u32) -> &mut Self {
         let sid = self.sid(leader);
         let mut ledger = self.ledgers[&i].clone();
         ledger["state"] = json!("orphan");
@@ -492,7 +496,7 @@ impl Story {
         self.commit(leader, ops)
     }
 
-    pub fn only_take_over(&mut self, p: &str, i: u32) -> &mut Self {
+    pub(crate) fn only_take_over(&mut self, p: &str, i: u32) -> &mut Self {
         let (sid, id) = self.sessions[p].clone();
         let mut ledger = self.ledgers[&i].clone();
         ledger["state"] = json!("running");
@@ -507,18 +511,18 @@ impl Story {
         self.commit(p, ops)
     }
 
-    pub fn take_over(&mut self, p: &str, i: u32) -> &mut Self {
+    pub(crate) fn take_over(&mut self, p: &str, i: u32) -> &mut Self {
         self.only_take_over(p, i).start(p, i)
     }
 
     /// A process says something about its own life.
-    pub fn process(&mut self, p: &str, ev: ProcessEvent) -> &mut Self {
+    pub(crate) fn process(&mut self, p: &str, ev: ProcessEvent) -> &mut Self {
         let server = self.server(p);
         self.says(p, Fact::Process { ev, server })
     }
 
     /// A process begins to leave.
-    pub fn drain(&mut self, p: &str) -> &mut Self {
+    pub(crate) fn drain(&mut self, p: &str) -> &mut Self {
         self.process(p, ProcessEvent::Drain);
         let (sid, id) = self.sessions[p].clone();
         let ops = vec![
@@ -529,7 +533,7 @@ impl Story {
     }
 
     /// A process takes itself out and says that it has left.
-    pub fn leave(&mut self, p: &str) -> &mut Self {
+    pub(crate) fn leave(&mut self, p: &str) -> &mut Self {
         let (sid, id) = self.sessions[p].clone();
         let mut ops = Vec::new();
         for path in [
@@ -545,21 +549,21 @@ impl Story {
         self.commit(p, ops).process(p, ProcessEvent::Left).expire(p)
     }
 
-    pub fn heal(&mut self) -> &mut Self {
+    pub(crate) fn heal(&mut self) -> &mut Self {
         self.says("nemesis", Fact::Healed)
     }
 
-    pub fn once(&mut self, p: &str, stage: &str, k: i64, token: u64) -> &mut Self {
+    pub(crate) fn once(&mut self, p: &str, stage: &str, k: i64, token: u64) -> &mut Self {
         let (job, stage) = ("j".to_owned(), stage.to_owned());
         self.says(p, Fact::Once { job, fire: fire(k), stage, token })
     }
 
     /// Ends the story and judges it.
-    pub fn judge(&mut self) -> Report {
+    pub(crate) fn judge(&mut self) -> Report {
         self.judge_with(&Options::default())
     }
 
-    pub fn judge_with(&mut self, options: &Options) -> Report {
+    pub(crate) fn judge_with(&mut self, options: &Options) -> Report {
         if !self.records.iter().any(|record| record.fact == Fact::End) {
             self.says("nemesis", Fact::End);
         }
@@ -572,7 +576,7 @@ fn is_busy(state: &Value) -> bool {
 }
 
 /// Which properties a report finds broken.
-pub fn broken(report: &Report) -> Vec<Property> {
+pub(crate) fn broken(report: &Report) -> Vec<Property> {
     let mut broken: Vec<_> = report.violations.iter().map(|violation| violation.property).collect();
     broken.sort();
     broken.dedup();
@@ -580,10 +584,10 @@ pub fn broken(report: &Report) -> Vec<Property> {
 }
 
 /// A row: what is told after a cluster of two instances and two items has begun, at 2 s.
-pub type Row = (&'static str, fn(&mut Story));
+pub(crate) type Row = (&'static str, fn(&mut Story));
 
 /// Each story breaks this property, and none that is not named.
-pub fn assert_bad(property: Property, also: &[Property], rows: &[Row]) {
+pub(crate) fn assert_bad(property: Property, also: &[Property], rows: &[Row]) {
     assert!(rows.len() >= 3, "{property}: at least three bad stories");
     for (case, tell) in rows {
         let mut story = Story::cluster(2);
@@ -600,12 +604,23 @@ pub fn assert_bad(property: Property, also: &[Property], rows: &[Row]) {
 }
 
 /// Each story looks suspicious and is right.
-pub fn assert_good(property: Property, rows: &[Row]) {
+pub(crate) fn assert_good(property: Property, rows: &[Row]) {
     assert!(rows.len() >= 3, "{property}: at least three good stories");
     for (case, tell) in rows {
         let mut story = Story::cluster(2);
         tell(&mut story);
         let report = story.judge();
         assert_eq!(report.verdict, checker::Verdict::Valid, "{property}: {case}\n{report}");
+    }
+}
+
+impl Story {
+    /// Forgets that a node is there, so that nothing touches it.
+    pub(crate) fn forget(&mut self, path: &str) -> Option<i32> {
+        self.versions.remove(path)
+    }
+
+    pub(crate) fn remember(&mut self, path: &str, version: Option<i32>) {
+        self.versions.extend(version.map(|version| (path.to_owned(), version)));
     }
 }
