@@ -15,8 +15,9 @@ use super::world::World;
 
 /// How many turns everybody gets before it counts as never becoming quiet.
 const TURNS: usize = 20_000;
-/// Waits that are longer are not waited for: they only look at everything once more.
-const LONGEST_WAIT: Duration = Duration::from_secs(40);
+/// Waits that are longer are not waited for: they only look at everything once more. Several processes that do so once
+/// a minute leave a longer gap somewhere.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 impl World {
     /// Lets everything happen that is under way, with fair turns, until nothing is. No fires come meanwhile.
@@ -228,9 +229,9 @@ impl World {
     }
 
     fn check_litter(&mut self) {
-        let total = self.settings.items;
+        let (total, monitored) = (self.settings.items, self.settings.monitor);
         let litter = self.observer.view().items().find_map(|(item, of)| {
-            let marked = of.running || of.queued || of.failover || of.misfire;
+            let marked = of.running || of.queued || of.failover || (of.misfire && monitored);
             let surplus = item.index() >= total && of.owner.is_some();
             (marked || surplus).then(|| format!("item {item}: {of:?}"))
         });

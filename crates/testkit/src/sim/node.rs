@@ -146,13 +146,4 @@ impl Node {
     pub(crate) fn is_linked(&self) -> bool {
         self.link == Link::Up
     }
-
-    /// Returns true if something is on its way to it, or from it, or runs.
-    pub(crate) fn is_busy(&self) -> bool {
-        !(self.inbox.is_empty()
-            && self.commits.is_empty()
-            && self.replies.is_empty()
-            && self.fires.is_empty()
-            && self.runs.is_empty())
-    }
 }

@@ -38,11 +38,12 @@ impl World {
         if !node.is_linked() || node.commits.is_empty() || node.process == Process::Down {
             return;
         }
+        let ready = |pending: &&Pending| pending.not_before <= self.mono;
+        let n_ready = node.commits.iter().filter(ready).count();
         let overtakes = self.dice.percent(self.script.profile.pace.overtake);
-        let at = if overtakes { self.dice.place(node.commits.len()) } else { 0 };
-        if node.commits[at].not_before > self.mono {
-            return;
-        }
+        let nth = if overtakes { self.dice.place(n_ready) } else { 0 };
+        let mut places = node.commits.iter().enumerate().filter(|(_, pending)| ready(pending));
+        let Some((at, _)) = places.nth(nth) else { return };
         if !node.commits[at].confirm.is_empty() {
             return self.confirm(index, at);
         }
