@@ -323,7 +323,7 @@ impl Cluster {
     pub(crate) fn fire(&mut self) -> FireTime {
         let at = FireTime(self.now.wall_ms);
         for instance in self.living() {
-            self.tell(instance, Event::Fire { at });
+            self.tell(instance, Event::Fire { at, next: None, missed: Vec::new() });
         }
         at
     }
