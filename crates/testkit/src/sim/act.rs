@@ -140,6 +140,11 @@ pub enum Act {
         /// Which.
         who: Who,
     },
+    /// An operator leaves a request to run some items.
+    RequestRun {
+        /// How many items, from the first on; `None` is all.
+        items: Option<u32>,
+    },
     /// An operator triggers one instance through its node.
     TriggerNode {
         /// Whose.
@@ -183,6 +188,10 @@ pub enum Change {
     Period(u32),
     /// Instances come up with their server disabled, or not.
     Disabled(bool),
+    /// Missed fires are each run afterwards, or not.
+    CatchUp(bool),
+    /// Items stay with their instances, or not.
+    Static(bool),
     /// None: the document is written again, which repairs a poisoned one.
     Nothing,
 }
@@ -218,6 +227,7 @@ impl Act {
             Self::RemoveInstance { .. } => "remove_instance",
             Self::Necessary => "necessary",
             Self::Trigger { .. } => "trigger",
+            Self::RequestRun { .. } => "request_run",
             Self::TriggerNode { .. } => "trigger_node",
             Self::Pause { .. } => "pause_job",
             Self::Drain { .. } => "drain",
@@ -251,6 +261,7 @@ impl Act {
             | Self::Configure { .. }
             | Self::Poison { .. }
             | Self::RemoveLeader
+            | Self::RequestRun { .. }
             | Self::Necessary => None,
         }
     }
@@ -289,6 +300,7 @@ impl Act {
             | Self::RemoveInstance { .. }
             | Self::Necessary
             | Self::Trigger { .. }
+            | Self::RequestRun { .. }
             | Self::TriggerNode { .. }
             | Self::Pause { .. }
             | Self::Drain { .. } => true,
@@ -306,6 +318,8 @@ impl Change {
             Self::Strategy(_) => "config_strategy",
             Self::Period(_) => "config_period",
             Self::Disabled(_) => "config_disabled",
+            Self::CatchUp(_) => "config_catch_up",
+            Self::Static(_) => "config_static",
             Self::Nothing => "repair",
         }
     }

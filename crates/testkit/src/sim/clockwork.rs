@@ -81,7 +81,7 @@ impl World {
     fn restart(&mut self, index: usize) {
         if self.nodes[index].process == Process::Down {
             let old = &self.nodes[index];
-            self.nodes[index] = Node::new(index, old.inc + 1, old.epoch + 1);
+            self.nodes[index] = Node::new(index, old.inc + 1, old.epoch + 1, &self.script.profile.job);
             self.recorder.restart(index);
             self.start_process(index);
         }
@@ -117,7 +117,8 @@ impl World {
         {
             let period_ms = self.nodes[index].timer.map_or(1_000, |timer| timer.period_ms);
             self.record_with(index, || Fact::Fire { job: product::JOB.to_owned(), fire: at });
-            self.tell(index, product::fire(at, period_ms));
+            let since = self.nodes[index].coordinator.catch_up_since();
+            self.tell(index, product::fire(at, period_ms, since));
         }
     }
 

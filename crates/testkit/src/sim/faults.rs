@@ -159,6 +159,7 @@ impl World {
         node.epoch += 1;
         node.link = super::node::Link::Cut { since: self.mono, noticed: true };
         node.runs.clear();
+        node.calls.clear();
         node.commits.clear();
         node.replies.clear();
         node.fires.clear();

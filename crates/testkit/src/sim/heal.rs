@@ -62,6 +62,7 @@ impl World {
                 || !node.replies.is_empty()
                 || !node.fires.is_empty()
                 || node.runs.iter().any(|run| run.ends.is_some_and(|ends| ends <= now))
+                || node.calls.iter().any(|call| call.ends <= now)
         };
         haunted || up.into_iter().any(ready)
     }
@@ -72,11 +73,13 @@ impl World {
         let wakes = up().filter_map(|node| node.coordinator.next_wake());
         let soon = self.mono + LONGEST_WAIT;
         let ends = up().flat_map(|node| node.runs.iter().filter_map(|run| run.ends));
+        let returns = up().flat_map(|node| node.calls.iter().map(|call| call.ends));
         let sends = up().flat_map(|node| node.commits.iter().map(|commit| commit.not_before));
         let lags = up().map(|node| node.lag_until).filter(|at| *at > self.mono);
         wakes
             .filter(|at| *at < soon)
             .chain(ends)
+            .chain(returns)
             .chain(sends)
             .chain(lags)
             .chain(self.agenda.next())
@@ -95,6 +98,8 @@ impl World {
             self.operate(&Txn::new().delete(self.paths.item_disabled(item)));
         }
         self.settings.disabled = false;
+        // Items of an instance that never comes back would stay with it.
+        self.settings.static_sharding = false;
         if !STRATEGIES.contains(&self.settings.strategy.as_str()) {
             self.settings.strategy = String::new();
         }

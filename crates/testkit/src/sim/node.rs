@@ -3,12 +3,15 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use coordination::{Coordinator, FencingToken, FireTime, Outcome, Reply, RunSource, ServerIp, Ticket};
+use coordination::{
+    Coordinator, FencingToken, FireTime, OnceStage, Outcome, Reply, RunSource, ServerIp, Ticket,
+};
 use reg_center::{NodePath, SessionId, Txn};
 use sharding::{InstanceId, ShardingItem};
 
 use super::inbox::Inbox;
 use super::product;
+use super::profile::JobSettings;
 
 /// Whether the process is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +65,14 @@ pub(crate) struct Exec {
     pub(crate) outcome: Outcome,
 }
 
+/// A once-per-cluster callback, in progress.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    pub(crate) stage: OnceStage,
+    pub(crate) token: FencingToken,
+    pub(crate) ends: Duration,
+}
+
 /// The timer of the schedule, by the wall clock of the process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JobTimer {
@@ -102,6 +113,7 @@ pub(crate) struct Node {
     pub(crate) last_fire: Option<i64>,
     pub(crate) skew_ms: i64,
     pub(crate) runs: Vec<Exec>,
+    pub(crate) calls: Vec<Call>,
     pub(crate) lag_until: Duration,
     /// What becomes of the next commits.
     pub(crate) armed: VecDeque<Fate>,
@@ -111,10 +123,10 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    pub(crate) fn new(index: usize, inc: u32, epoch: u32) -> Self {
+    pub(crate) fn new(index: usize, inc: u32, epoch: u32, settings: &JobSettings) -> Self {
         let server = product::server(index);
         Self {
-            coordinator: product::coordinator(&server),
+            coordinator: product::coordinator(&server, settings),
             server,
             inc,
             epoch,
@@ -132,6 +144,7 @@ impl Node {
             last_fire: None,
             skew_ms: 0,
             runs: Vec::new(),
+            calls: Vec::new(),
             lag_until: Duration::ZERO,
             armed: VecDeque::new(),
             link_fault: None,

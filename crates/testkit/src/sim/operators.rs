@@ -5,6 +5,7 @@ use std::time::Duration;
 use checker::history::{Fact, ProcessEvent};
 use coordination::Event;
 use reg_center::{Lifetime, Txn};
+use sharding::ShardingItem;
 
 use super::act::{Act, Change};
 use super::faults::duration;
@@ -69,6 +70,12 @@ impl World {
                 self.operate(&Txn::new().put(self.paths.config(), text.clone()))
             }
             Act::RemoveLeader => self.operate(&Txn::new().delete(self.paths.leader())),
+            Act::RequestRun { items } => {
+                let (id, at) = (format!("request-{}", self.step), self.true_wall());
+                let items = items.map(|some| (0..some).map(ShardingItem::new));
+                let txn = self.paths.layout.request_run(&id, "operator", at, items);
+                self.operate(&txn)
+            }
             Act::Necessary => {
                 let path = self.paths.necessary();
                 self.operate(&Txn::new().create(path, "", Lifetime::Persistent))
@@ -87,6 +94,8 @@ impl World {
             Change::Strategy(name) => settings.strategy.clone_from(name),
             Change::Period(seconds) => settings.period = *seconds,
             Change::Disabled(disabled) => settings.disabled = *disabled,
+            Change::CatchUp(on) => settings.catch_up = *on,
+            Change::Static(on) => settings.static_sharding = *on,
             Change::Nothing => {}
         }
     }

@@ -212,6 +212,11 @@ fn profile(like_zookeeper: bool) -> Profile {
             period: 1,
             disabled: false,
             reconcile_minutes: 10,
+            catch_up: false,
+            static_sharding: false,
+            named: false,
+            once: true,
+            max_ops: 5_000,
         },
         pace: Pace {
             weights: vec![1; 7],

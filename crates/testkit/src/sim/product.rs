@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use coordination::{
-    Coordinator, Event, FireTime, Identity, JobConfig, JobEvent, JobName, Layout, Now, ServerIp,
+    CatchUp, Coordinator, Event, FireTime, Identity, JobConfig, JobEvent, JobName, Layout, Now, ServerIp,
     encode_config,
 };
 use reg_center::model::Model;
-use reg_center::NodePath;
+use reg_center::{Limits, NodePath};
 use serde::Deserialize;
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
@@ -104,10 +104,12 @@ impl Paths {
         Some(assignment.members.into_iter().map(InstanceId::new).collect())
     }
 
-    /// Returns what is left of instances that are registered no longer: paths of nodes that name them.
+    /// Returns what is there only while something is going on: instances that leave, requests that wait.
     pub(crate) fn leftovers(&self, model: &Model) -> Vec<NodePath> {
-        let draining = self.below("coordination/draining");
-        let nodes = model.subtree(&draining).filter(|node| node.path != draining);
+        let leaving = self.below("coordination/draining");
+        let requests = self.below("coordination/triggers");
+        let all = model.subtree(&leaving).chain(model.subtree(&requests));
+        let nodes = all.filter(|node| node.path != leaving && node.path != requests);
         nodes.map(|node| node.path.clone()).collect()
     }
 }
@@ -125,9 +127,18 @@ pub(crate) fn incarnation(server: &ServerIp, life: u32) -> InstanceId {
     coordination::instance_id(server, &format!("7-{life}")).expect("the id is valid")
 }
 
-pub(crate) fn coordinator(server: &ServerIp) -> Coordinator {
+/// Makes the coordinator of a process as the settings say. Each server has one name for all its processes.
+pub(crate) fn coordinator(server: &ServerIp, settings: &JobSettings) -> Coordinator {
     let identity = Identity { job: job(), server: server.clone() };
-    Coordinator::new(identity, StrategyRegistry::default())
+    let coordinator =
+        Coordinator::new(identity, StrategyRegistry::default()).limited_to(limits(settings));
+    let coordinator = if settings.once { coordinator.calling_back() } else { coordinator };
+    if settings.named { coordinator.named(format!("name-{server}")) } else { coordinator }
+}
+
+/// What the registry takes in one transaction.
+pub(crate) fn limits(settings: &JobSettings) -> Limits {
+    Limits { max_ops: settings.max_ops, max_bytes: 700_000 }
 }
 
 /// Writes the configuration that the settings stand for.
@@ -140,10 +151,17 @@ pub(crate) fn document(settings: &JobSettings) -> String {
         strategy: settings.strategy.clone(),
         disabled: settings.disabled,
         reconcile_interval_minutes: settings.reconcile_minutes,
+        catch_up: Some(CATCH_UP).filter(|_| {
+            settings.catch_up && settings.monitor && settings.misfire
+        }),
+        static_sharding: settings.static_sharding,
         ..JobConfig::new(job(), settings.items)
     };
     encode_config(&config)
 }
+
+/// What a job that catches up runs afterwards.
+const CATCH_UP: CatchUp = CatchUp { window_seconds: 8, max: 4 };
 
 fn cron(period: u32) -> String {
     format!("0/{period} * * * * ?")
@@ -155,9 +173,16 @@ pub(crate) fn period_ms(config: &JobConfig) -> Option<i64> {
     period.parse::<i64>().ok().map(|seconds| seconds * 1_000)
 }
 
-/// A scheduled time has come.
-pub(crate) fn fire(at: i64, _period_ms: i64) -> Event {
-    Event::Fire { at: FireTime(at) }
+/// A scheduled time has come; `since` is after what a job that catches up may have something left to run.
+pub(crate) fn fire(at: i64, period_ms: i64, since: Option<FireTime>) -> Event {
+    let window = i64::from(CATCH_UP.window_seconds) * 1_000;
+    let earliest = since.map_or(at, |since| (since.0 + 1).max(at - window));
+    let first = earliest + (at - earliest).rem_euclid(period_ms);
+    let missed = (first..at).step_by(usize::try_from(period_ms).unwrap_or(1_000)).map(FireTime);
+    let missed: Vec<_> = missed.collect();
+    let surplus = missed.len().saturating_sub(CATCH_UP.max as usize);
+    let missed = missed[surplus..].to_vec();
+    Event::Fire { at: FireTime(at), next: Some(FireTime(at + period_ms)), missed }
 }
 
 pub(crate) fn now(wall_ms: i64, mono: Duration) -> Now {
@@ -177,6 +202,7 @@ pub(crate) fn event_name(event: &JobEvent) -> &'static str {
         JobEvent::Fenced { .. } => "fenced",
         JobEvent::MisfireNoted { .. } => "misfire_noted",
         JobEvent::Missed { .. } => "missed",
+        JobEvent::Gap { .. } => "gap",
         JobEvent::Orphaned { .. } => "orphaned",
         JobEvent::StrategyFailed { .. } => "strategy_failed",
         JobEvent::ConfigRejected { .. } => "config_rejected",

@@ -51,6 +51,16 @@ pub struct JobSettings {
     pub disabled: bool,
     /// The interval of reconciling, in minutes.
     pub reconcile_minutes: u32,
+    /// Whether fires that nobody ran in their time are each run afterwards.
+    pub catch_up: bool,
+    /// Whether items stay with their instances.
+    pub static_sharding: bool,
+    /// Whether instances have names that outlive their processes.
+    pub named: bool,
+    /// Whether once-per-cluster callbacks are called.
+    pub once: bool,
+    /// How many operations the registry takes in one transaction.
+    pub max_ops: usize,
 }
 
 /// How fast things happen, compared with each other.
@@ -155,6 +165,11 @@ impl JobSettings {
             period: dice.pick(&[1, 1, 1, 2]),
             disabled: false,
             reconcile_minutes: dice.pick(&[0, 1, 10]),
+            catch_up: monitor && dice.one_in(4),
+            static_sharding: dice.one_in(8),
+            named: dice.one_in(2),
+            once: dice.one_in(3),
+            max_ops: dice.pick(&[5_000, 5_000, 60]),
         }
     }
 }

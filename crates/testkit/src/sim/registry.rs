@@ -5,6 +5,7 @@ use std::time::Duration;
 use coordination::{Reply, Ticket};
 use reg_center::{Change, NodePath, Op, SessionId, Txn, TxnOutcome};
 
+use super::product;
 use super::node::{Fate, Pending, Process};
 use super::record::{Writer, reg_fact};
 use super::world::World;
@@ -23,6 +24,10 @@ impl World {
             matches!(node.link, super::node::Link::Cut { noticed: true, .. });
         if is_known_broken || txn.session() != node.session {
             node.replies.push_back((ticket, Reply::NotExecuted));
+            return;
+        }
+        if product::limits(&self.script.profile.job).admit(&txn).is_err() {
+            node.replies.push_back((ticket, Reply::TooLarge));
             return;
         }
         let fate = node.armed.pop_front().unwrap_or(Fate::Normal);

@@ -133,7 +133,7 @@ pub const FAULTS: [(&str, Draw); 12] = [
 ];
 
 /// The kinds of what operators do.
-pub const OPERATORS: [(&str, Draw); 22] = [
+pub const OPERATORS: [(&str, Draw); 25] = [
     ("disable_server", |dice, profile| server(dice, profile, "DISABLED")),
     ("enable_server", |dice, profile| server(dice, profile, "")),
     ("pause_server", |dice, profile| server(dice, profile, "PAUSED")),
@@ -156,6 +156,8 @@ pub const OPERATORS: [(&str, Draw); 22] = [
         Act::Configure { change: Change::Period(dice.pick(&[1, 1, 2, 5])) }
     }),
     ("config_disabled", |dice, _| Act::Configure { change: Change::Disabled(dice.one_in(2)) }),
+    ("config_catch_up", |dice, _| Act::Configure { change: Change::CatchUp(dice.one_in(2)) }),
+    ("config_static", |dice, _| Act::Configure { change: Change::Static(dice.one_in(3)) }),
     ("repair", |_, _| Act::Configure { change: Change::Nothing }),
     ("poison", |dice, _| {
         let text = dice.pick(&["", "{", "[]", r#"{"jobName":"sim","shardingTotalCount":0}"#]);
@@ -165,6 +167,10 @@ pub const OPERATORS: [(&str, Draw); 22] = [
     ("remove_instance", |dice, profile| Act::RemoveInstance { who: who(dice, profile) }),
     ("necessary", |_, _| Act::Necessary),
     ("trigger", |dice, profile| Act::Trigger { who: who(dice, profile) }),
+    ("request_run", |dice, profile| {
+        let some = item(dice, profile) + 1;
+        Act::RequestRun { items: dice.one_in(2).then_some(some) }
+    }),
     ("trigger_node", |dice, profile| Act::TriggerNode { who: who(dice, profile) }),
     ("pause_job", |dice, profile| Act::Pause { who: who(dice, profile), ms: ms(dice, 50, 3_000) }),
     ("drain", |dice, profile| Act::Drain {

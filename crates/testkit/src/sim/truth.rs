@@ -5,7 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use coordination::{
-    FencingToken, FireTime, ItemView, Ledger, LedgerState, Outcome, Run, RunSource, StartItem,
+    FencingToken, FireTime, ItemView, Ledger, LedgerState, Outcome, Run, RunSource, ServerState,
+    StartItem,
 };
 use reg_center::{Change, SessionId};
 use sharding::{InstanceId, ShardingItem};
@@ -20,6 +21,8 @@ pub(crate) struct Truth {
     lives: BTreeMap<InstanceId, (SessionId, (usize, u32))>,
     /// The runs that were started under a token.
     started: BTreeSet<(ShardingItem, FencingToken)>,
+    /// The tokens of the once-per-cluster calls that were made.
+    calls: BTreeSet<FencingToken>,
     /// How often each item was started for a fire without being claimed.
     pub(crate) unclaimed: BTreeMap<(ShardingItem, FireTime), u32>,
     /// The scheduled fires of each item that ended in a run, those that were merged into others included.
@@ -130,12 +133,22 @@ impl World {
         let registered = view.is_registered(&run.holder);
         let enabled =
             coordination::server_of(&run.holder).is_some_and(|server| view.is_enabled(&server));
+        let state =
+            coordination::server_of(&run.holder).and_then(|server| view.server_state(&server));
+        let paused = state == Some(ServerState::Paused);
         if !registered {
             self.fail("S2", format!("item {item} was claimed by the dead: {}", new.summary()));
         }
         if !enabled {
             let text = format!("item {item} was claimed on a disabled server: {}", new.summary());
             self.fail("S10", text);
+        }
+        if paused {
+            let text = format!("item {item} was claimed on a paused server: {}", new.summary());
+            self.fail("S10", text);
+        }
+        if old.disabled && run.source != RunSource::Failover {
+            self.fail("S10", format!("disabled item {item} was claimed: {}", new.summary()));
         }
         if new.token <= old.token {
             self.fail("S1", format!("item {item} was claimed under an old token"));
@@ -172,6 +185,12 @@ impl World {
                 self.truth.done.insert((item, FireTime(fire)));
                 fire += period;
             }
+        }
+    }
+
+    pub(crate) fn check_call(&mut self, token: FencingToken) {
+        if !self.truth.calls.insert(token) {
+            self.fail("S13", format!("a callback was called twice under token {token}"));
         }
     }
 

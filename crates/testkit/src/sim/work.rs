@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use checker::history::{ExecEvent, Fact, RunId};
-use coordination::{Event, FencingToken, Outcome, StartItem};
+use coordination::{Event, FencingToken, FireTime, OnceStage, Outcome, StartItem};
 use sharding::ShardingItem;
 
 use super::dice::{Dice, Stream};
-use super::node::Exec;
+use super::node::{Call, Exec};
 use super::product;
 use super::world::World;
 
@@ -93,10 +93,39 @@ impl World {
         }
     }
 
-    /// One run that is over ends.
+    /// The process calls a once-per-cluster callback.
+    pub(crate) fn call_once(
+        &mut self,
+        index: usize,
+        stage: OnceStage,
+        fire: FireTime,
+        token: FencingToken,
+    ) {
+        self.coverage.count("once_call");
+        self.check_call(token);
+        let (job, fire, token_number) = (product::JOB.to_owned(), fire.0, token.0);
+        let stage_name = stage.as_str().to_owned();
+        let fact = || Fact::Once { job, fire, stage: stage_name, token: token_number };
+        self.record_with(index, fact);
+        let length = Duration::from_millis(self.dice.pick(&[0, 0, 100, 1_500]));
+        self.nodes[index].calls.push(Call { stage, token, ends: self.mono + length });
+    }
+
+    fn return_call(&mut self, index: usize) -> bool {
+        let over = self.nodes[index].calls.iter().position(|call| call.ends <= self.mono);
+        let Some(place) = over else { return false };
+        let Call { stage, token, .. } = self.nodes[index].calls.remove(place);
+        self.tell(index, Event::OnceReturned { stage, token });
+        true
+    }
+
+    /// One call or one run that is over ends.
     pub(crate) fn finish(&mut self, index: usize) {
+        if !self.nodes[index].is_up() || self.return_call(index) {
+            return;
+        }
         let node = &self.nodes[index];
-        if !node.is_up() || node.runs.is_empty() {
+        if node.runs.is_empty() {
             return;
         }
         let over = |exec: &Exec| exec.ends.is_some_and(|ends| ends <= self.mono);

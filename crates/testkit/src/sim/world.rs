@@ -80,15 +80,16 @@ impl World {
         let mut model = Model::new();
         let operator = model.open_session();
         let nodes = usize::from(script.profile.nodes);
+        let job = &script.profile.job;
         let mut world = Self {
             step: 0,
             next_act: 0,
             dice: Dice::at(script.seed, Stream::Schedule, 0),
             model,
             paths: Paths::new(),
-            nodes: (0..nodes).map(|index| Node::new(index, 0, 0)).collect(),
+            nodes: (0..nodes).map(|index| Node::new(index, 0, 0, job)).collect(),
             sessions: BTreeMap::new(),
-            observer: product::coordinator(&product::server(usize::from(u8::MAX) - 2)),
+            observer: product::coordinator(&product::server(usize::from(u8::MAX) - 2), job),
             operator,
             mono: Duration::ZERO,
             agenda: Agenda::default(),
@@ -223,6 +224,7 @@ impl World {
             Command::Start(items) => {
                 items.into_iter().for_each(|start| self.start_run(index, &start));
             }
+            Command::CallOnce { stage, fire, token } => self.call_once(index, stage, fire, token),
             Command::Interrupt(_) => self.interrupt(index),
             Command::Left => self.leave(index),
             Command::LeaveRequested => self.drain(index, Duration::from_secs(1)),
