@@ -9,6 +9,8 @@ pub struct Coverage {
     pub runs: u64,
     /// How many fires came on all nodes.
     pub fires: u64,
+    /// How many events coordinators were told.
+    pub events: u64,
     /// How many faults and acts of operators were done.
     pub faults: u64,
     counts: BTreeMap<&'static str, u64>,
@@ -35,6 +37,7 @@ impl Coverage {
     pub fn add(&mut self, other: &Self) {
         self.runs += other.runs;
         self.fires += other.fires;
+        self.events += other.events;
         self.faults += other.faults;
         for (what, count) in other.rows() {
             *self.counts.entry(what).or_default() += count;

@@ -31,9 +31,10 @@ impl Totals {
     pub fn summary(&self, wall_seconds: f64) -> String {
         let hours = Duration::millis(self.elapsed_ms).hours();
         format!(
-            "seeds {} steps {} simulated_hours {hours:.1} faults {} runs {} failovers {} misfires {} reshardings {} violations {} wall_seconds {wall_seconds:.1}",
+            "seeds {} steps {} simulated_hours {hours:.1} events {} faults {} runs {} failovers {} misfires {} reshardings {} violations {} wall_seconds {wall_seconds:.1}",
             self.seeds,
             self.steps,
+            self.coverage.events,
             self.coverage.faults,
             self.coverage.runs,
             self.coverage.of("failover"),

@@ -14,7 +14,7 @@ use super::record::Writer;
 use super::world::World;
 
 /// How many turns everybody gets before it counts as never becoming quiet.
-const TURNS: usize = 20_000;
+const TURNS: usize = 4_000;
 /// Waits that are longer are not waited for: they only look at everything once more. Several processes that do so once
 /// a minute leave a longer gap somewhere.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);

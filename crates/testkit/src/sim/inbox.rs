@@ -4,7 +4,7 @@
 //! Two kinds of registries are imitated: one whose events carry what happened, as the embedded one, and one whose
 //! events only name what to read, as the ZooKeeper adapter, which also lists the tree level by level while others write.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use coordination::Event;
 use reg_center::model::Model;
@@ -131,9 +131,15 @@ impl Inbox {
     }
 
     /// Reads what events have named, or goes on with a listing. Returns false if there is nothing to read.
-    pub(crate) fn poll(&mut self, model: &Model, pace: &Pace, dice: &mut Dice) -> bool {
+    pub(crate) fn poll(
+        &mut self,
+        model: &Model,
+        root: &NodePath,
+        pace: &Pace,
+        dice: &mut Dice,
+    ) -> bool {
         if let Some(listing) = &mut self.listing {
-            if let Some(nodes) = listing.read(model, dice) {
+            if let Some(nodes) = listing.read(model, root, dice) {
                 self.listing = None;
                 self.snapshot(nodes, pace);
             }
@@ -183,14 +189,22 @@ impl Inbox {
 
 impl Listing {
     /// Reads some nodes of the current level; returns everything once there is no further level.
-    fn read(&mut self, model: &Model, dice: &mut Dice) -> Option<Vec<Node>> {
+    fn read(
+        &mut self,
+        model: &Model,
+        root: &NodePath,
+        dice: &mut Dice,
+    ) -> Option<Vec<Node>> {
         let some = 1 + dice.place(self.level.len());
         let some = if dice.one_in(2) { self.level.len() } else { some.min(self.level.len()) };
-        for path in self.level.drain(..some) {
-            let Some(node) = model.read(&path) else { continue };
-            let names = model.children(&path).unwrap_or_default();
-            self.next.extend(names.iter().filter_map(|name| path.join(name).ok()));
-            self.found.push(node.clone());
+        let now: BTreeSet<NodePath> = self.level.drain(..some).collect();
+        for node in model.subtree(root) {
+            let parent = node.path.as_str().rsplit_once('/').map_or("", |(parent, _)| parent);
+            if now.contains(&node.path) {
+                self.found.push(node.clone());
+            } else if now.iter().any(|path| path.as_str() == parent) {
+                self.next.push(node.path.clone());
+            }
         }
         if self.level.is_empty() {
             std::mem::swap(&mut self.level, &mut self.next);

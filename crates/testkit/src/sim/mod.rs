@@ -11,6 +11,7 @@
 
 mod act;
 mod clockwork;
+mod corpus;
 mod coverage;
 mod dice;
 mod faults;
@@ -34,10 +35,11 @@ mod work;
 mod world;
 
 pub use act::{Act, Change, Who};
+pub use corpus::{CorpusError, Entry, Source, parse_corpus};
 pub use coverage::Coverage;
 pub use dice::{Dice, Stream};
 pub use fleet::{Totals, run_seeds};
-pub use points::{Mode, Point, points, run_point};
+pub use points::{Mode, Point, points, run_point, run_points};
 pub use profile::{JobSettings, PROFILE_VERSION, Pace, Profile, STRATEGIES, WorkSettings};
 pub use record::Keep;
 pub use run::{Judge, Report, run};

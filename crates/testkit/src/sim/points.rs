@@ -1,5 +1,6 @@
 //! Crash points: a scripted run, repeated once for each write of each process and each way in which it can go wrong.
 
+use std::thread;
 use std::time::Duration;
 
 use coordination::{FireTime, Reply};
@@ -9,9 +10,9 @@ use super::clockwork::next_fire;
 use super::node::{Fate, Pending};
 use super::profile::{JobSettings, Pace, Profile, WorkSettings};
 use super::record::Keep;
-use super::run::{Report, conclude};
+use super::run::{Judge, Report, conclude};
 use super::script::Script;
-use super::world::World;
+use super::world::{Violation, World};
 
 /// How a write goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -248,12 +249,18 @@ fn profile(like_zookeeper: bool) -> Profile {
 
 /// Runs the story once and returns the number of writes of each node.
 #[must_use]
-pub fn run_point(point: Option<Point>, like_zookeeper: bool, keep: Keep) -> (Report, Vec<u32>) {
+pub fn run_point(
+    point: Option<Point>,
+    like_zookeeper: bool,
+    judge: Judge,
+    keep: Keep,
+) -> (Report, Vec<u32>) {
+    let keep = judge.keeps(keep);
     let script = Script::with(0, profile(like_zookeeper));
     let mut world = World::new(script, keep);
     let counts = vec![0; usize::from(NODES)];
     world.injection = Some(Injection { point, counts, hit_at: None, after: None });
-    let report = conclude(&mut world, |world| {
+    let report = conclude(&mut world, judge, |world| {
         let expected = world.live_through_it();
         world.heal();
         world.check_healed();
@@ -266,7 +273,7 @@ pub fn run_point(point: Option<Point>, like_zookeeper: bool, keep: Keep) -> (Rep
 /// Returns every point of the story: each mode of each `nth` write of each node.
 #[must_use]
 pub fn points(like_zookeeper: bool, nth: u32) -> Vec<Point> {
-    let (_, counts) = run_point(None, like_zookeeper, Keep::default());
+    let (_, counts) = run_point(None, like_zookeeper, Judge::Online, Keep::default());
     let mut points = Vec::new();
     for (node, count) in counts.into_iter().enumerate() {
         for write in (0..count).filter(|write| write % nth.max(1) == 0) {
@@ -274,4 +281,25 @@ pub fn points(like_zookeeper: bool, nth: u32) -> Vec<Point> {
         }
     }
     points
+}
+
+/// Runs the story once for each point, on all processors, and returns those at which a property does not hold.
+///
+/// # Panics
+/// If a thread panics, which is a fault of the harness: panics of the product are violations.
+#[must_use]
+pub fn run_points(points: &[Point], like_zookeeper: bool, judge: Judge) -> Vec<(Point, Violation)> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let share = points.len().div_ceil(threads).max(1);
+    let run = |point: &Point| {
+        let (report, _) = run_point(Some(*point), like_zookeeper, judge, Keep::default());
+        report.violation.map(|violation| (*point, violation))
+    };
+    thread::scope(|scope| {
+        let parts = points.chunks(share).map(|part| {
+            scope.spawn(move || part.iter().filter_map(run).collect::<Vec<_>>())
+        });
+        let parts: Vec<_> = parts.collect();
+        parts.into_iter().flat_map(|part| part.join().expect("a thread panicked")).collect()
+    })
 }

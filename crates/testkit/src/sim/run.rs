@@ -20,6 +20,13 @@ pub enum Judge {
     Full,
 }
 
+impl Judge {
+    /// Returns what must be kept for this judge, besides what is wanted anyway.
+    pub(crate) fn keeps(self, keep: Keep) -> Keep {
+        Keep { history: keep.history || self == Self::Full, ..keep }
+    }
+}
+
 /// What came of a run.
 #[derive(Debug)]
 pub struct Report {
@@ -42,9 +49,8 @@ pub struct Report {
 /// Runs a script.
 #[must_use]
 pub fn run(script: &Script, judge: Judge, keep: Keep) -> Report {
-    let keep = Keep { history: keep.history || judge == Judge::Full, ..keep };
-    let mut world = World::new(script.clone(), keep);
-    conclude(&mut world, |world| {
+    let mut world = World::new(script.clone(), judge.keeps(keep));
+    conclude(&mut world, judge, |world| {
         while world.goes_on() {
             world.step();
         }
@@ -56,7 +62,11 @@ pub fn run(script: &Script, judge: Judge, keep: Keep) -> Report {
 }
 
 /// Runs a story in a world and gathers what came of it. A panic of the product is a violation.
-pub(crate) fn conclude(world: &mut World, story: impl FnOnce(&mut World)) -> Report {
+pub(crate) fn conclude(
+    world: &mut World,
+    judge: Judge,
+    story: impl FnOnce(&mut World),
+) -> Report {
     let outcome = catch_unwind(AssertUnwindSafe(|| story(world)));
     if let Err(panic) = outcome {
         world.fail("panic", panic_text(&*panic));

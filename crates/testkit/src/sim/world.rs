@@ -175,7 +175,8 @@ impl World {
     }
 
     pub(crate) fn deliver(&mut self, index: usize) {
-        let most = usize::from(self.script.profile.pace.batch);
+        // Healing is about where everything ends, not about every order in which it can get there.
+        let most = if self.healing { 64 } else { usize::from(self.script.profile.pace.batch) };
         let node = &mut self.nodes[index];
         if node.is_up()
             && node.lag_until <= self.mono
@@ -188,7 +189,8 @@ impl World {
     pub(crate) fn poll(&mut self, index: usize) {
         let node = &mut self.nodes[index];
         if node.is_linked() && node.is_up() {
-            node.inbox.poll(&self.model, &self.script.profile.pace, &mut self.dice);
+            let pace = &self.script.profile.pace;
+            node.inbox.poll(&self.model, &self.paths.root, pace, &mut self.dice);
         }
     }
 
@@ -207,6 +209,7 @@ impl World {
         self.recorder.mix_bytes(event.name().as_bytes());
         self.recorder.tell(|| format!("{index} <- {event}"));
         self.record_session(index, &event);
+        self.coverage.events += 1;
         let now = product::now(self.wall(index), self.mono);
         let mut commands = Vec::new();
         self.nodes[index].coordinator.handle(now, event, &mut commands);
