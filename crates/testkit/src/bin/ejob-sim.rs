@@ -11,7 +11,7 @@ const USAGE: &str = "usage:
   ejob-sim run --seeds N [--first-seed S] [--threads T] [--judge online|full] [--coverage]
   ejob-sim replay SEED | --script FILE [--quiet]
   ejob-sim shrink SEED | --script FILE
-  ejob-sim points [--nth N]
+  ejob-sim points [--nth N] [--point PLACE [--zookeeper]]
 run       runs N seeds from S (0) on T threads (all processors); ends with one line of figures
 replay    runs one seed or script and shows its last events
 shrink    looks for the smallest script that fails in the same way, and prints it
@@ -104,6 +104,11 @@ fn shrink(script: &Script) -> Verdict {
 fn points(mut options: Options) -> Verdict {
     let nth = options.number("--nth")?.unwrap_or(1);
     let nth = u32::try_from(nth).map_err(|_| format!("--nth is {nth}; valid is 1 to 1000000"))?;
+    if let Some(which) = options.number("--point")? {
+        let like_zookeeper = options.flag("--zookeeper");
+        options.end()?;
+        return point(usize::try_from(which).unwrap_or(usize::MAX), nth, like_zookeeper);
+    }
     options.end()?;
     let start = Instant::now();
     let mut total = 0;
@@ -113,13 +118,29 @@ fn points(mut options: Options) -> Verdict {
         total += points.len();
         let failures = sim::run_points(&points, like_zookeeper, Judge::Full);
         failed += failures.len();
-        for (point, violation) in failures {
-            println!("{point:?} like_zookeeper {like_zookeeper}: {violation:?}");
+        for (place, violation) in failures {
+            let zookeeper = if like_zookeeper { " --zookeeper" } else { "" };
+            let words = again(&format!("points --nth {nth} --point {place}{zookeeper}"));
+            println!("{:?}: {}: {}", points[place], violation.property, violation.text);
+            println!("  again: {words}");
         }
     }
     let seconds = start.elapsed().as_secs_f64();
     println!("points {total} violations {failed} wall_seconds {seconds:.1}");
     Ok(failed == 0)
+}
+
+/// Shows what happens at one point, by its place in the list of all.
+fn point(place: usize, nth: u32, like_zookeeper: bool) -> Verdict {
+    let points = sim::points(like_zookeeper, nth);
+    let point = points.get(place).ok_or(format!("there are {} points", points.len()))?;
+    let keep = Keep { story: true, history: false };
+    let (report, _) = sim::run_point(Some(*point), like_zookeeper, Judge::Full, keep);
+    println!("{}\n{point:?}", report.story);
+    if let Some(violation) = &report.violation {
+        println!("{}: {}", violation.property, violation.text);
+    }
+    Ok(report.violation.is_none())
 }
 
 /// Words the command that repeats something.

@@ -122,12 +122,12 @@ impl World {
         if !self.sessions.contains_key(&session) {
             return false;
         }
-        self.end_session(session);
         let back = notice + Duration::from_millis(self.dice.pick(&[0, 20, 200]));
         if self.cut(index, notice) {
             let epoch = self.nodes[index].epoch;
             self.plan(back, Planned::Relink { node: index, epoch });
         }
+        self.end_session(session);
         true
     }
 
@@ -193,14 +193,8 @@ impl World {
             return;
         }
         let session = self.nodes[index].session;
-        match session.and_then(|id| self.sessions.get_mut(&id)) {
-            Some(session) => session.ends = None,
-            None => {
-                self.cut(index, Duration::ZERO);
-                let epoch = self.nodes[index].epoch;
-                let back = Duration::from_millis(self.dice.pick(&[0, 20, 200]));
-                self.plan(back, Planned::Relink { node: index, epoch });
-            }
+        if let Some(session) = session.and_then(|id| self.sessions.get_mut(&id)) {
+            session.ends = None;
         }
     }
 

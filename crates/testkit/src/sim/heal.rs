@@ -35,7 +35,8 @@ impl World {
                 }
             }
         }
-        self.fail("quiet", "it never becomes quiet");
+        let waits: Vec<_> = self.nodes.iter().map(Node::waits).collect();
+        self.fail("quiet", format!("it never becomes quiet: {waits:?}"));
     }
 
     /// Everybody does one of each.

@@ -159,4 +159,18 @@ impl Node {
     pub(crate) fn is_linked(&self) -> bool {
         self.link == Link::Up
     }
+
+    /// Returns what it waits for, in a few words.
+    pub(crate) fn waits(&self) -> String {
+        format!(
+            "{:?} {:?} inbox {:?} commits {} replies {} runs {} {:?}",
+            self.process,
+            self.link,
+            self.inbox,
+            self.commits.len(),
+            self.replies.len(),
+            self.runs.len(),
+            self.coordinator.status().waiting_for,
+        )
+    }
 }

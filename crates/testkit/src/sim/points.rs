@@ -1,5 +1,7 @@
 //! Crash points: a scripted run, repeated once for each write of each process and each way in which it can go wrong.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -77,7 +79,9 @@ impl World {
     /// Lets a write go wrong before it is executed. `None` if that is the end of it for now.
     pub(crate) fn inject_before(&mut self, index: usize, mut pending: Pending) -> Option<Pending> {
         let wall = self.true_wall();
-        let Some(injection) = &mut self.injection else { return Some(pending) };
+        let Some(injection) = self.injection.as_mut().filter(|_| !self.healing) else {
+            return Some(pending);
+        };
         let count = injection.counts[index];
         injection.counts[index] += 1;
         let Some(point) = injection.point else { return Some(pending) };
@@ -283,23 +287,30 @@ pub fn points(like_zookeeper: bool, nth: u32) -> Vec<Point> {
     points
 }
 
-/// Runs the story once for each point, on all processors, and returns those at which a property does not hold.
+/// Runs the story once for each point, on all processors, and returns the places in the list of those at which a
+/// property does not hold.
 ///
 /// # Panics
 /// If a thread panics, which is a fault of the harness: panics of the product are violations.
 #[must_use]
-pub fn run_points(points: &[Point], like_zookeeper: bool, judge: Judge) -> Vec<(Point, Violation)> {
+pub fn run_points(points: &[Point], like_zookeeper: bool, judge: Judge) -> Vec<(usize, Violation)> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let share = points.len().div_ceil(threads).max(1);
-    let run = |point: &Point| {
-        let (report, _) = run_point(Some(*point), like_zookeeper, judge, Keep::default());
-        report.violation.map(|violation| (*point, violation))
+    let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let place = next.fetch_add(1, Ordering::Relaxed)
+            && let Some(point) = points.get(place)
+        {
+            let (report, _) = run_point(Some(*point), like_zookeeper, judge, Keep::default());
+            let found = report.violation.map(|violation| (place, violation));
+            failures.lock().expect("no thread panics while it adds").extend(found);
+        }
     };
     thread::scope(|scope| {
-        let parts = points.chunks(share).map(|part| {
-            scope.spawn(move || part.iter().filter_map(run).collect::<Vec<_>>())
-        });
-        let parts: Vec<_> = parts.collect();
-        parts.into_iter().flat_map(|part| part.join().expect("a thread panicked")).collect()
-    })
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+    let mut failures = failures.into_inner().expect("all threads have ended");
+    failures.sort_by_key(|(place, _)| *place);
+    failures
 }

@@ -7,7 +7,7 @@ use coordination::{Event, Reply};
 use reg_center::{Change, SessionId, Txn};
 use sharding::InstanceId;
 
-use super::node::{Link, Process};
+use super::node::{Link, Node, Process};
 use super::product;
 use super::record::{Writer, process_name};
 use super::time::Planned;
@@ -55,6 +55,7 @@ impl World {
 
     /// The registry ends a session, expired or closed.
     pub(crate) fn end_session(&mut self, id: SessionId) {
+        self.close_connection(id);
         let Some(session) = self.sessions.remove(&id) else { return };
         let (owner, inc) = session.process;
         let running = self.nodes[owner].inc == inc && !self.nodes[owner].runs.is_empty();
@@ -74,6 +75,18 @@ impl World {
             self.record_outside(Writer::Registry, fact);
         }
         self.publish(None, changes);
+    }
+
+    /// A session never watches its own end: the registry closes the connection first.
+    fn close_connection(&mut self, id: SessionId) {
+        let holds = |node: &Node| node.is_linked() && node.session == Some(id);
+        if let Some(index) = self.nodes.iter().position(holds)
+            && self.cut(index, Duration::ZERO)
+        {
+            let epoch = self.nodes[index].epoch;
+            let back = Duration::from_millis(self.dice.pick(&[0, 20, 200]));
+            self.plan(back, Planned::Relink { node: index, epoch });
+        }
     }
 
     // ---- connections ----
@@ -134,7 +147,7 @@ impl World {
         if self.nodes[index].is_linked() || self.nodes[index].process == Process::Down {
             return;
         }
-        if self.registry_down {
+        if self.registry_down || self.nodes[index].process == Process::Frozen {
             let epoch = self.nodes[index].epoch;
             let again = Duration::from_millis(50);
             return self.plan(again, Planned::Relink { node: index, epoch });
