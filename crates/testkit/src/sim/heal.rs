@@ -154,8 +154,9 @@ impl World {
     /// What a fast clock has fired counts until the right ones are past it.
     fn outlive_fast_clocks(&mut self) {
         let fires = self.observer.view().items();
-        let last = fires.filter_map(|(_, of)| of.ledger.as_ref()?.value.last_fire).max();
-        let ahead = last.map_or(0, |last| last.0 - self.true_wall());
+        let recorded = fires.filter_map(|(_, of)| Some(of.ledger.as_ref()?.value.last_fire?.0));
+        let seen = self.nodes.iter().filter_map(|node| node.last_fire);
+        let ahead = recorded.chain(seen).max().map_or(0, |last| last - self.true_wall());
         self.advance(Duration::from_millis(u64::try_from(ahead).unwrap_or(0)));
         self.run_until_quiet();
     }
