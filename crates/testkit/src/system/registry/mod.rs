@@ -12,6 +12,8 @@ mod at_client;
 mod at_server;
 mod center;
 mod client;
+#[cfg(test)]
+mod contract_test;
 mod faults;
 mod injection;
 mod link;
