@@ -17,7 +17,7 @@ use super::world::{Streams, WorldClock};
 use crate::scenario::{Action, ClusterError, InstOpts, LinkMode, Point, RegEvent};
 
 /// How long a process that leaves may take until what still runs is cancelled.
-const DRAIN_DEADLINE: Duration = Duration::from_secs(120);
+const DRAIN_DEADLINE: Duration = Duration::from_secs(45);
 
 /// What a simulated cluster is like.
 #[derive(Clone, Debug)]
@@ -346,7 +346,7 @@ impl SimCluster {
     }
 
     /// Heals everything that is still wrong. Who was killed stays dead.
-    pub(super) fn heal_now(&mut self) {
+    pub(super) fn mend(&mut self) {
         let alive = self.processes.iter().filter(|(_, process)| process.lives());
         for name in alive.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
             // They live: they were asked in the line above.
@@ -362,7 +362,22 @@ impl SimCluster {
         self.registry_now(RegEvent::Lag(Duration::ZERO));
         self.registry.restore();
         self.disarm();
+    }
+
+    /// Notes that nothing is wrong any more.
+    pub(super) fn say_healed(&self) {
         self.nemesis.say(Fact::Healed);
+    }
+
+    /// Returns who is stopped.
+    pub(super) fn stopped(&self) -> Vec<String> {
+        let stopped = self.processes.iter().filter(|(_, p)| p.gate.life() == Life::Paused);
+        stopped.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Notes that a fault was not possible.
+    pub(super) fn skip(&self, kind: &str, why: &str) {
+        self.note(NemesisEvent::Point, kind, "", FaultOutcome::Skipped, why);
     }
 
     fn disarm(&mut self) {
