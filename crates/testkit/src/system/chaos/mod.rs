@@ -1,11 +1,13 @@
 //! Seeded chaos: a run is drawn from a seed, played, judged, and made smaller if it fails.
 
+mod director;
 mod draw;
 mod fault;
 mod outcome;
 mod plan;
 mod play;
 mod shrink;
+mod strike;
 
 pub use fault::{Fault, Strike, Way};
 pub use outcome::{Outcome, digest};
