@@ -216,6 +216,7 @@ impl SimCluster {
     pub(super) fn kill_now(&mut self, name: &str) -> Result<(), ClusterError> {
         let client = self.process("kill", name)?.client();
         self.end_fault(name, "pause");
+        self.end_fault(name, "jobs_paused");
         self.registry.kill(client);
         self.point("crash", name, "");
         Ok(())
@@ -411,6 +412,16 @@ impl SimCluster {
             self.registry.kill(process.client());
         }
         self.recorder.close()
+    }
+
+    pub(super) fn pause_jobs(&mut self, name: &str, paused: bool) {
+        if let Some(process) = self.processes.get(name) {
+            process.pause_jobs(paused);
+        }
+        self.end_fault(name, "jobs_paused");
+        if paused {
+            self.begin_fault(name, "jobs_paused", "");
+        }
     }
 
     pub(super) fn point(&self, kind: &'static str, target: &str, why: &str) {
