@@ -137,7 +137,8 @@ impl Coordinator {
         let mut missed = |fire, reason| {
             out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
         };
-        if written.outcome == Some(Outcome::Disabled)
+        let skipped = written.is_idle() && written.outcome == Some(Outcome::Disabled);
+        if skipped
             && let Some(fire) = written.last_fire.filter(|fire| Some(*fire) > before.last_fire)
         {
             missed(fire, MissReason::ItemDisabled);

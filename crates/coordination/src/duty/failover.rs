@@ -81,6 +81,8 @@ pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
         // What is still shown of the former run goes with its session: wait until it has.
         .filter(|(_, view)| !view.running && !view.failover)
         .filter(|(item, _)| item.index() < config.sharding_total_count)
+        // Code of a former life may still run it here.
+        .filter(|(item, _)| !cx.local.runs.contains_key(item))
         .filter_map(|(item, view)| {
             let ledger = view.ledger.as_ref()?;
             Some((item, view, ledger, ledger.value.take_over(&by)?))
@@ -113,6 +115,7 @@ mod tests {
     use super::super::scene::{Scene, check, id, item, running_by};
     use super::*;
     use crate::layout::NodeKind;
+    use crate::local::Local;
 
     fn orphan() -> Ledger {
         running_by(3).orphan().unwrap()
@@ -175,11 +178,22 @@ mod tests {
     fn an_idle_instance_takes_one_orphan_over_at_a_time() {
         let waiting =
             || Scene::cluster(2, 2).ledger(1, orphan()).marked(&NodeKind::QueuedItem(item(1)));
+        let since = |local: &mut Local| local.orphans_since = Some(Duration::ZERO);
+        let patient = |i, outcome| waiting().run_here(i, outcome).local(since);
         let taken = "takeover: item 1 was left unfinished\n  item 1 running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  show 1 running\n  show 1 taken over\n  dequeue 1";
         let rows = vec![
             ("idle", waiting(), taken),
             ("whoever owns it", waiting().owned(1, 1), taken),
             ("busy", waiting().running(0, 1).run_here(0, None), "nothing"),
+            ("busy, and nobody idle has come for a while", patient(0, None), taken),
+            (
+                "busy with what it took over itself",
+                patient(0, None).local(|local| {
+                    local.runs.values_mut().for_each(|run| run.source = RunSource::Failover);
+                }),
+                "nothing",
+            ),
+            ("code of a former life still runs it here", patient(1, None), "nothing"),
             ("paused", waiting().local(|local| local.paused = true), "nothing"),
             ("server disabled", waiting().server(1, "DISABLED"), "nothing"),
             (

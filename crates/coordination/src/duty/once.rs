@@ -59,7 +59,7 @@ fn due(
     }
     match record.call(stage) {
         Some(last) if !last.done && cx.view.is_registered(&last.holder) => None,
-        Some(last) if !last.done => config.fails_over().then_some(reached.max(last.fire)),
+        Some(last) if !last.done && config.fails_over() => Some(reached.max(last.fire)),
         Some(last) if last.fire >= reached => None,
         Some(_) | None => Some(reached),
     }
@@ -148,6 +148,11 @@ mod tests {
             ),
             ("who called is gone", finished().once(called(Started, 200, 2, false)), start),
             (
+                "who called is gone, and the job does not fail over: the next fire goes on",
+                finished().configure(|c| c.failover = false).once(called(Started, 100, 2, false)),
+                start,
+            ),
+            (
                 "who called is gone, and the job does not fail over",
                 finished().configure(|c| c.failover = false).once(called(Started, 200, 2, false)),
                 "nothing",
@@ -163,7 +168,7 @@ mod tests {
         let local = LocalCall { token: FencingToken(1), done: true };
         let scene = finished()
             .once(called(OnceStage::Started, 200, 1, false))
-            .local(|mine| drop(mine.calls.insert(OnceStage::Started, local)));
+            .local(|mine| mine.calls.extend([(OnceStage::Started, local)]));
         let expected = "once: the callback for started has returned\n  once: started 200 by 10.0.0.1@-@1, done";
         assert_eq!(scene.wants(Duty::Once), expected);
     }

@@ -138,9 +138,9 @@ impl Scene {
     /// The names that the plan for resharding would record, as `id name`.
     pub(crate) fn planned_names(&self) -> Vec<String> {
         let plan = self.plan(Duty::Resharding).expect("there is something to reshard");
-        let record = plan.steps.iter().find_map(|step| match step {
-            Step::SetAssignment { record, .. } => Some(record),
-            _ => None,
+        let record = plan.steps.iter().find_map(|step| {
+            let Step::SetAssignment { record, .. } = step else { return None };
+            Some(record)
         });
         let names = &record.expect("every resharding writes the record").names;
         names.iter().map(|(id, name)| format!("{id} {name}")).collect()
