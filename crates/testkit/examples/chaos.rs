@@ -13,7 +13,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["--replay", seed] => with(seed, |seed| say(&run_seed(seed).to_string(), run_seed(seed).is_valid())),
+        ["--replay", seed] => {
+            with(seed, |seed| say(&run_seed(seed).to_string(), run_seed(seed).is_valid()))
+        }
         ["--plan", seed] => with(seed, |seed| say(&plan(&ChaosPlan::draw(seed)), true)),
         ["--shrink", seed] => with(seed, |seed| {
             let smallest = shrink(run_seed(seed), MAX_RUNS);
@@ -27,7 +29,10 @@ fn main() -> ExitCode {
         }),
         [from] => with(from, |from| play(from, 1)),
         [from, count] => with(from, |from| with(count, |count| play(from, count))),
-        _ => say("usage: chaos FROM [COUNT] | --replay SEED | --plan SEED | --shrink SEED | --history SEED", false),
+        _ => say(
+            "usage: chaos FROM [COUNT] | --replay SEED | --plan SEED | --shrink SEED | --history SEED",
+            false,
+        ),
     }
 }
 

@@ -42,10 +42,13 @@ impl SimCluster {
         self.nemesis.say(Fact::Operator { what, outcome });
     }
 
-    /// Pausing is not in the registry: it is asked of each process.
-    fn pause_server(&self, ip: &str, paused: bool) {
+    /// Pausing is not in the registry: it is asked of each process, and noted like a fault of it.
+    fn pause_server(&mut self, ip: &str, paused: bool) {
         let here = self.processes().filter(|(_, process)| process.lives() && process.server == ip);
-        here.for_each(|(_, process)| process.pause_jobs(paused));
+        let here: Vec<String> = here.map(|(name, _)| name.to_owned()).collect();
+        for name in here {
+            self.pause_jobs(&name, paused);
+        }
     }
 
     fn act(&self, job: &NodePath, op: AdminOp) -> Act {

@@ -15,8 +15,18 @@ const FIRST_MS: u64 = 8_000;
 
 /// The duties whose writes are worth hitting, some more than others.
 const DUTIES: [&str; 12] = [
-    "claim", "claim", "claim", "release", "release", "resharding", "resharding", "takeover",
-    "sweep", "misfire", "membership", "election",
+    "claim",
+    "claim",
+    "claim",
+    "release",
+    "release",
+    "resharding",
+    "resharding",
+    "takeover",
+    "sweep",
+    "misfire",
+    "membership",
+    "election",
 ];
 
 impl ChaosPlan {

@@ -1,16 +1,20 @@
 //! Seeded chaos: a run is drawn from a seed, played, judged, and made smaller if it fails.
 
+mod director;
 mod draw;
 mod fault;
 mod outcome;
 mod plan;
 mod play;
 mod shrink;
+mod strike;
 
 pub use fault::{Fault, Strike, Way};
 pub use outcome::{Outcome, digest};
 pub use plan::{ChaosPlan, JobPlan, Scheduled};
 pub use shrink::shrink;
+
+use std::time::Duration;
 
 use checker::history::Record;
 use checker::{History, Options, check};
@@ -41,8 +45,16 @@ pub fn run_seed(seed: u64) -> Outcome {
 #[must_use]
 pub fn replay(plan: &ChaosPlan) -> Outcome {
     let history = History::from_records(play_all(plan));
-    let report = check(&history, &Options::default());
+    let report = check(&history, &patience(plan));
     Outcome { plan: plan.clone(), report, history }
+}
+
+/// Returns how strictly times are judged: a slow network is no excuse for more than it costs.
+fn patience(plan: &ChaosPlan) -> Options {
+    let options = Options::default();
+    let network = Duration::from_millis(plan.weather.worst_reaction());
+    let (epsilon, settle) = (options.epsilon + network, options.settle + 2 * network);
+    Options { epsilon, settle, ..options }
 }
 
 /// Plays a run of chaos and returns what happened. A plan that cannot be played is a failure of the harness.

@@ -65,11 +65,6 @@ impl ChaosPlan {
         let letter = u8::try_from(n % 26).unwrap_or(0);
         char::from(b'a' + letter).to_string()
     }
-
-    /// The server of node `n`.
-    pub(super) fn server(n: u32) -> String {
-        format!("10.0.0.{}", n + 1)
-    }
 }
 
 impl JobPlan {
