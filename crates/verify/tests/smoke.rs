@@ -1,25 +1,14 @@
 //! The harness itself: real workers on a real ensemble, one of them killed, and nothing lost.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+mod support;
 
-use testkit::scenario::Cluster;
-use verify::cluster::{ZkCluster, ZkOptions};
-
-fn options(run: &str) -> ZkOptions {
-    let folder =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{run}-{}", std::process::id()));
-    ZkOptions {
-        folder,
-        worker: PathBuf::from(env!("CARGO_BIN_EXE_ejob-worker")),
-        run: run.to_owned(),
-        require: BTreeMap::new(),
-    }
-}
+use checker::{History, Options, Verdict, check};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_worker_is_killed_and_its_items_are_run_elsewhere() {
-    let cluster = ZkCluster::start(options("smoke")).await.unwrap();
+async fn a_killed_worker_loses_nothing_and_the_checker_agrees() {
+    let cluster = support::cluster("smoke").await;
     let records = verify::smoke::play(Box::new(cluster)).await.unwrap();
-    assert!(records.len() > 100, "{}", records.len());
+    let options = Options { scale: 3.0, ..Options::default() };
+    let report = check(&History::from_records(records), &options);
+    assert_eq!(report.verdict, Verdict::Valid, "{report}");
 }

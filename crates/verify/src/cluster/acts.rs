@@ -13,7 +13,7 @@ use testkit::scenario::{
 use tokio::process::Command;
 use tokio::task::block_in_place;
 
-use super::life::{Life, State};
+use super::life::{END_LIMIT, Life, State};
 use super::links::{self, Links};
 use super::operator::Operator;
 use super::skew::SkewMeans;
@@ -60,8 +60,12 @@ impl Cluster for ZkCluster {
     }
 
     async fn spawn(&mut self, name: &str, opts: InstOpts) -> Result<(), ClusterError> {
-        if self.life("spawn", name).is_ok() {
-            return Err(refused("spawn", name, "runs already"));
+        if let Ok(life) = self.life("spawn", name) {
+            // One that has said its last word may still need a moment to end.
+            let is_ending = life.state() == State::Leaving;
+            if !is_ending || life.ended(END_LIMIT).await.is_err() {
+                return Err(refused("spawn", name, "runs already"));
+            }
         }
         if !self.workers.contains_key(name) {
             let links = Links::start(&self.server_addresses).await;
@@ -186,7 +190,7 @@ impl Cluster for ZkCluster {
         let mut news = self.nemesis.news();
         loop {
             news.mark_unchanged();
-            if holds(self.read_on()?) {
+            if holds(self.records()?) {
                 return Ok(());
             }
             if Instant::now() >= deadline {
@@ -272,11 +276,6 @@ impl ZkCluster {
         self.means.prepare(&mut command, &file);
         command.stderr(log);
         Ok(command)
-    }
-
-    pub(super) fn read_on(&mut self) -> Result<&[Record], ClusterError> {
-        let owners = self.owners();
-        self.live.read_on(&owners).map_err(|error| harness("read the history", error))
     }
 
     /// Notes the end of a stop, before it ends.

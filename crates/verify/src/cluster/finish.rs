@@ -25,6 +25,7 @@ impl ZkCluster {
         for life in lives {
             life.kill().await?;
         }
+        self.means.sweep();
         if let Some(operator) = self.operator.take() {
             operator.close().await;
         }

@@ -21,7 +21,7 @@ use crate::worker::LEFT_IN_ORDER;
 /// How long a worker may take to obey; it may be waiting for a registry that is down.
 const OBEY_LIMIT: Duration = Duration::from_secs(60);
 /// How long the kernel may take to end a process that was killed.
-const END_LIMIT: Duration = Duration::from_secs(30);
+pub(super) const END_LIMIT: Duration = Duration::from_secs(30);
 
 /// What a process is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(super) trait Listener: Send + Sync + 'static {
     /// It has reached a point. Returns the order that lets it go on, if it waits for one.
     fn reached(
         &self,
-        life: &Life,
+        life: &Arc<Life>,
         arm: u32,
         session: Option<i64>,
     ) -> impl Future<Output = Option<Order>> + Send;

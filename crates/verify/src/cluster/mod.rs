@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use checker::history::{FORMAT, Fact, NemesisEvent};
+use checker::history::{FORMAT, Fact, NemesisEvent, Record};
 use lite::JobConfig;
 use testkit::scenario::{ClusterError, LinkMode};
 use tokio::task::block_in_place;
@@ -111,6 +111,7 @@ impl ZkCluster {
         live.follow(&nemesis_path);
         live.follow_resource(&folder.join("resource.log"));
         let means = SkewMeans::of_this_machine();
+        means.sweep();
         let nemesis = Arc::new(Nemesis::new(journal));
         nemesis.note(meta(&options, &means))?;
         Ok(Self {
@@ -132,6 +133,15 @@ impl ZkCluster {
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.options.folder
+    }
+
+    /// Returns everything that is known so far, in the order in which it became known.
+    ///
+    /// # Errors
+    /// [`ClusterError::Harness`] if a history cannot be read.
+    pub fn records(&mut self) -> Result<&[Record], ClusterError> {
+        let owners = self.owners();
+        self.live.read_on(&owners).map_err(|error| harness("read the history", error))
     }
 
     /// Returns whose session is whose, as far as the proxies have seen.
@@ -196,38 +206,52 @@ impl Listener for Attendance {
         self.nemesis.tell();
     }
 
-    async fn reached(&self, life: &Life, arm: u32, session: Option<i64>) -> Option<Order> {
-        let at = || format!("point {arm} of {}", life.name);
-        let done = match self.nemesis.reached(arm) {
-            Ok(Some(What::Kill)) => {
-                life.expect_end();
-                Ok(())
-            }
-            Ok(Some(What::Pause)) => block_in_place(|| life.stopped_by_itself()),
-            Ok(Some(What::Expire)) => {
-                let expired = expire(&self.links, &self.servers, session).await;
-                let noted = expired.and_then(|sid| note_expiry(&self.nemesis, &life.name, sid));
-                if let Err(error) = noted {
-                    self.nemesis.failed(&at(), error);
-                }
-                return Some(Order::Proceed { arm });
-            }
-            // What is lost is lost with its connection.
-            Ok(Some(What::Lose)) => {
-                self.links.reset().await.map_err(|error| harness("reset a link", error))
-            }
-            Ok(Some(What::Delay { .. }) | None) => Ok(()),
-            Err(error) => Err(error),
-        };
-        if let Err(error) = done {
-            self.nemesis.failed(&at(), error);
+    async fn reached(&self, life: &Arc<Life>, arm: u32, session: Option<i64>) -> Option<Order> {
+        let what = self.nemesis.reached(arm)?;
+        if let Err(error) = self.meet(life, arm, what, session).await {
+            self.nemesis.failed(&format!("point {arm} of {}", life.name), error);
         }
-        None
+        (what == What::Expire).then_some(Order::Proceed { arm })
     }
 
     fn ended_by_itself(&self, life: &Life, how: &str) {
         self.nemesis
             .failed(&format!("worker {}", life.name), format!("ended by itself with {how}"));
+    }
+}
+
+impl Attendance {
+    /// Does the harness's part of what happens at a point, and notes it: after it has happened, so that whoever waits
+    /// for the note finds it done.
+    async fn meet(
+        &self,
+        life: &Arc<Life>,
+        arm: u32,
+        what: What,
+        session: Option<i64>,
+    ) -> Result<(), ClusterError> {
+        match what {
+            What::Kill => {
+                life.expect_end();
+                let (life, nemesis) = (Arc::clone(life), Arc::clone(&self.nemesis));
+                // Whoever listens here must go on listening, or nobody finds out that it has ended.
+                tokio::spawn(async move {
+                    let ended = life.ended(life::END_LIMIT).await;
+                    if let Err(error) = ended.and_then(|()| nemesis.note_point(arm)) {
+                        nemesis.failed(&format!("point {arm} of {}", life.name), error);
+                    }
+                });
+                return Ok(());
+            }
+            What::Pause => block_in_place(|| life.stopped_by_itself())?,
+            What::Expire => drop(expire(&self.links, &self.servers, session).await?),
+            // What is lost is lost with its connection.
+            What::Lose => {
+                self.links.reset().await.map_err(|error| harness("reset a link", error))?
+            }
+            What::Delay { .. } => {}
+        }
+        self.nemesis.note_point(arm)
     }
 }
 

@@ -79,24 +79,27 @@ impl Nemesis {
         arm
     }
 
-    /// Notes that a point was reached, and returns what happens there.
-    pub(super) fn reached(&self, id: u32) -> Result<Option<What>, ClusterError> {
-        let reached = self.arms.lock().get_mut(&id).map(|waiting| {
-            waiting.was_reached = true;
-            (waiting.worker.clone(), waiting.arm.clone())
-        });
-        let Some((worker, arm)) = reached else { return Ok(None) };
-        let (ev, kind, why) = match arm.what {
-            What::Kill => (NemesisEvent::Point, "crash", arm.to_string()),
-            What::Pause => (NemesisEvent::Begin, "pause", arm.to_string()),
-            // It is noted when it is done.
-            What::Expire => return Ok(Some(arm.what)),
-            What::Lose if arm.after => (NemesisEvent::Point, "lose_reply", arm.to_string()),
-            What::Lose => (NemesisEvent::Point, "lose_request", arm.to_string()),
-            What::Delay { ms } => (NemesisEvent::Point, "delay", format!("{arm}, ms={ms}")),
+    /// Returns what happens at a point; it is no longer one that nobody reaches.
+    pub(super) fn reached(&self, id: u32) -> Option<What> {
+        let mut arms = self.arms.lock();
+        let waiting = arms.get_mut(&id)?;
+        waiting.was_reached = true;
+        Some(waiting.arm.what)
+    }
+
+    /// Notes what has happened at a point.
+    pub(super) fn note_point(&self, id: u32) -> Result<(), ClusterError> {
+        let found = self.arms.lock().get(&id).map(|it| (it.worker.clone(), it.arm.clone()));
+        let Some((worker, arm)) = found else { return Ok(()) };
+        let (ev, kind) = match arm.what {
+            What::Kill => (NemesisEvent::Point, "crash"),
+            What::Pause => (NemesisEvent::Begin, "pause"),
+            What::Expire => (NemesisEvent::Point, "expire"),
+            What::Lose if arm.after => (NemesisEvent::Point, "lose_reply"),
+            What::Lose => (NemesisEvent::Point, "lose_request"),
+            What::Delay { .. } => (NemesisEvent::Point, "delay"),
         };
-        self.fault(ev, kind, &worker, why)?;
-        Ok(Some(arm.what))
+        self.fault(ev, kind, &worker, format!("{:?} {arm}", arm.what))
     }
 
     /// Returns the points that nobody has reached: the worker, and what would have happened where.

@@ -144,7 +144,7 @@ impl ZkCluster {
 
     /// Returns the session that a process has told last, unless it is over.
     pub(super) fn session_of(&mut self, name: &str) -> Result<Option<i64>, ClusterError> {
-        let sessions = self.read_on()?.iter().rev().filter(|record| record.p == name);
+        let sessions = self.records()?.iter().rev().filter(|record| record.p == name);
         let last = sessions.map(|record| &record.fact).find_map(|fact| {
             if let Fact::Session { ev, sid, .. } = fact { Some((*ev, *sid)) } else { None }
         });
@@ -154,7 +154,7 @@ impl ZkCluster {
 
     /// Returns the id that a process has joined with last.
     fn instance_of(&mut self, name: &str) -> Result<Option<String>, ClusterError> {
-        let records = self.read_on()?.iter().rev().filter(|record| record.p == name);
+        let records = self.records()?.iter().rev().filter(|record| record.p == name);
         let mut facts = records.map(|record| &record.fact);
         Ok(facts.find_map(|fact| {
             if let Fact::Session { instance, .. } = fact { instance.clone() } else { None }

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use tokio::process::Command;
 
 /// Where Linux distributions put the library; the one for programs with threads.
@@ -15,6 +17,9 @@ const LIBRARY_FOLDERS: [&str; 6] = [
     "/usr/local/lib",
     "/opt/homebrew/lib",
 ];
+
+/// Where shared memory has names.
+const SHARED_MEMORY: &str = "/dev/shm";
 
 /// The means that this machine has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,9 +57,19 @@ impl SkewMeans {
                 .env("FAKETIME_NO_CACHE", "1")
                 // The monotonic clock is shared by the whole run.
                 .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
-                .env("DONT_FAKE_MONOTONIC", "1")
-                // No traces in shared memory: a killed process would leave them behind.
-                .env("FAKETIME_DISABLE_SHM", "1");
+                .env("DONT_FAKE_MONOTONIC", "1");
+        }
+    }
+
+    /// Removes what the library has left in shared memory of processes that were killed, whoever started them.
+    pub(super) fn sweep(&self) {
+        let Self::Library(_) = self else { return };
+        let Ok(entries) = std::fs::read_dir(SHARED_MEMORY) else { return };
+        for entry in entries.flatten() {
+            if owner_of(&entry.file_name().to_string_lossy()).is_some_and(|pid| !is_alive(pid)) {
+                // Somebody else may have been faster.
+                let _ = std::fs::remove_file(entry.path());
+            }
         }
     }
 
@@ -72,6 +87,16 @@ impl SkewMeans {
     }
 }
 
+/// Returns the process that a name in shared memory is for; `None` if it is not the library's.
+fn owner_of(name: &str) -> Option<i32> {
+    let prefixes = ["faketime_shm_", "sem.faketime_sem_"];
+    prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)?.parse().ok())
+}
+
+fn is_alive(pid: i32) -> bool {
+    Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+}
+
 /// Writes an offset as the library reads it: seconds with a sign.
 fn offset(ms: i64) -> String {
     let sign = if ms < 0 { '-' } else { '+' };
@@ -81,6 +106,21 @@ fn offset(ms: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_behind_has_the_number_of_its_process() {
+        let rows = [
+            ("faketime_shm_77", Some(77)),
+            ("sem.faketime_sem_77", Some(77)),
+            ("faketime_shm_", None),
+            ("sem.other_77", None),
+        ];
+        for (name, expected) in rows {
+            assert_eq!(owner_of(name), expected, "{name}");
+        }
+        let me = i32::try_from(std::process::id()).unwrap();
+        assert!(is_alive(me) && !is_alive(i32::MAX));
+    }
 
     #[test]
     fn offsets_are_seconds_with_a_sign() {
