@@ -5,6 +5,7 @@ pub mod cluster;
 pub mod journal;
 mod protocol;
 pub mod resource;
+pub mod run;
 pub mod smoke;
 pub mod txnlog;
 pub mod worker;
