@@ -1,13 +1,15 @@
 //! All passes over one history.
 
-use std::collections::BTreeMap;
-
 use crate::history::Fact;
 use crate::input::History;
 use crate::options::Options;
+use crate::pass::Facts;
 use crate::replay::Replay;
 use crate::report::{Report, Verdict};
-use crate::{Violation, integrity};
+use crate::{Violation, integrity, pass, timeline};
+
+/// Of how many violations the records that show them are written out. A history with more is broken beyond reading.
+const SHOWN: usize = 25;
 
 /// Judges a history.
 ///
@@ -30,7 +32,16 @@ pub fn check(history: &History, options: &Options) -> Report {
         violations.extend(replay.apply(record));
     }
     problems.extend(replay.problems().iter().cloned());
+    let facts = Facts::new(records, &replay, options);
+    let found = pass::run(&facts);
+    problems.extend(found.problems);
+    violations.extend(found.violations);
     violations.sort_by_key(|violation| violation.at);
+    for violation in violations.iter_mut().take(SHOWN) {
+        violation.window = timeline::window(records, violation);
+    }
+    let mut tally = replay.tally.clone();
+    tally.add(&found.tally);
     let verdict = match (violations.is_empty(), problems.is_empty()) {
         (false, _) => Verdict::Invalid,
         (true, false) => Verdict::Unknown,
@@ -40,12 +51,12 @@ pub fn check(history: &History, options: &Options) -> Report {
         verdict,
         run: run_name(history),
         records: records.len(),
-        properties: Report::judged(&replay.tally, &violations),
+        properties: Report::judged(&tally, &violations),
         violations,
         problems,
-        coverage: BTreeMap::new(),
-        metrics: BTreeMap::new(),
-        notes: Vec::new(),
+        coverage: found.coverage,
+        metrics: found.metrics,
+        notes: found.notes,
     }
 }
 

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod blind;
 mod check;
 mod cron;
 mod docs;
@@ -8,10 +9,12 @@ mod input;
 mod integrity;
 mod names;
 mod options;
+mod pass;
 mod property;
 mod replay;
 mod report;
 mod tally;
+mod timeline;
 mod tree;
 mod violation;
 

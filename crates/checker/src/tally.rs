@@ -11,6 +11,10 @@ impl Tally {
         self.0[property as usize] += 1;
     }
 
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(count, more)| *count += more);
+    }
+
     pub(crate) fn of(&self, property: Property) -> u64 {
         self.0[property as usize]
     }

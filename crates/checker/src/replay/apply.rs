@@ -280,7 +280,6 @@ impl Replay {
             session,
             config: named.unwrap_or(in_force),
             takes_over,
-            last_before: before.and_then(|before| before.last),
             end: None,
         };
         if matches!(run.source, docs::Source::Normal | docs::Source::Misfire) {

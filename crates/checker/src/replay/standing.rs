@@ -1,7 +1,7 @@
 //! Whether a due fire of an item could be claimed, revision by revision: what misses and delays are judged by.
 
 use crate::docs::State;
-use crate::names::Names;
+use crate::names::{Name, Names};
 use crate::replay::Replay;
 use crate::replay::job::{Job, Server};
 use crate::replay::nodes::JobIndex;
@@ -32,7 +32,13 @@ fn standing(job: &Job, i: u32, names: &Names) -> Standing {
     let Some(ledger) = item.ledger else { return Standing::Blocked("it has no record") };
     match ledger.state {
         State::Retired => return Standing::Blocked("it is retired"),
-        State::Running | State::Orphan => return Standing::Busy,
+        State::Running | State::Orphan => {
+            let notes = |owner: &Name| {
+                job.server_of(*owner, names) == Some(Server::Enabled)
+                    && job.is_available(*owner, names)
+            };
+            return Standing::Busy(item.owner.filter(|owner| config.misfire && notes(owner)));
+        }
         State::Idle => {}
     }
     let Some(owner) = item.owner else { return Standing::Blocked("it has no owner") };

@@ -33,8 +33,6 @@ pub(crate) struct Claim {
     pub(crate) config: i32,
     /// The claim whose run this one takes over.
     pub(crate) takes_over: Option<usize>,
-    /// What the item had as its last fire before.
-    pub(crate) last_before: Option<i64>,
     pub(crate) end: Option<ClaimEnd>,
 }
 
@@ -65,7 +63,8 @@ pub(crate) struct Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     Claimable(Name),
-    Busy,
+    /// A run blocks it; whoever notes fires that meet the run, if somebody can.
+    Busy(Option<Name>),
     Blocked(&'static str),
 }
 
