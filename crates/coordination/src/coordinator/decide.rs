@@ -27,7 +27,7 @@ impl Coordinator {
                 continue;
             }
             let plan = plan_of(&self.context(now, &me));
-            let again = |plan: &Plan| refused.is_some_and(|flight| flight.plan.steps == plan.steps);
+            let again = |plan: &Plan| refused.is_some_and(|flight| flight.plan.repeats(plan));
             if let Some(plan) = plan.filter(|plan| !again(plan)) {
                 self.local.is_claiming |= plan.runs_of(&me).next().is_some();
                 self.send(session, plan, out);
@@ -44,6 +44,7 @@ impl Coordinator {
             view: &self.view,
             local: &self.local,
             strategies: &self.strategies,
+            settings: &self.settings,
         }
     }
 
