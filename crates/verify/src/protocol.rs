@@ -142,11 +142,6 @@ pub(crate) enum Order {
         /// How long runs may take to end by themselves, in milliseconds.
         deadline_ms: u64,
     },
-    /// Start no more runs, or start them again.
-    Rest {
-        /// Whether to rest.
-        resting: bool,
-    },
     /// Something shall happen at a point.
     Arm(Arm),
     /// Nothing shall happen at any point any more.

@@ -38,7 +38,6 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) struct Life {
     pub(super) name: String,
-    pub(super) server: String,
     /// Gone as soon as nobody may signal it any more, because the number may be another process's.
     pid: Mutex<Option<Pid>>,
     state: watch::Sender<State>,
@@ -83,7 +82,6 @@ impl Life {
         tokio::spawn(hand_over(input, first_line, inbox));
         let life = Arc::new(Self {
             name: plan.name.clone(),
-            server: plan.server.clone(),
             pid: Mutex::new(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))),
             state: watch::Sender::new(State::Running),
             orders,

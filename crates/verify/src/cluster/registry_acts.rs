@@ -6,7 +6,6 @@ use checker::history::{Fact, NemesisEvent, SessionEvent};
 use testkit::scenario::{AdminOp, ClusterError, RegEvent};
 
 use super::{ZkCluster, harness, refused};
-use crate::protocol::Order;
 
 /// The target of faults of the registry.
 const REGISTRY: &str = "registry";
@@ -113,7 +112,11 @@ impl ZkCluster {
                 };
                 self.operated(&format!("{} item {item}", able(disabled)), done)
             }
-            AdminOp::Pause { ip, paused } => self.rest(&ip, paused).await,
+            AdminOp::Pause { ip, paused } => {
+                let (what, data) = if paused { ("pause", "PAUSED") } else { ("resume", "") };
+                self.operator()?.write(&format!("servers/{ip}"), data).await?;
+                self.operated(&format!("{what} server {ip}"), true)
+            }
             AdminOp::Trigger => {
                 let n_asked = self.operator()?.trigger().await?;
                 self.operated("trigger", n_asked > 0)
@@ -130,16 +133,6 @@ impl ZkCluster {
                 self.operated("remove leader", done)
             }
         }
-    }
-
-    /// No node tells a server to pause: whoever runs it does.
-    async fn rest(&self, ip: &str, paused: bool) -> Result<(), ClusterError> {
-        let lives: Vec<_> = self.lives().filter(|life| life.server == ip).cloned().collect();
-        for life in &lives {
-            life.order("pause runs", Order::Rest { resting: paused }).await?;
-        }
-        let what = if paused { "pause" } else { "resume" };
-        self.operated(&format!("{what} server {ip}"), !lives.is_empty())
     }
 
     /// Returns the session that a process has told last, unless it is over.

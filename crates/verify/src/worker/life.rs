@@ -176,8 +176,6 @@ impl Worker {
                         left.send_replace(true);
                     });
                 }
-                Order::Rest { resting: true } => drop(handle.pause().await),
-                Order::Rest { resting: false } => drop(handle.resume().await),
                 Order::Arm(arm) => self.points.arm(arm),
                 Order::Disarm => self.points.disarm(),
                 Order::Skew { ms } => self.clock.set(ms),
