@@ -1,5 +1,7 @@
 //! The reader of transaction logs, against the tool that comes with the server.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;

@@ -49,6 +49,13 @@ pub enum RunError {
     },
 }
 
+/// Returns how histories of real processes are judged: three times as patient as simulated ones, and with the times of
+/// the registry's log taken for what they are.
+#[must_use]
+pub fn real_options() -> Options {
+    Options { scale: REAL_SCALE, clock_error: REAL_CLOCK_ERROR, ..Options::default() }
+}
+
 fn system(act: &'static str) -> impl FnOnce(io::Error) -> RunError {
     move |source| RunError::System { act, source }
 }
@@ -140,11 +147,9 @@ impl Run {
         let run = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let worker = self.program.with_file_name("ejob-worker");
         let options = ZkOptions { folder, worker, run, require: BTreeMap::new() };
-        let checker =
-            Options { scale: REAL_SCALE, clock_error: REAL_CLOCK_ERROR, ..Options::default() };
         Ok(runtime.block_on(async {
             let cluster = Box::new(ZkCluster::start(options).await?);
-            (case.play)(cluster, seed, checker).await
+            (case.play)(cluster, seed, real_options()).await
         })?)
     }
 }

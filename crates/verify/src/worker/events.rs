@@ -15,6 +15,10 @@ pub(super) fn fact_of(record: &JobRecord) -> Fact {
     Fact::Event { job, name, text: record.event.to_string() }
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the enum may grow, and the text says what it is"
+)]
 fn name_of(event: &JobEvent) -> &'static str {
     match event {
         JobEvent::Joined { .. } => "joined",
@@ -32,7 +36,7 @@ fn name_of(event: &JobEvent) -> &'static str {
         JobEvent::ConfigRejected { .. } => "config_rejected",
         JobEvent::Anomaly { .. } => "anomaly",
         JobEvent::CommitRefused { .. } => "commit_refused",
-        // The enum may grow; the text says what it is.
+        JobEvent::Gap { .. } => "gap",
         _ => "other",
     }
 }

@@ -11,5 +11,5 @@ pub(crate) async fn cluster(run: &str) -> ZkCluster {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     let worker = PathBuf::from(env!("CARGO_BIN_EXE_ejob-worker"));
     let options = ZkOptions { folder, worker, run: run.to_owned(), require: BTreeMap::new() };
-    ZkCluster::start(options).await.unwrap()
+    ZkCluster::start(options).await.expect("a ZooKeeper on this machine")
 }
