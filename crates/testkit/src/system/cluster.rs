@@ -1,7 +1,8 @@
 //! The simulated cluster: processes, links, the registry and an operator in one world.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use checker::history::{FORMAT, Fact, FaultOutcome, NemesisEvent, Record};
@@ -17,7 +18,7 @@ use super::world::{Streams, WorldClock};
 use crate::scenario::{Action, ClusterError, InstOpts, LinkMode, Point, RegEvent};
 
 /// How long a process that leaves may take until what still runs is cancelled.
-const DRAIN_DEADLINE: Duration = Duration::from_secs(120);
+const DRAIN_DEADLINE: Duration = Duration::from_secs(45);
 
 /// What a simulated cluster is like.
 #[derive(Clone, Debug)]
@@ -63,7 +64,10 @@ pub struct SimCluster {
     links: BTreeMap<String, LinkMode>,
     skews: BTreeMap<String, i64>,
     /// Faults that have begun, by target and kind.
-    open: BTreeMap<(String, &'static str), ()>,
+    open: BTreeSet<(String, &'static str)>,
+    /// The number of the registry's outage that goes on now; 0 if there is none.
+    outage: Arc<AtomicU64>,
+    n_outages: u64,
 }
 
 impl SimCluster {
@@ -120,7 +124,9 @@ impl SimCluster {
             past: Vec::new(),
             links: BTreeMap::new(),
             skews: BTreeMap::new(),
-            open: BTreeMap::new(),
+            open: BTreeSet::new(),
+            outage: Arc::default(),
+            n_outages: 0,
         }
     }
 
@@ -210,6 +216,7 @@ impl SimCluster {
     pub(super) fn kill_now(&mut self, name: &str) -> Result<(), ClusterError> {
         let client = self.process("kill", name)?.client();
         self.end_fault(name, "pause");
+        self.end_fault(name, "jobs_paused");
         self.registry.kill(client);
         self.point("crash", name, "");
         Ok(())
@@ -228,7 +235,7 @@ impl SimCluster {
         if life == Life::Paused {
             self.registry.resume(client);
             // A pause at a point of a write has begun without us.
-            self.open.insert((name.to_owned(), "pause"), ());
+            self.open.insert((name.to_owned(), "pause"));
             self.end_fault(name, "pause");
         }
         Ok(())
@@ -328,25 +335,30 @@ impl SimCluster {
         }
     }
 
-    /// Notes an outage that ends by itself.
+    /// Notes an outage that ends by itself, and with it an earlier one that it has overtaken.
     fn outage(&mut self, time: Duration, how: &str) {
-        let why = format!("{how} ms={}", time.as_millis());
+        self.end_outage();
+        self.n_outages += 1;
+        let (number, why) = (self.n_outages, format!("{how} ms={}", time.as_millis()));
+        self.outage.store(number, Ordering::Relaxed);
         self.note(NemesisEvent::Begin, "registry_down", "registry", FaultOutcome::Installed, &why);
-        let nemesis = Arc::clone(&self.nemesis);
+        let (nemesis, outage) = (Arc::clone(&self.nemesis), Arc::clone(&self.outage));
         drop(tokio::spawn(async move {
             tokio::time::sleep(time).await;
-            nemesis.say(nemesis_fact(
-                NemesisEvent::End,
-                "registry_down",
-                "registry",
-                FaultOutcome::Installed,
-                &why,
-            ));
+            if outage.compare_exchange(number, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+                nemesis.say(end_of_outage());
+            }
         }));
     }
 
+    fn end_outage(&mut self) {
+        if self.outage.swap(0, Ordering::Relaxed) != 0 {
+            self.nemesis.say(end_of_outage());
+        }
+    }
+
     /// Heals everything that is still wrong. Who was killed stays dead.
-    pub(super) fn heal_now(&mut self) {
+    pub(super) fn mend(&mut self) {
         let alive = self.processes.iter().filter(|(_, process)| process.lives());
         for name in alive.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
             // They live: they were asked in the line above.
@@ -361,8 +373,24 @@ impl SimCluster {
         }
         self.registry_now(RegEvent::Lag(Duration::ZERO));
         self.registry.restore();
+        self.end_outage();
         self.disarm();
+    }
+
+    /// Notes that nothing is wrong any more.
+    pub(super) fn say_healed(&self) {
         self.nemesis.say(Fact::Healed);
+    }
+
+    /// Returns who is stopped.
+    pub(super) fn stopped(&self) -> Vec<String> {
+        let stopped = self.processes.iter().filter(|(_, p)| p.gate.life() == Life::Paused);
+        stopped.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Notes that a fault was not possible.
+    pub(super) fn skip(&self, kind: &str, why: &str) {
+        self.note(NemesisEvent::Point, kind, "", FaultOutcome::Skipped, why);
     }
 
     fn disarm(&mut self) {
@@ -386,17 +414,27 @@ impl SimCluster {
         self.recorder.close()
     }
 
+    pub(super) fn pause_jobs(&mut self, name: &str, paused: bool) {
+        if let Some(process) = self.processes.get(name) {
+            process.pause_jobs(paused);
+        }
+        self.end_fault(name, "jobs_paused");
+        if paused {
+            self.begin_fault(name, "jobs_paused", "");
+        }
+    }
+
     pub(super) fn point(&self, kind: &'static str, target: &str, why: &str) {
         self.note(NemesisEvent::Point, kind, target, FaultOutcome::Installed, why);
     }
 
     fn begin_fault(&mut self, target: &str, kind: &'static str, why: &str) {
         self.note(NemesisEvent::Begin, kind, target, FaultOutcome::Installed, why);
-        self.open.insert((target.to_owned(), kind), ());
+        self.open.insert((target.to_owned(), kind));
     }
 
     fn end_fault(&mut self, target: &str, kind: &'static str) {
-        if self.open.remove(&(target.to_owned(), kind)).is_some() {
+        if self.open.remove(&(target.to_owned(), kind)) {
             self.note(NemesisEvent::End, kind, target, FaultOutcome::Installed, "");
         }
     }
@@ -404,6 +442,11 @@ impl SimCluster {
     fn note(&self, ev: NemesisEvent, kind: &str, target: &str, outcome: FaultOutcome, why: &str) {
         self.nemesis.say(nemesis_fact(ev, kind, target, outcome, why));
     }
+}
+
+fn end_of_outage() -> Fact {
+    let installed = FaultOutcome::Installed;
+    nemesis_fact(NemesisEvent::End, "registry_down", "registry", installed, "")
 }
 
 fn nemesis_fact(

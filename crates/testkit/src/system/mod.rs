@@ -5,8 +5,10 @@
 //!
 //! In reading order: `world` (time and chance) · `recorder` (the history) · `registry` (the simulated registry and the
 //! ways to it) · `process` (a scheduler behind its seams) · `resource`, `work` (the job of scenarios) · `cluster`,
-//! `operator`, `scenario` (what scenarios can do).
+//! `operator`, `scenario` (what scenarios can do) ·
+//! `chaos` (what a seed can do).
 
+mod chaos;
 mod cluster;
 mod operator;
 mod process;
@@ -17,6 +19,9 @@ mod scenario;
 mod work;
 mod world;
 
+pub use chaos::{
+    ChaosPlan, Fault, JobPlan, Outcome, Scheduled, Strike, Way, digest, replay, run_seed, shrink,
+};
 pub use cluster::{ClusterOptions, SimCluster};
 pub use registry::Weather;
 

@@ -14,13 +14,14 @@ struct Act {
 }
 
 impl SimCluster {
-    /// Acts as the operator and notes what came of it.
-    pub(super) fn operate(&mut self, op: AdminOp) {
+    /// Acts as the operator and notes what came of it; returns whether it was done.
+    pub(super) fn operate(&mut self, op: AdminOp) -> bool {
         if let AdminOp::Pause { ip, paused } = &op {
             self.pause_server(ip, *paused);
         }
         let Some(layout) = self.job.as_ref().map(|job| Layout::new(&job.job_name)) else {
-            return self.note_act("nothing: there is no job".to_owned(), FaultOutcome::Skipped);
+            self.note_act("nothing: there is no job".to_owned(), FaultOutcome::Skipped);
+            return false;
         };
         let is_local = matches!(op, AdminOp::Pause { .. });
         let Act { what, txns } = self.act(&layout.root(), op);
@@ -34,16 +35,20 @@ impl SimCluster {
             false => FaultOutcome::Skipped,
         };
         self.note_act(what, outcome);
+        outcome == FaultOutcome::Installed
     }
 
     fn note_act(&self, what: String, outcome: FaultOutcome) {
         self.nemesis.say(Fact::Operator { what, outcome });
     }
 
-    /// Pausing is not in the registry: it is asked of each process.
-    fn pause_server(&self, ip: &str, paused: bool) {
+    /// Pausing is not in the registry: it is asked of each process, and noted like a fault of it.
+    fn pause_server(&mut self, ip: &str, paused: bool) {
         let here = self.processes().filter(|(_, process)| process.lives() && process.server == ip);
-        here.for_each(|(_, process)| process.pause_jobs(paused));
+        let here: Vec<String> = here.map(|(name, _)| name.to_owned()).collect();
+        for name in here {
+            self.pause_jobs(&name, paused);
+        }
     }
 
     fn act(&self, job: &NodePath, op: AdminOp) -> Act {

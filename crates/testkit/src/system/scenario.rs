@@ -118,7 +118,8 @@ impl Cluster for SimCluster {
     }
 
     async fn heal(&mut self) -> Result<(), ClusterError> {
-        self.heal_now();
+        self.mend();
+        self.say_healed();
         Ok(())
     }
 

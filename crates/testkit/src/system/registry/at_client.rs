@@ -197,6 +197,7 @@ impl Net {
         after: Vec<Action>,
     ) {
         if self.loses(id) {
+            self.note_loss(id, "lose_request");
             return self.break_connection(id);
         }
         self.send_up(id, Up::Call { number, request, after });
@@ -206,6 +207,9 @@ impl Net {
     pub(super) fn reply(&mut self, id: ClientId, conn: Conn, reply: Down, after: &[Action]) {
         let mut later = 0;
         let mut lost = self.loses(id);
+        if lost {
+            self.note_loss(id, "lose_reply");
+        }
         for action in after {
             match action {
                 Action::Lose => lost = true,

@@ -158,6 +158,11 @@ impl Net {
         }
     }
 
+    /// Notes that the network has swallowed something.
+    pub(super) fn note_loss(&self, id: ClientId, kind: &str) {
+        self.note(id, NemesisEvent::Point, kind, String::new());
+    }
+
     fn note_point(&self, id: ClientId, action: Action, when: When, label: &str) {
         let kind = match (action, when) {
             (Action::Kill, _) => "crash",
@@ -169,12 +174,16 @@ impl Net {
         };
         // A pause has an end; the others happen at this moment.
         let ev = if action == Action::Pause { NemesisEvent::Begin } else { NemesisEvent::Point };
+        self.note(id, ev, kind, injection::describe(action, when, label));
+    }
+
+    fn note(&self, id: ClientId, ev: NemesisEvent, kind: &str, why: String) {
         self.nemesis.say(Fact::Nemesis {
             ev,
             kind: kind.to_owned(),
             target: self.clients.get(&id).map(|client| client.owner.clone()).unwrap_or_default(),
             outcome: FaultOutcome::Installed,
-            why: injection::describe(action, when, label),
+            why,
         });
     }
 

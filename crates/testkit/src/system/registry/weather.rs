@@ -58,6 +58,12 @@ impl Weather {
         loss_permille: 0,
     };
 
+    /// Returns how long something may take, in milliseconds, that takes a moment in a network without delays: to hear of
+    /// a change, to write, and to do it once more.
+    pub(in crate::system) fn worst_reaction(&self) -> u64 {
+        4 * (self.delay_max + self.spike_max) + 2 * self.feed_lag_max
+    }
+
     pub(super) fn delay(&self, rng: &mut Rng) -> u64 {
         let way = rng.u64(self.delay_min..=self.delay_max.max(self.delay_min));
         way + if happens(rng, self.spike_permille) { rng.u64(0..=self.spike_max) } else { 0 }
