@@ -13,6 +13,7 @@ mod pass;
 mod property;
 mod replay;
 mod report;
+pub mod svg;
 mod tally;
 mod timeline;
 mod tree;

@@ -122,7 +122,10 @@ pub(super) fn years(text: &str) -> Result<Option<Vec<i16>>, String> {
     for item in text.split(',').filter(|item| !item.is_empty()) {
         // Years beyond those that can come are allowed, and years do not wrap.
         let (span, step) = item.split_once('/').unwrap_or((item, "1"));
-        let step = number(step).filter(|step| *step > 0).unwrap_or(1);
+        let Some(step) = number(step) else { return Err(wrong(text, &field)) };
+        // A step of 0 is none.
+        let item = if step == 0 { span } else { item };
+        let step = step.max(1);
         let (first, last) = match span.split_once('-') {
             Some((first, last)) => (number(first), number(last)),
             None if span.is_empty() || span == "*" => (Some(field.min), Some(field.max)),
@@ -130,6 +133,10 @@ pub(super) fn years(text: &str) -> Result<Option<Vec<i16>>, String> {
             None => (number(span), number(span)),
         };
         let (Some(first), Some(last)) = (first, last) else { return Err(wrong(text, &field)) };
+        // Years that never come are fine, but they are 32-bit numbers.
+        if i32::try_from(first).is_err() || i32::try_from(last).is_err() {
+            return Err(wrong(text, &field));
+        }
         if first > last && span.contains('-') {
             return Err(wrong(text, &field));
         }

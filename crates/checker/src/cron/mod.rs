@@ -37,7 +37,7 @@ impl PartialEq for Schedule {
 }
 
 /// The length of the steps in which days without fires and changes of the offset are looked for.
-const BLOCK: i64 = 900;
+const BLOCK: i64 = 3_600;
 
 impl Schedule {
     /// Reads an expression and a time zone; both may be empty, which means no schedule, and UTC.

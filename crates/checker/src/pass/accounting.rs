@@ -28,6 +28,7 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
             continue;
         }
         let targets = Targets::of(facts, job);
+        findings.problems.extend(targets.problem.clone());
         for (item, trace) in &job.items {
             let account = Account { facts, name, job, item: *item, trace, targets: &targets };
             account.settle(findings);

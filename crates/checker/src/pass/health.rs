@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Fault;
-use crate::history::{Fact, ProcessEvent, Record, SessionEvent};
+use super::overlap::is_death;
+use crate::history::{Fact, FaultOutcome, ProcessEvent, Record, SessionEvent};
 use crate::options::Bounds;
 
 /// Stretches of trouble, per process and for all.
@@ -43,6 +44,14 @@ impl<'a> Health<'a> {
         let mut off: BTreeMap<(&str, bool), u64> = BTreeMap::new();
         let mut known: BTreeSet<(&str, bool)> = BTreeSet::new();
         for record in records {
+            // Who was killed works again when it has started anew.
+            if let Fact::Nemesis { kind, target, outcome, .. } = &record.fact {
+                if is_death(kind) && *outcome != FaultOutcome::Skipped {
+                    known.insert((target, false));
+                    off.entry((target, false)).or_insert(record.mt);
+                }
+                continue;
+            }
             let (is_session, works) = match &record.fact {
                 Fact::Process { ev, .. } => (false, *ev == ProcessEvent::Ready),
                 Fact::Session { ev, .. } => (true, *ev == SessionEvent::Connected),

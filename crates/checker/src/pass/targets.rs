@@ -13,7 +13,12 @@ pub(super) struct Targets {
     fires: Vec<i64>,
     /// Those of schedules that came or went at about the time: they may be accounted for.
     may: BTreeSet<i64>,
+    /// Why they may not be all.
+    pub(super) problem: Option<String>,
 }
+
+/// Nobody records more than a year; a clock that says so is wrong.
+const LONGEST_MS: i64 = 366 * 86_400_000;
 
 impl Targets {
     pub(super) fn of(facts: &Facts<'_>, job: &JobTrace) -> Self {
@@ -30,6 +35,13 @@ impl Targets {
             let Some(schedule) = &from.schedule else { continue };
             let until = configs.peek().map_or(facts.end, |next| next.mt);
             let (begin, until) = (facts.wall_of(begin), facts.wall_of(until));
+            if until.saturating_sub(begin) > LONGEST_MS {
+                targets.problem = Some(format!(
+                    "a schedule in force for {} ms is not followed; valid is at most {LONGEST_MS} ms",
+                    until.saturating_sub(begin)
+                ));
+                continue;
+            }
             for fire in schedule.between(begin - epsilon, until + epsilon) {
                 if begin + epsilon < fire && fire < until - epsilon {
                     targets.fires.push(fire);

@@ -1,6 +1,6 @@
 //! Steps of an item's record: which are allowed, and to whom. S1, S1a, S3, S6, S7.
 
-use crate::Property::{S1, S1a, S3, S4, S6, S7};
+use crate::Property::{S1, S1a, S3, S4, S6, S7, S11};
 use crate::docs::{Ledger, Outcome, Run, State};
 use crate::replay::job::Item;
 use crate::replay::judge::Judge;
@@ -65,6 +65,9 @@ impl Judge<'_> {
             );
             self.violate(S1, Some(i), message);
         }
+        self.expect(before.config == after.config, S11, Some(i), |_| {
+            format!("the run's configuration went from {:?} to {:?}", before.config, after.config)
+        });
         self.last_stays(i, before, after);
         self.notes_stay(i, before, after);
     }

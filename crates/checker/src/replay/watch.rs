@@ -18,15 +18,36 @@ type Wait = (Property, Option<u32>, &'static str);
 /// Since when, and by which record.
 #[derive(Clone, Copy, Debug)]
 struct Since {
-    mt: u64,
+    /// On the clock that goes with the wait: orphans wait while somebody is idle, everything else all the time.
+    at: u64,
     record: usize,
 }
+
+/// How long somebody was idle, in all.
+#[derive(Clone, Copy, Debug, Default)]
+struct IdleClock {
+    total: u64,
+    since: Option<u64>,
+}
+
+impl IdleClock {
+    fn at(&self, mt: u64) -> u64 {
+        self.total + self.since.map_or(0, |since| mt.saturating_sub(since))
+    }
+
+    fn set(&mut self, mt: u64, idle: bool) {
+        *self = Self { total: self.at(mt), since: idle.then_some(mt) };
+    }
+}
+
+const ORPHAN: &str = "waits to be taken over while somebody is idle";
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
     /// From when on promises about progress count.
     from: Option<u64>,
     waits: BTreeMap<(JobIndex, Wait), Since>,
+    idle: BTreeMap<JobIndex, IdleClock>,
 }
 
 impl Watch {
@@ -50,7 +71,8 @@ impl Replay {
             return;
         }
         let now = waits(&self.jobs[job], &self.names, |sid| self.sessions.is_closed(sid));
-        let since = Since { mt: self.spot.mt, record: self.spot.record };
+        let idle = is_anybody_idle(&self.jobs[job], &self.names);
+        self.watch.idle.entry(job).or_default().set(self.spot.mt, idle);
         let over: Vec<_> = self
             .watch
             .waits
@@ -63,8 +85,16 @@ impl Replay {
             self.judge_wait(key, since);
         }
         for wait in now {
+            let since = Since { at: self.clock_of((job, wait)), record: self.spot.record };
             self.watch.waits.entry((job, wait)).or_insert(since);
         }
+    }
+
+    /// Returns what the clock shows that goes with a wait.
+    fn clock_of(&self, (job, (_, _, what)): (JobIndex, Wait)) -> u64 {
+        let mt = self.spot.mt;
+        let idle = || self.watch.idle.get(&job).map_or(0, |clock| clock.at(mt));
+        if what == ORPHAN { idle() } else { mt }
     }
 
     /// Judges what is still waited for at the end.
@@ -80,7 +110,7 @@ impl Replay {
     fn judge_wait(&mut self, (job, wait): (JobIndex, Wait), since: Since) {
         let (property, item, what) = wait;
         self.tally.judged(property);
-        let waited = self.spot.mt.saturating_sub(since.mt);
+        let waited = self.clock_of((job, wait)).saturating_sub(since.at);
         let bound = bound(property, self.bounds);
         if waited > bound {
             let subject = Subject { job: self.nodes.job_name(job).to_owned(), item };
@@ -117,7 +147,6 @@ fn waits(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<Wait>
     if job.draining.iter().any(|id| !job.instances.contains_key(id)) {
         waits.push((L7, None, "the mark of somebody who has left stays"));
     }
-    let idle = idle_instances(job, &available, names);
     for i in 0..config.total {
         let owner = job.items.get(&i).and_then(|item| item.owner);
         let busy = job.items.get(&i).is_some_and(Item::is_busy);
@@ -128,9 +157,7 @@ fn waits(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<Wait>
     for (i, item) in &job.items {
         let surplus = *i >= config.total;
         let takes_over = config.fails_over() && !surplus;
-        waits.extend(
-            unfinished(item, takes_over, idle, &is_closed).map(|text| (L2, Some(*i), text)),
-        );
+        waits.extend(unfinished(item, takes_over, &is_closed).map(|text| (L2, Some(*i), text)));
         waits.extend(litter(item, surplus).map(|text| (L7, Some(*i), text)));
         let replays = config.monitor && config.misfire && !surplus;
         if replays && is_forgotten(job, *i, item, &available, names) {
@@ -141,7 +168,7 @@ fn waits(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<Wait>
 }
 
 /// Returns true if somebody could take an orphan over.
-fn idle_instances(job: &Job, available: &[Name], names: &Names) -> bool {
+fn is_anybody_idle(job: &Job, names: &Names) -> bool {
     let busy = |id: &Name| {
         job.items.values().any(|item| {
             item.ledger.is_some_and(|ledger| {
@@ -150,13 +177,12 @@ fn idle_instances(job: &Job, available: &[Name], names: &Names) -> bool {
         })
     };
     let enabled = |id: &Name| job.server_of(*id, names) == Some(Server::Enabled);
-    available.iter().any(|id| enabled(id) && !busy(id))
+    job.available(names).iter().any(|id| enabled(id) && !busy(id))
 }
 
 fn unfinished(
     item: &Item,
     takes_over: bool,
-    idle: bool,
     is_closed: &impl Fn(i64) -> bool,
 ) -> Option<&'static str> {
     match item.ledger?.state {
@@ -164,8 +190,8 @@ fn unfinished(
             Some("has a run whose holder is gone, and nobody noticed")
         }
         State::Orphan if !takes_over => Some("has an orphan that nobody will take over"),
-        State::Orphan if idle => Some("waits to be taken over while somebody is idle"),
-        State::Running | State::Orphan | State::Idle | State::Retired => None,
+        State::Orphan => Some(ORPHAN),
+        State::Running | State::Idle | State::Retired => None,
     }
 }
 

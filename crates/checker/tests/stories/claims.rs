@@ -101,7 +101,7 @@ fn s1_claims_are_ordered_by_token_and_nobody_takes_a_running_item() {
 fn s1a_a_fire_is_claimed_once() {
     assert_bad(
         S1a,
-        &[S3],
+        &[L0, S3],
         &[
             ("again", |s| {
                 s.round(1).at(12.0).claim("a", 0, 1).done("a", 0);
@@ -157,7 +157,7 @@ fn s1a_a_fire_is_claimed_once() {
 fn s2_nobody_claims_what_it_does_not_own() {
     assert_bad(
         S2,
-        &[],
+        &[S3, S10],
         &[
             ("somebody else's item", |s| {
                 s.at(10.01).claim("b", 0, 1).claim("b", 1, 1).at(11.0).done("b", 0).done("b", 1);
@@ -224,7 +224,7 @@ fn s2_nobody_claims_what_it_does_not_own() {
 fn s6_no_failover_while_the_holder_lives() {
     assert_bad(
         S6,
-        &[],
+        &[S3],
         &[
             ("it lives", |s| {
                 s.at(10.01).claim("b", 1, 1).at(12.0).sweep("a", 1);
@@ -347,7 +347,7 @@ fn s7_only_the_holder_completes() {
 fn s10_what_is_disabled_or_paused_does_not_start() {
     assert_bad(
         S10,
-        &[],
+        &[S3],
         &[
             ("the server is disabled", |s| {
                 s.at(5.0).write("operator", "/j/servers/10.0.0.1", Some("DISABLED")).round(1);

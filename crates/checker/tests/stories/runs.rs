@@ -114,7 +114,9 @@ fn s1c_is_judged_if_the_resource_says_so() {
                 .done("a", 0);
             s.claim("b", 1, 2).done("b", 1);
         }),
-        ("none", |s| drop(s.round(1).at(12.0))),
+        ("none", |s| {
+            s.round(1).at(12.0);
+        }),
     ];
     let strict = Options { deduplicated: true, ..Options::default() };
     for (case, tell) in twice {
@@ -181,6 +183,7 @@ fn s13_callbacks_come_once_and_not_too_early() {
                     .at(15.5)
                     .once("a", "completed", 1, 3)
                     .take_over("a", 1)
+                    .at(16.0)
                     .done("a", 1);
             }),
         ],
