@@ -46,6 +46,12 @@ impl Sessions {
         self.get(sid).is_some_and(|session| session.owner.as_deref() == Some(""))
     }
 
+    /// Returns true if both are one session, or sessions of one life of a process.
+    pub(crate) fn is_same_life(&self, one: i64, other: i64) -> bool {
+        let life = |sid| self.get(sid).and_then(|session| session.life.as_ref());
+        one == other || life(one).is_some_and(|one| life(other) == Some(one))
+    }
+
     /// Returns the name of the process that a session belongs to.
     pub(crate) fn process_of(&self, sid: i64) -> Option<&str> {
         let session = self.get(sid)?;
