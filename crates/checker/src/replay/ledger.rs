@@ -102,9 +102,14 @@ impl Judge<'_> {
         self.gone_or_holder(i, item, before)
     }
 
+    /// The holder is the life of a process that made the claim, also in a later session: it knows how the run ended.
+    fn is_holder(&self, item: &Item) -> bool {
+        item.claimed_in.is_some_and(|session| self.sessions.are_of_one_life(session, self.txn.sid))
+    }
+
     /// Returns true if somebody else than the holder writes, which only the leader may.
     fn gone_or_holder(&mut self, i: u32, item: &Item, before: &Ledger) -> bool {
-        if item.claimed_in == Some(self.txn.sid) {
+        if self.is_holder(item) {
             self.judged(S6);
             return false;
         }
@@ -124,7 +129,7 @@ impl Judge<'_> {
     fn ended(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
         self.last_stays(i, before, after);
         self.notes_stay(i, before, after);
-        if item.claimed_in == Some(self.txn.sid) {
+        if self.is_holder(item) {
             self.judged(S7);
             return false;
         }

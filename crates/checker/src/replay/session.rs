@@ -46,6 +46,13 @@ impl Sessions {
         self.get(sid).is_some_and(|session| session.owner.as_deref() == Some(""))
     }
 
+    /// Returns true if both are sessions of one life of one process: what ended in the first one can be recorded in the
+    /// second one by whoever ran it.
+    pub(crate) fn are_of_one_life(&self, a: i64, b: i64) -> bool {
+        let life = |sid| self.get(sid)?.life.as_ref();
+        a == b || life(a).is_some_and(|of_a| Some(of_a) == life(b))
+    }
+
     /// Returns the name of the process that a session belongs to.
     pub(crate) fn process_of(&self, sid: i64) -> Option<&str> {
         let session = self.get(sid)?;
