@@ -6,10 +6,11 @@
 //! In reading order: `world` (time and chance) · `recorder` (the history) · `registry` (the simulated registry and the
 //! ways to it) · `process` (a scheduler behind its seams) · `resource`, `work` (the job of scenarios) · `cluster`,
 //! `operator`, `scenario` (what scenarios can do) ·
-//! `chaos` (what a seed can do).
+//! `chaos` (what a seed can do) · `kit` (all of it for your own job).
 
 mod chaos;
 mod cluster;
+mod kit;
 mod operator;
 mod process;
 mod recorder;
@@ -23,6 +24,7 @@ pub use chaos::{
     ChaosPlan, Fault, JobPlan, Outcome, Scheduled, Strike, Way, digest, replay, run_seed, shrink,
 };
 pub use cluster::{ClusterOptions, SimCluster};
+pub use kit::{FencedStore, Overtaken, Seen, TestCluster};
 pub use registry::Weather;
 
 /// Runs a simulation to its end: on this thread, in virtual time that begins to pass here.

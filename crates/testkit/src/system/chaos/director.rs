@@ -175,13 +175,14 @@ impl<'a> Director<'a> {
     fn hit_at_write(&self, node: u32) -> u64 {
         let now = self.now();
         let armed = self.faults.iter().filter(|fault| fault.at_ms <= now).rev();
-        let mut times = armed.filter_map(|scheduled| match scheduled.fault {
-            Fault::AtWrite {
-                node: other,
-                strike: Strike::Pause { for_ms: ms } | Strike::Kill { down_ms: ms },
-                ..
-            } => (other == node).then_some(ms),
-            _ => None,
+        let mut times = armed.filter_map(|scheduled| {
+            let Fault::AtWrite { node: other, strike, .. } = scheduled.fault else { return None };
+            match strike {
+                Strike::Pause { for_ms: ms } | Strike::Kill { down_ms: ms } => {
+                    (other == node).then_some(ms)
+                }
+                Strike::Expire | Strike::Lose | Strike::Delay { .. } => None,
+            }
         });
         times.next().unwrap_or(1_000)
     }

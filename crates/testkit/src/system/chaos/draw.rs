@@ -104,6 +104,28 @@ fn weather(rng: &mut Rng) -> Weather {
     weather
 }
 
+/// Draws faults of processes, network and registry, and none of operators, two or three in a minute.
+pub(in crate::system) fn faults_of_the_world(
+    rng: &mut Rng,
+    nodes: u32,
+    for_ms: u64,
+) -> Vec<Scheduled> {
+    if nodes == 0 || for_ms == 0 {
+        return Vec::new();
+    }
+    let n_faults = usize::try_from(for_ms / 25_000).unwrap_or(usize::MAX).max(1);
+    let mut at: Vec<u64> = (0..n_faults).map(|_| rng.u64(0..for_ms)).collect();
+    at.sort_unstable();
+    let draw = |at_ms| {
+        let kind = OF_THE_WORLD[rng.usize(0..OF_THE_WORLD.len())];
+        Scheduled { at_ms, fault: fault(rng, kind, nodes, 1) }
+    };
+    at.into_iter().map(draw).collect()
+}
+
+/// The kinds of [`fault`] that no operator does.
+const OF_THE_WORLD: [u32; 15] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 21, 22];
+
 /// Draws which kinds of faults there are, how many, and when.
 fn schedule(rng: &mut Rng, nodes: u32, items: u32) -> Vec<Scheduled> {
     const KINDS: u32 = 23;

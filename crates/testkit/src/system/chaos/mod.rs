@@ -9,6 +9,8 @@ mod play;
 mod shrink;
 mod strike;
 
+pub(super) use director::{Director, Node};
+pub(super) use draw::faults_of_the_world;
 pub use fault::{Fault, Strike, Way};
 pub use outcome::{Outcome, digest};
 pub use plan::{ChaosPlan, JobPlan, Scheduled};

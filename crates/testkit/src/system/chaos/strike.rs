@@ -123,7 +123,7 @@ impl Director<'_> {
         Ok(())
     }
 
-    /// Acts as an operator.
+    /// Acts as an operator, if the fault is one.
     fn act(&mut self, fault: Fault) {
         let (op, undo): (AdminOp, Option<(u64, Undo)>) = match fault {
             Fault::DisableServer { node, for_ms } => {
@@ -151,7 +151,20 @@ impl Director<'_> {
                 let op = AdminOp::RemoveInstance(name_of(self.nodes, node));
                 (op, Some((down_ms, Undo::Restart(node, 1_000))))
             }
-            _ => (AdminOp::RemoveLeader, None),
+            Fault::RemoveLeader => (AdminOp::RemoveLeader, None),
+            Fault::Crash { .. }
+            | Fault::Pause { .. }
+            | Fault::Leave { .. }
+            | Fault::Partition { .. }
+            | Fault::Slow { .. }
+            | Fault::Reset { .. }
+            | Fault::Lossy { .. }
+            | Fault::Expire { .. }
+            | Fault::Skew { .. }
+            | Fault::RegistryDown { .. }
+            | Fault::RegistryFrozen { .. }
+            | Fault::RegistryLag { .. }
+            | Fault::AtWrite { .. } => return,
         };
         let done = self.cluster.operate(op);
         if let Some((for_ms, undo)) = undo.filter(|_| done) {
@@ -179,6 +192,15 @@ fn fault_name(fault: &Fault) -> &'static str {
         Fault::RegistryDown { .. } | Fault::RegistryFrozen { .. } => "registry_down",
         Fault::RegistryLag { .. } => "lag",
         Fault::AtWrite { .. } => "injection",
-        _ => "operator",
+        Fault::DisableServer { .. }
+        | Fault::DisableItem { .. }
+        | Fault::PauseJobs { .. }
+        | Fault::Resize { .. }
+        | Fault::SwitchFailover
+        | Fault::SwitchMisfire
+        | Fault::Poison { .. }
+        | Fault::Trigger
+        | Fault::RemoveInstance { .. }
+        | Fault::RemoveLeader => "operator",
     }
 }

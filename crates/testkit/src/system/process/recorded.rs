@@ -27,14 +27,12 @@ impl Diary {
     /// Takes note of a job event.
     pub(crate) fn note(&self, record: &JobRecord) {
         let job = record.job.as_str().to_owned();
-        let fact = match &record.event {
-            JobEvent::Missed { item, fire, reason } => Fact::Missed {
-                job,
-                item: item.map(|item| item.index()),
-                fire: fire.0,
-                reason: reason.to_string(),
-            },
-            event => Fact::Event { job, name: name_of(event).to_owned(), text: event.to_string() },
+        let fact = if let JobEvent::Missed { item, fire, reason } = &record.event {
+            let (item, reason) = (item.map(|item| item.index()), reason.to_string());
+            Fact::Missed { job, item, fire: fire.0, reason }
+        } else {
+            let name = name_of(&record.event).to_owned();
+            Fact::Event { job, name, text: record.event.to_string() }
         };
         self.voice.say_at(record.at.as_millisecond(), fact);
     }

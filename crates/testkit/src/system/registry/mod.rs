@@ -87,6 +87,7 @@ impl SimRegistry {
     }
 
     /// Breaks the connection; nothing passes until the link is set otherwise.
+    #[cfg(test)]
     pub(crate) fn cut(&self, id: ClientId) {
         self.shared.with(|net| {
             net.set_link(id, LinkMode::Black);
