@@ -102,9 +102,10 @@ impl Judge<'_> {
         self.gone_or_holder(i, item, before)
     }
 
-    /// The holder is the life of a process that made the claim, also in a later session: it knows how the run ended.
+    /// Returns true if whoever claimed the run writes: in the session of the claim, or in a later one of the same life
+    /// of its process, which remembers the run.
     fn is_holder(&self, item: &Item) -> bool {
-        item.claimed_in.is_some_and(|session| self.sessions.are_of_one_life(session, self.txn.sid))
+        item.claimed_in.is_some_and(|claimed| self.sessions.is_same_life(claimed, self.txn.sid))
     }
 
     /// Returns true if somebody else than the holder writes, which only the leader may.

@@ -46,11 +46,15 @@ impl Sessions {
         self.get(sid).is_some_and(|session| session.owner.as_deref() == Some(""))
     }
 
-    /// Returns true if both are sessions of one life of one process: what ended in the first one can be recorded in the
-    /// second one by whoever ran it.
-    pub(crate) fn are_of_one_life(&self, a: i64, b: i64) -> bool {
-        let life = |sid| self.get(sid)?.life.as_ref();
-        a == b || life(a).is_some_and(|of_a| Some(of_a) == life(b))
+    /// Returns true if both are one session, or sessions of one life of a process. Where a process has not said which
+    /// life it is, its name decides: it may be stopped before it can.
+    pub(crate) fn is_same_life(&self, one: i64, other: i64) -> bool {
+        let life = |sid| self.get(sid).and_then(|session| session.life.as_ref());
+        one == other
+            || match (life(one), life(other)) {
+                (Some(one), Some(other)) => one == other,
+                _ => self.process_of(one).is_some_and(|p| self.process_of(other) == Some(p)),
+            }
     }
 
     /// Returns the name of the process that a session belongs to.
