@@ -217,7 +217,7 @@ async fn the_registry_the_clocks_and_the_operators_do_as_they_are_told() {
     for event in [
         RegEvent::KillLeader,
         RegEvent::StopLeader(Duration::from_millis(300)),
-        RegEvent::Lag(Duration::from_millis(300)),
+        RegEvent::Lag(Duration::from_secs(1)),
         RegEvent::Lag(Duration::ZERO),
         RegEvent::RestartAll(Duration::from_secs(2)),
     ] {

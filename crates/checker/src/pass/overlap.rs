@@ -15,7 +15,7 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     for ((job, item), execs) in by_item {
         for (place, later) in execs.iter().enumerate() {
             let earlier = execs[..place].iter().filter(|earlier| {
-                let over = earlier.end.map_or(until(facts, earlier), |(end, _)| end.mt);
+                let over = earlier.end.map_or_else(|| until(facts, earlier), |(end, _)| end.mt);
                 over > later.start.mt
             });
             for earlier in earlier {

@@ -76,8 +76,9 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
         .zip(["d", "e"])
         .map(|(crash, newcomer)| {
             let own = seen.session_at(crash.target, crash.mt);
-            let mut by_the_killed = seen.assignments().into_iter().filter(|a| Some(a.sid) == own);
-            by_the_killed.any(|a| a.members.iter().any(|id| seen.process_of(id) == Some(newcomer)))
+            let joined = seen.told("joined").find(|told| told.p == newcomer).map(|told| told.mt);
+            let opened = seen.sessions(newcomer).next().map(|(mt, ..)| mt).or(joined);
+            seen.assignments().into_iter().any(|a| Some(a.sid) == own && Some(a.mt) >= opened)
         })
         .collect();
     findings.expect(landed == [false, true], || {

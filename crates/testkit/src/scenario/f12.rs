@@ -90,7 +90,7 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     let held = seen.hits("delay").next().map(|hit| hit.mt);
     let next = held.and_then(|held| seen.assignments().into_iter().find(|a| a.mt > held));
     let drain = leaver(seen).map(|(_, mt)| mt);
-    let between = held.zip(drain).zip(next.as_ref()).is_some_and(|((held, drain), next)| held < drain && drain < next.mt);
+    let between = held.zip(drain).zip(next.as_ref()).is_some_and(|((held, drain), next)| held <= drain && drain < next.mt);
     findings.expect(between, || "nobody began to leave while a resharding was under way".to_owned());
     findings.expect(next.is_some_and(|a| a.n_pending > 0), || "no item had to wait for its run".to_owned());
     findings.into_sentences()

@@ -82,7 +82,7 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     let off = turned(seen).first().copied();
     let waiting = lost(seen).iter().filter(|lost| lost.orphaned().map(|o| o.mt) < off && lost.orphaned().is_some()).count();
     findings.expect(waiting > 0, || "no orphan waited when failover was turned off".to_owned());
-    let held = seen.hits("delay").filter(|hit| Some(hit.mt) < off).count();
+    let held = seen.hits("delay").filter(|hit| Some(hit.mt) <= off).count();
     findings.expect(held == 2, || format!("{held} takeovers were under way when failover was turned off, not 2"));
     findings.into_sentences()
 }
