@@ -84,7 +84,10 @@ fn replay(script: &Script, quiet: bool) -> Verdict {
     if !quiet {
         println!("{}", report.story);
     }
-    println!("digest {:016x} steps {} events {}", report.digest, report.steps, report.coverage.events);
+    println!(
+        "digest {:016x} steps {} events {}",
+        report.digest, report.steps, report.coverage.events
+    );
     if let Some(violation) = &report.violation {
         println!("step {}: {}: {}", violation.step, violation.property, violation.text);
     }

@@ -58,7 +58,9 @@ fn moved(seen: &Seen<'_>) -> Vec<u32> {
     };
     let moves = |item: &u32| {
         let to_b = seen.owners(*item).into_iter().any(|(mt, owner)| {
-            mt > held && owner.and_then(|id| seen.process_of(id)) == Some("b") && claimed(*item) > Some(mt)
+            mt > held
+                && owner.and_then(|id| seen.process_of(id)) == Some("b")
+                && claimed(*item) > Some(mt)
         });
         to_b
     };
@@ -83,6 +85,8 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
 
 fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
-    findings.expect(!moved(seen).is_empty(), || "no item moved while its claim was under way".to_owned());
+    findings.expect(!moved(seen).is_empty(), || {
+        "no item moved while its claim was under way".to_owned()
+    });
     findings.into_sentences()
 }

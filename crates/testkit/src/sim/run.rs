@@ -62,11 +62,7 @@ pub fn run(script: &Script, judge: Judge, keep: Keep) -> Report {
 }
 
 /// Runs a story in a world and gathers what came of it. A panic of the product is a violation.
-pub(crate) fn conclude(
-    world: &mut World,
-    judge: Judge,
-    story: impl FnOnce(&mut World),
-) -> Report {
+pub(crate) fn conclude(world: &mut World, judge: Judge, story: impl FnOnce(&mut World)) -> Report {
     let outcome = catch_unwind(AssertUnwindSafe(|| story(world)));
     if let Err(panic) = outcome {
         world.fail("panic", panic_text(&*panic));

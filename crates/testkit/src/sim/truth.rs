@@ -93,7 +93,10 @@ impl World {
             return self.fail("S1", format!("the record of item {item} was deleted"));
         };
         if new.token < old.token || new.last_fire < old.last_fire {
-            self.fail("S1", format!("item {item} went back: {} to {}", old.summary(), new.summary()));
+            self.fail(
+                "S1",
+                format!("item {item} went back: {} to {}", old.summary(), new.summary()),
+            );
         }
         if step.moves() && old.is_busy() {
             self.fail("S5", format!("item {item} moved under a run: {}", old.summary()));

@@ -101,7 +101,8 @@ impl Change {
     }
 
     fn account(&self) -> Option<Account> {
-        let fire = self.after.fire.filter(|_| self.is_claim() && !self.after.has_source("FAILOVER"))?;
+        let fire =
+            self.after.fire.filter(|_| self.is_claim() && !self.after.has_source("FAILOVER"))?;
         // Scheduled fires come on whole seconds, requests of operators on odd milliseconds.
         if fire % 2 != 0 {
             return None;
@@ -152,7 +153,8 @@ impl Seen<'_> {
     pub(crate) fn held_at(&self, p: &str, mt: u64) -> Vec<Lost> {
         let changes = self.ledger();
         let mut lost = Vec::new();
-        for (place, change) in changes.iter().enumerate().take_while(|(_, change)| change.mt <= mt) {
+        for (place, change) in changes.iter().enumerate().take_while(|(_, change)| change.mt <= mt)
+        {
             let later = || changes.iter().skip(place + 1).filter(|c| c.item == change.item);
             let is_last = later().next().is_none_or(|next| next.mt > mt);
             let holder = change.after.holder.as_deref();
