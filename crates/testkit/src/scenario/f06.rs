@@ -11,10 +11,10 @@
 //! it cancels what it runs and hands it over itself; nobody else decides that, and nothing is resharded. This is stricter
 //! than the plan, which wants no failover at 0.6T: a process cannot know how long it was stopped before others gave it up.
 
+use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::Seen;
 use super::stage::{Played, Stage, work};
-use super::Scenario;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F06",
@@ -48,13 +48,22 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     for change in seen.ledger().iter().filter(|change| change.after.is_orphan()) {
         let holder = change.after.holder.as_deref().and_then(|id| seen.process_of(id));
         findings.expect(holder.is_some() && holder == seen.opener_of(change.sid), || {
-            format!("item {} was taken from {holder:?} by {:?}", change.item, seen.opener_of(change.sid))
+            format!(
+                "item {} was taken from {holder:?} by {:?}",
+                change.item,
+                seen.opener_of(change.sid)
+            )
         });
     }
-    let resharded = seen.assignments().into_iter().filter(|assignment| assignment.mt > first).count();
-    findings.expect(resharded == 0, || format!("items were resharded {resharded} times after a was stopped"));
+    let resharded =
+        seen.assignments().into_iter().filter(|assignment| assignment.mt > first).count();
+    findings.expect(resharded == 0, || {
+        format!("items were resharded {resharded} times after a was stopped")
+    });
     for run in seen.runs().iter().filter(|run| run.p == "a" && run.spans(first)) {
-        findings.expect(run.is_well(), || format!("the run of item {} did not go on: {:?}", run.id.item, run.end));
+        findings.expect(run.is_well(), || {
+            format!("the run of item {} did not go on: {:?}", run.id.item, run.end)
+        });
     }
     findings.into_sentences()
 }
@@ -62,10 +71,18 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
 fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     let runs = seen.runs();
-    let busy = seen.hits("pause").filter(|hit| runs.iter().any(|run| run.p == "a" && run.spans(hit.mt))).count();
-    findings.expect(busy == 2, || format!("a was stopped {busy} times while it ran something, not twice"));
+    let busy = seen
+        .hits("pause")
+        .filter(|hit| runs.iter().any(|run| run.p == "a" && run.spans(hit.mt)))
+        .count();
+    findings.expect(busy == 2, || {
+        format!("a was stopped {busy} times while it ran something, not twice")
+    });
     let healed = seen.healed().unwrap_or(u64::MAX);
-    let ended = seen.sessions_of("a").into_iter().any(|sid| seen.closed(sid).is_some_and(|(mt, _)| mt < healed));
+    let ended = seen
+        .sessions_of("a")
+        .into_iter()
+        .any(|sid| seen.closed(sid).is_some_and(|(mt, _)| mt < healed));
     findings.expect(!ended, || "the session of a ended: the pause was too long".to_owned());
     findings.into_sentences()
 }

@@ -59,7 +59,9 @@ fn whole_at(seen: &Seen<'_>, crash: Hit<'_>) -> bool {
 fn expect(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     for crash in seen.hits("crash") {
-        findings.expect(whole_at(seen, crash), || format!("items had no owner when {} was killed", crash.target));
+        findings.expect(whole_at(seen, crash), || {
+            format!("items had no owner when {} was killed", crash.target)
+        });
         let next = seen.assignments().into_iter().find(|a| {
             a.mt > crash.mt && !a.members.iter().any(|id| seen.process_of(id) == Some(crash.target))
         });
@@ -82,7 +84,9 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
         })
         .collect();
     findings.expect(landed == [false, true], || {
-        format!("one leader was to die before its resharding landed and one after; landed: {landed:?}")
+        format!(
+            "one leader was to die before its resharding landed and one after; landed: {landed:?}"
+        )
     });
     findings.into_sentences()
 }

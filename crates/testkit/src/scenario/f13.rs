@@ -57,10 +57,11 @@ fn moved(seen: &Seen<'_>) -> Vec<u32> {
         claims.find(|c| c.is_claim() && c.after.fire == Some(fire)).map(|claim| claim.mt)
     };
     let moves = |item: &u32| {
-        let to_b = seen.owners(*item).into_iter().any(|(mt, owner)| {
-            mt > held && owner.and_then(|id| seen.process_of(id)) == Some("b") && claimed(*item) > Some(mt)
-        });
-        to_b
+        seen.owners(*item).into_iter().any(|(mt, owner)| {
+            mt > held
+                && owner.and_then(|id| seen.process_of(id)) == Some("b")
+                && claimed(*item) > Some(mt)
+        })
     };
     (0..2).filter(moves).collect()
 }
@@ -83,6 +84,8 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
 
 fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
-    findings.expect(!moved(seen).is_empty(), || "no item moved while its claim was under way".to_owned());
+    findings.expect(!moved(seen).is_empty(), || {
+        "no item moved while its claim was under way".to_owned()
+    });
     findings.into_sentences()
 }

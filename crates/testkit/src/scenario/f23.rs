@@ -10,10 +10,10 @@
 //! (`docs/guarantees.md`, "Settings and what they cost"). A resource that has seen a token refuses what comes without one:
 //! runs after the second change end at once with an error, and that is as it should be.
 
+use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::Seen;
 use super::stage::{Played, Stage, work};
-use super::Scenario;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F23",
@@ -72,19 +72,26 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     let Some((on, off)) = turned(seen) else { return findings.into_sentences() };
     let runs = seen.runs();
     for run in runs.iter().filter(|run| run.spans(off) || run.spans(on)) {
-        findings.expect(run.is_well(), || format!("the run of item {} ended as {:?}", run.id.item, run.end));
+        findings.expect(run.is_well(), || {
+            format!("the run of item {} ended as {:?}", run.id.item, run.end)
+        });
         let again = seen.runs_of(run.id.item, run.id.fire).len();
-        findings.expect(again == 1, || format!("fire {} of item {} was run {again} times", run.id.fire, run.id.item));
+        findings.expect(again == 1, || {
+            format!("fire {} of item {} was run {again} times", run.id.fire, run.id.item)
+        });
     }
     for run in runs.iter().filter(|run| run.spans(off)) {
         let ended = seen.ledger_of(run.id.item).into_iter().any(|change| {
-            change.is_end() && change.after.token == run.id.token && change.after.outcome.as_deref() == Some("succeeded")
+            change.is_end()
+                && change.after.token == run.id.token
+                && change.after.outcome.as_deref() == Some("succeeded")
         });
         findings.expect(ended, || format!("the end of item {} was not recorded", run.id.item));
     }
     for pair in runs.iter().flat_map(|run| runs.iter().map(move |other| (run, other))) {
         let (run, other) = pair;
-        let overlap = run.id.item == other.id.item && run.began < other.began && run.spans(other.began);
+        let overlap =
+            run.id.item == other.id.item && run.began < other.began && run.spans(other.began);
         findings.expect(!overlap, || format!("two runs of item {} overlapped", run.id.item));
     }
     findings.into_sentences()
@@ -98,8 +105,9 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
         let claimed = runs.iter().filter(|run| run.spans(off) && run.id.token > 0).count();
         (unclaimed, claimed)
     });
-    findings.expect(during.is_some_and(|(unclaimed, claimed)| unclaimed > 0 && claimed > 0), || {
-        format!("unclaimed runs at the first change and claimed ones at the second: {during:?}")
-    });
+    findings
+        .expect(during.is_some_and(|(unclaimed, claimed)| unclaimed > 0 && claimed > 0), || {
+            format!("unclaimed runs at the first change and claimed ones at the second: {during:?}")
+        });
     findings.into_sentences()
 }
