@@ -18,6 +18,7 @@ mod faults;
 mod fleet;
 mod heal;
 mod inbox;
+mod judge;
 mod node;
 mod operators;
 mod points;

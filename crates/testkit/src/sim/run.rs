@@ -72,6 +72,10 @@ pub(crate) fn conclude(
         world.fail("panic", panic_text(&*panic));
     }
     world.record_outside(Writer::Nemesis, Fact::End);
+    let mut records = world.recorder.take_records();
+    if judge == Judge::Full && world.violation.is_none() {
+        records = super::judge::judge(world, records);
+    }
     Report {
         digest: world.recorder.digest(),
         steps: u64::from(world.step),
@@ -79,7 +83,7 @@ pub(crate) fn conclude(
         coverage: std::mem::take(&mut world.coverage),
         violation: world.violation.take(),
         story: world.story(),
-        records: world.recorder.take_records(),
+        records,
     }
 }
 
