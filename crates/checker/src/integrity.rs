@@ -67,10 +67,10 @@ fn open_faults(records: &[Record]) -> Vec<String> {
             Fact::Nemesis { ev: NemesisEvent::Begin, kind, target, .. } => {
                 open.insert((kind, target), record);
             }
-            Fact::Nemesis { ev: NemesisEvent::End, kind, target, .. } => {
-                if open.remove(&(kind.as_str(), target.as_str())).is_none() {
-                    problems.push(format!("the end of {kind} of {target}, which had not begun"));
-                }
+            Fact::Nemesis { ev: NemesisEvent::End, kind, target, .. }
+                if open.remove(&(kind.as_str(), target.as_str())).is_none() =>
+            {
+                problems.push(format!("the end of {kind} of {target}, which had not begun"));
             }
             // What is still broken then stays broken: the rest is demanded to make progress.
             Fact::Healed => open.clear(),

@@ -49,10 +49,9 @@ impl Schedule {
         }
         let upper = cron.to_ascii_uppercase();
         let fields: Vec<_> = upper.split([' ', '\t']).filter(|field| !field.is_empty()).collect();
-        let (fields, year) = match fields.as_slice() {
-            [fields @ .., year] if fields.len() == 6 => (fields, *year),
-            fields => (fields, "*"),
-        };
+        // What follows the year is ignored, as Quartz does.
+        let year = fields.get(6).copied().unwrap_or("*");
+        let fields = fields.get(..6).unwrap_or(&fields);
         let [second, minute, hour, day, month, weekday] = fields else {
             return Err(format!("{cron:?} has {} fields; valid are 6 or 7", fields.len()));
         };

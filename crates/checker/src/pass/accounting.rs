@@ -60,11 +60,11 @@ impl Account<'_> {
             };
             if begins {
                 owes = Some(ledger.last.unwrap_or(i64::MIN).max(born));
-            } else if let (Some(from), Some(to)) = (owes, ledger.last) {
-                if Some(to) > before.and_then(|before| before.last) {
-                    self.advance(*spot, &ledger, from, to, findings);
-                    owes = Some(from.max(to));
-                }
+            } else if let (Some(from), Some(to)) = (owes, ledger.last)
+                && Some(to) > before.and_then(|before| before.last)
+            {
+                self.advance(*spot, &ledger, from, to, findings);
+                owes = Some(from.max(to));
             }
             last = *spot;
         }

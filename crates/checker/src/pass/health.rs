@@ -13,6 +13,8 @@ pub(crate) struct Health<'a> {
     of: BTreeMap<&'a str, Vec<(u64, u64)>>,
     all: Vec<(u64, u64)>,
     off: BTreeMap<&'a str, Vec<(u64, u64)>>,
+    /// Processes that were never in order, by what they say about themselves.
+    pub(super) never: BTreeSet<&'a str>,
 }
 
 /// What targets of faults mean every process.
@@ -67,6 +69,9 @@ impl<'a> Health<'a> {
             }
         }
         for ((process, _), since) in off {
+            if since == 0 {
+                self.never.insert(process);
+            }
             self.off.entry(process).or_default().push((since, end));
         }
     }

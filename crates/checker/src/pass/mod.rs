@@ -60,6 +60,9 @@ pub(crate) struct Findings {
 /// Runs all passes.
 pub(crate) fn run(facts: &Facts<'_>) -> Findings {
     let mut findings = Findings::default();
+    let never = facts.health.never.iter();
+    let never = never.filter(|p| facts.execs.iter().any(|exec| exec.process == **p));
+    findings.notes.extend(never.map(|p| format!("misses of {p}: it never says that it is ready")));
     link::pass(facts, &mut findings);
     effects::pass(facts, &mut findings);
     accounting::pass(facts, &mut findings);

@@ -1,5 +1,6 @@
 //! Taking what was committed, whether or not it was allowed.
 
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use crate::Property::S1;
@@ -148,8 +149,8 @@ impl Replay {
         let (instances, mt) = (&mut self.jobs[job].instances, self.spot.mt);
         if present {
             // An operator's request is written into the node of a registered instance.
-            if !instances.contains_key(&id) {
-                instances.insert(id, Instance { session });
+            if let Entry::Vacant(absent) = instances.entry(id) {
+                absent.insert(Instance { session });
                 let membership = Membership { instance: id, session, from: mt, until: None };
                 self.trace.job(job).memberships.push(membership);
             }

@@ -204,8 +204,8 @@ fn litter(item: &Item, surplus: bool) -> Option<&'static str> {
         Some("is shown as taken over and is not")
     } else if item.queued && ledger.state != State::Orphan {
         Some("waits in the failover queue for nothing")
-    } else if item.misfire != ledger.misfire.is_some() {
-        Some("is shown as misfired, or not, contrary to its record")
+    } else if item.misfire && ledger.misfire.is_none() {
+        Some("is shown as misfired and is not")
     } else if surplus && !item.is_busy() && (item.owner.is_some() || !item.is_retired()) {
         Some("is beyond the number of items and was not taken out")
     } else {

@@ -73,7 +73,8 @@ fn a_failed_harness_does_not_erase_a_violation() {
 
 #[test]
 fn a_run_that_did_not_reach_what_it_must_shows_nothing() {
-    let rows: [(&str, &[(&str, u64)], fn(&mut Story), Verdict); 8] = [
+    type Case = (&'static str, &'static [(&'static str, u64)], fn(&mut Story), Verdict);
+    let rows: [Case; 8] = [
         ("a failover", &[("failover", 1)], crash_while_running, Verdict::Valid),
         ("two failovers", &[("failover", 2)], crash_while_running, Verdict::Unknown),
         ("a crash that hit", &[("crash", 1)], crash_while_running, Verdict::Valid),

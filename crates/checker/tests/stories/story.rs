@@ -99,7 +99,7 @@ impl Story {
 
     /// Moves the clock to so many seconds after the beginning.
     pub(crate) fn at(&mut self, seconds: f64) -> &mut Self {
-        let now = (seconds * 1e9) as u64;
+        let now = u64::try_from(std::time::Duration::from_secs_f64(seconds).as_nanos()).unwrap();
         assert!(now >= self.now, "the story goes forward");
         self.now = now;
         self
@@ -230,7 +230,7 @@ impl Story {
 
     /// Operations of the leader that give each item to its new owner; busy ones wait.
     pub(crate) fn deal_ops(&mut self, leader: &str, members: &[&str]) -> Vec<RegOp> {
-        let total = self.config["shardingTotalCount"].as_u64().unwrap() as u32;
+        let total = u32::try_from(self.config["shardingTotalCount"].as_u64().unwrap()).unwrap();
         let sid = self.sid(leader);
         let mut ops = vec![self.check("/j/coordination/term")];
         let mut pending: BTreeMap<String, Vec<(u32, u32)>> = BTreeMap::new();
