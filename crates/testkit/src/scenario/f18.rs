@@ -51,7 +51,10 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     once_each(seen, &mut findings);
     let healed = seen.healed().unwrap_or(u64::MAX);
     for p in ["a", "b"] {
-        let ended = seen.sessions_of(p).iter().any(|sid| seen.closed(*sid).is_some_and(|(mt, _)| mt < healed));
+        let ended = seen
+            .sessions_of(p)
+            .iter()
+            .any(|sid| seen.closed(*sid).is_some_and(|(mt, _)| mt < healed));
         findings.expect(!ended, || format!("a session of {p} did not survive"));
     }
     findings.into_sentences()
@@ -59,10 +62,15 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
 
 fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
-    let held: Vec<_> = seen.hits("delay").filter(|hit| hit.target == "a").map(|hit| hit.mt).collect();
+    let held: Vec<_> =
+        seen.hits("delay").filter(|hit| hit.target == "a").map(|hit| hit.mt).collect();
     let downs: Vec<_> = seen.hits("registry_down").map(|hit| hit.mt).collect();
     let soon = ns(seen.period());
-    let during = held.iter().zip(&downs).filter(|(held, down)| **down >= **held && **down < **held + soon).count();
+    let during = held
+        .iter()
+        .zip(&downs)
+        .filter(|(held, down)| **down >= **held && **down < **held + soon)
+        .count();
     findings.expect(during == KILLS, || {
         format!("the registry's leader was killed {during} times during a claim, not {KILLS}")
     });

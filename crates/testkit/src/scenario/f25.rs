@@ -12,10 +12,10 @@
 //! *back*, local times come twice; a scheduled local time then happens once, at the earlier instant, and so nothing is
 //! due in the second pass. An hour is sixty minutes in virtual time, and eight periods in real time.
 
+use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::{Seen, ns};
 use super::stage::{Played, Stage, work};
-use super::Scenario;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F25",
@@ -54,7 +54,8 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     let runs = seen.runs();
     for item in 0..2 {
         findings.each_fire_accounted(seen, item);
-        let fires: Vec<_> = runs.iter().filter(|run| run.id.item == item).map(|run| run.id.fire).collect();
+        let fires: Vec<_> =
+            runs.iter().filter(|run| run.id.item == item).map(|run| run.id.fire).collect();
         findings.expect(fires.windows(2).all(|pair| pair[0] < pair[1]), || {
             format!("a past fire of item {item} was run again")
         });
@@ -62,14 +63,22 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     // No burst: in each period after a jump, a begins at most two runs of its one item.
     for jump in seen.hits("skew").chain(seen.ends_of("skew")) {
         let soon = jump.mt + ns(seen.period());
-        let burst = runs.iter().filter(|run| run.p == "a" && run.began >= jump.mt && run.began < soon).count();
-        findings.expect(burst <= 2, || format!("a began {burst} runs in the period after its clock jumped"));
+        let burst = runs
+            .iter()
+            .filter(|run| run.p == "a" && run.began >= jump.mt && run.began < soon)
+            .count();
+        findings.expect(burst <= 2, || {
+            format!("a began {burst} runs in the period after its clock jumped")
+        });
     }
     let of_b: Vec<_> = runs.iter().filter(|run| run.p == "b").collect();
     for pair in of_b.windows(2) {
         let on_time = pair[1].id.fire == pair[0].id.fire + seen.period_ms();
         findings.expect(on_time, || {
-            format!("b ran fire {} after fire {}: it was disturbed", pair[1].id.fire, pair[0].id.fire)
+            format!(
+                "b ran fire {} after fire {}: it was disturbed",
+                pair[1].id.fire, pair[0].id.fire
+            )
         });
     }
     findings.into_sentences()

@@ -8,7 +8,9 @@ use lite::{JobBuilder, JobConfig};
 use parking_lot::Mutex;
 
 use super::history_queries::{JOB, Seen};
-use super::{Action, AdminOp, Cluster, ClusterError, InstOpts, LinkMode, Point, RegEvent, When, Work};
+use super::{
+    Action, AdminOp, Cluster, ClusterError, InstOpts, LinkMode, Point, RegEvent, When, Work,
+};
 
 /// How many periods a cluster has to get ready: processes start, join, and share the items.
 const READY: u32 = 10;
@@ -242,7 +244,8 @@ impl Stage {
         holds: impl Fn(Seen<'_>) -> bool + Sync,
     ) -> Played {
         let (period, session) = (self.cluster.period(), self.cluster.session_timeout());
-        let looks = |records: &[checker::history::Record]| holds(Seen::new(records, period, session));
+        let looks =
+            |records: &[checker::history::Record]| holds(Seen::new(records, period, session));
         Ok(self.cluster.until(what, max_periods, &looks).await?)
     }
 

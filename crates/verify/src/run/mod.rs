@@ -90,7 +90,7 @@ fn play_all(arguments: &[String], out: &mut dyn Write) -> Result<Verdict, RunErr
             // The harness failed: whatever the product has done, nobody can tell.
             Err(error) => (Verdict::Unknown, with_causes(&*error)),
         };
-        let Case { id, title, .. } = case;
+        let (id, title) = (case.id(), case.title());
         let line = format!("{id} seed {seed:<4} {verdict:8} {took:6.1} s  {title}");
         writeln!(out, "{line}").map_err(system("say something"))?;
         if verdict != Verdict::Valid {
@@ -113,30 +113,30 @@ struct Run {
 }
 
 impl Run {
-    fn folder_of(&self, case: &Case, seed: u64) -> PathBuf {
-        self.folder.join(format!("{}-{seed}", case.id))
+    fn folder_of(&self, case: Case, seed: u64) -> PathBuf {
+        self.folder.join(format!("{}-{seed}", case.id()))
     }
 
-    fn play(&self, case: &Case, seed: u64) -> Result<Judged, Box<dyn Error + Send + Sync>> {
+    fn play(&self, case: Case, seed: u64) -> Result<Judged, Box<dyn Error + Send + Sync>> {
         let folder = self.folder_of(case, seed);
         let judged = match self.backend {
-            Backend::Memory => self.in_memory(case, seed)?,
+            Backend::Memory => Self::in_memory(case, seed)?,
             Backend::Zk => self.on_zookeeper(case, seed, folder.clone())?,
         };
         keep(&folder, &judged)?;
         Ok(judged)
     }
 
-    fn in_memory(&self, case: &Case, seed: u64) -> Result<Judged, ClusterError> {
+    fn in_memory(case: Case, seed: u64) -> Result<Judged, ClusterError> {
         testkit::system::run(async {
             let cluster = Box::new(SimCluster::new(seed));
-            (case.play)(cluster, seed, Options::default()).await
+            case.play(cluster, seed, &Options::default()).await
         })
     }
 
     fn on_zookeeper(
         &self,
-        case: &Case,
+        case: Case,
         seed: u64,
         folder: PathBuf,
     ) -> Result<Judged, Box<dyn Error + Send + Sync>> {
@@ -149,7 +149,7 @@ impl Run {
         let options = ZkOptions { folder, worker, run, require: BTreeMap::new() };
         Ok(runtime.block_on(async {
             let cluster = Box::new(ZkCluster::start(options).await?);
-            (case.play)(cluster, seed, real_options()).await
+            case.play(cluster, seed, &real_options()).await
         })?)
     }
 }

@@ -15,10 +15,6 @@ pub(super) fn fact_of(record: &JobRecord) -> Fact {
     Fact::Event { job, name, text: record.event.to_string() }
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the enum may grow, and the text says what it is"
-)]
 fn name_of(event: &JobEvent) -> &'static str {
     match event {
         JobEvent::Joined { .. } => "joined",

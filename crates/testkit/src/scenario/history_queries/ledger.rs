@@ -101,7 +101,8 @@ impl Change {
     }
 
     fn account(&self) -> Option<Account> {
-        let fire = self.after.fire.filter(|_| self.is_claim() && !self.after.has_source("FAILOVER"))?;
+        let fire =
+            self.after.fire.filter(|_| self.is_claim() && !self.after.has_source("FAILOVER"))?;
         // Scheduled fires come on whole seconds, requests of operators on odd milliseconds.
         if fire % 2 != 0 {
             return None;
@@ -152,12 +153,14 @@ impl Seen<'_> {
     pub(crate) fn held_at(&self, p: &str, mt: u64) -> Vec<Lost> {
         let changes = self.ledger();
         let mut lost = Vec::new();
-        for (place, change) in changes.iter().enumerate() {
-            let holder = change.after.holder.as_deref().filter(|_| change.after.is_running());
-            let is_theirs = holder.is_some_and(|id| self.process_of(id) == Some(p));
+        for (place, change) in changes.iter().enumerate().take_while(|(_, change)| change.mt <= mt)
+        {
             let later = || changes.iter().skip(place + 1).filter(|c| c.item == change.item);
             let is_last = later().next().is_none_or(|next| next.mt > mt);
-            if let Some(fire) = change.after.fire.filter(|_| is_theirs && change.mt <= mt && is_last) {
+            let holder = change.after.holder.as_deref();
+            let holder = holder.filter(|_| is_last && change.after.is_running());
+            let is_theirs = holder.is_some_and(|id| self.process_of(id) == Some(p));
+            if let Some(fire) = change.after.fire.filter(|_| is_theirs) {
                 let (item, token) = (change.item, change.after.token);
                 lost.push(Lost { item, fire, token, then: later().cloned().collect() });
             }

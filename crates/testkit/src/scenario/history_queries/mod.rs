@@ -10,9 +10,7 @@ mod tree;
 
 use std::time::Duration;
 
-use checker::history::{
-    Fact, FaultOutcome, NemesisEvent, ProcessEvent, Record, SessionEvent,
-};
+use checker::history::{Fact, FaultOutcome, NemesisEvent, ProcessEvent, Record, SessionEvent};
 
 pub(crate) use ledger::{Account, Change, LedgerSeen, Lost};
 pub(crate) use runs::RunSeen;
@@ -178,9 +176,8 @@ impl<'a> Seen<'a> {
 
     /// Returns when the last fault was healed.
     pub(crate) fn healed(&self) -> Option<u64> {
-        let healed = |(record, fact): (&'a Record, &Fact)| {
-            matches!(fact, Fact::Healed).then_some(record.mt)
-        };
+        let healed =
+            |(record, fact): (&'a Record, &Fact)| matches!(fact, Fact::Healed).then_some(record.mt);
         self.facts().rev().find_map(healed)
     }
 

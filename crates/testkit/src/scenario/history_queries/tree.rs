@@ -81,10 +81,11 @@ impl<'a> Seen<'a> {
 
     /// Returns the session that a process had at this moment: the last in which it had registered.
     pub(crate) fn session_at(&self, p: &str, mt: u64) -> Option<i64> {
-        let registered = self.writes().filter(|(at, ..)| *at <= mt).filter_map(|(_, _, sid, op)| {
-            let RegOp::Create { path, .. } = op else { return None };
-            below(path, "instances/").map(|_| sid)
-        });
+        let registered =
+            self.writes().filter(|(at, ..)| *at <= mt).filter_map(|(_, _, sid, op)| {
+                let RegOp::Create { path, .. } = op else { return None };
+                below(path, "instances/").map(|_| sid)
+            });
         registered.filter(|sid| self.opener_of(*sid) == Some(p)).last()
     }
 
@@ -103,9 +104,9 @@ impl<'a> Seen<'a> {
 
     /// Returns when a term began, and the session of who leads in it.
     pub(crate) fn terms(&self) -> Vec<(u64, i64)> {
-        let begun = self.writes().filter_map(|(mt, _, sid, op)| {
-            written(op, "coordination/term").map(|_| (mt, sid))
-        });
+        let begun = self
+            .writes()
+            .filter_map(|(mt, _, sid, op)| written(op, "coordination/term").map(|_| (mt, sid)));
         begun.collect()
     }
 
@@ -115,10 +116,13 @@ impl<'a> Seen<'a> {
             RegOp::Set { path, ver, .. } if below(path, "coordination/request") == Some("") => {
                 Some(*ver)
             }
-            RegOp::Create { path, .. } if below(path, "coordination/request") == Some("") => Some(0),
-            RegOp::Create { .. } | RegOp::Set { .. } | RegOp::Delete { .. } | RegOp::Check { .. } => {
-                None
+            RegOp::Create { path, .. } if below(path, "coordination/request") == Some("") => {
+                Some(0)
             }
+            RegOp::Create { .. }
+            | RegOp::Set { .. }
+            | RegOp::Delete { .. }
+            | RegOp::Check { .. } => None,
         })
     }
 
