@@ -22,6 +22,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 fn register(cx: &Context<'_>) -> Option<Plan> {
     cx.view.config()?;
     let server_known = cx.view.server_version(cx.server).is_some();
+    // The name may have outlived the registration, if somebody took the instance away.
     let name = cx.settings.stable_name.clone().filter(|_| cx.view.name_of(cx.me).is_none());
     let name = name.map(|name| Step::SetName { instance: cx.me.clone(), name });
     let plan = Plan::as_session(Duty::Membership, "not registered")
