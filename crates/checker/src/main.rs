@@ -1,0 +1,2 @@
+//! `ejob-check`: judges histories in files.
+fn main() {}
