@@ -4,6 +4,7 @@
 mod ci;
 mod demo;
 mod error;
+mod fuzz;
 mod steps;
 mod test;
 mod zookeeper;
@@ -21,7 +22,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 6] = [
+const TASKS: [Task; 7] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -42,6 +43,11 @@ const TASKS: [Task; 6] = [
         usage: "demo [--rounds N]",
         summary: "kill a worker in the middle of an item and check the outcome",
         run: demo::run,
+    },
+    Task {
+        usage: "fuzz [--seconds N] [TARGET]",
+        summary: "libFuzzer on one target or all; needs nightly and cargo-fuzz",
+        run: fuzz::run,
     },
     Task {
         usage: "ci",
@@ -85,7 +91,7 @@ impl Task {
 
 fn help() -> Result<(), Error> {
     for Task { usage, summary, .. } in &TASKS {
-        println!("cargo xtask {usage:<18} {summary}");
+        println!("cargo xtask {usage:<27} {summary}");
     }
     Ok(())
 }
