@@ -16,6 +16,7 @@ use super::world::World;
 
 impl World {
     /// Acts on a node, its server or its process. Returns false if there was nothing to act on.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts are about something else")]
     pub(crate) fn operate_on(&mut self, act: &Act, index: usize) -> bool {
         let server = self.paths.server(&self.nodes[index].server);
         let instance = self.nodes[index].life.as_ref().map(|life| self.paths.instance(life));
@@ -50,6 +51,7 @@ impl World {
         true
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts are about something else")]
     pub(crate) fn operate_on_registry(&mut self, act: &Act) -> bool {
         if self.registry_down {
             return false;

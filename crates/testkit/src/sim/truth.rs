@@ -104,10 +104,10 @@ impl World {
             self.fail("S5", format!("item {item} moved under a run: {}", old.summary()));
         }
         match (&old.state, &new.state) {
-            (LedgerState::Running(from), LedgerState::Running(to)) => {
-                if from.holder != to.holder || old.token != new.token {
-                    self.fail("S1", format!("item {item} was stolen: {}", new.summary()));
-                }
+            (LedgerState::Running(from), LedgerState::Running(to))
+                if from.holder != to.holder || old.token != new.token =>
+            {
+                self.fail("S1", format!("item {item} was stolen: {}", new.summary()));
             }
             (LedgerState::Idle, LedgerState::Running(run)) => {
                 let owner = step.before.owner.as_ref().map(|owner| &owner.value);

@@ -236,6 +236,10 @@ impl World {
         }
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "most events are only counted by their name"
+    )]
     fn emit(&mut self, index: usize, event: &JobEvent) {
         let name = product::event_name(event);
         self.coverage.count(name);
