@@ -5,6 +5,7 @@ mod check;
 mod ci;
 mod demo;
 mod error;
+mod sim;
 mod steps;
 mod test;
 mod verify;
@@ -23,7 +24,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 8] = [
+const TASKS: [Task; 9] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -49,6 +50,11 @@ const TASKS: [Task; 8] = [
         usage: "verify [--backend memory|zk] [--scenario F05] [--seed N] [--nightly]",
         summary: "fault scenarios, simulated or with real processes, each judged",
         run: verify::run_scenarios,
+    },
+    Task {
+        usage: "sim [--seeds N] [--first-seed S] [--replay SEED]",
+        summary: "seeds of the pure simulation, or one of them again",
+        run: sim::run_seeds,
     },
     Task { usage: "check HISTORY", summary: "judge what was recorded in a run", run: check::judge },
     Task {
@@ -121,6 +127,8 @@ mod tests {
             ("surplus", "ci --fast", "`ci` takes no argument `--fast`"),
             ("zero rounds", "demo --rounds 0", "`--rounds` takes a number from 1, not `0`"),
             ("no number", "demo --rounds", "`--rounds` takes a number from 1, not nothing"),
+            ("no seed", "sim --replay", "`--replay` takes a whole number, not nothing"),
+            ("another option", "sim --seed 1", "and `--replay SEED`, not `--seed`"),
             ("nothing to judge", "check", "`check` needs a file or a folder"),
             ("another option", "demo --round 1", "`demo` takes `--rounds N` only, not `--round`"),
         ];

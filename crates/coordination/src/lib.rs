@@ -35,4 +35,4 @@ pub use ledger::{
 };
 pub use local::Phase;
 pub use once::{OnceCall, OnceStage};
-pub use view::{ConfigState, ItemView, JobView, ServerState, Versioned};
+pub use view::{ConfigCheck, ConfigState, ItemView, JobView, ServerState, Versioned};

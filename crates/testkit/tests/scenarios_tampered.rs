@@ -224,10 +224,9 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
         "F16",
         "what was noted before the crash is gone after it",
         |records| {
-            let crash = fault(records, "crash");
-            drop_writes(records, "/ledger/", "\"source\":\"MISFIRE\"", crash);
+            rewrite(records, "/ledger/", "\"source\":\"MISFIRE\"", "\"source\":\"MANUAL\"", 0)
         },
-        "was not run after it",
+        "item",
     ),
     (
         "F20",

@@ -7,7 +7,8 @@
 //!
 //! In reading order: `dice`, `profile`, `act`, `script` (what will happen) · `world` (the scheduler) · `node`, `inbox`,
 //! `sessions`, `registry`, `clockwork`, `work` (the parts) · `faults`, `operators` (acts) · `truth`, `heal` (the checks) ·
-//! `record`, `coverage` (what is left) · `run`, `fleet`, `shrink`, `points` (what to do with it).
+//! `record`, `coverage`, `judge` (what is left, and what the checker says) · `run`, `fleet`, `shrink`, `points`, `corpus`
+//! (what to do with it).
 
 mod act;
 mod clockwork;
@@ -18,6 +19,7 @@ mod faults;
 mod fleet;
 mod heal;
 mod inbox;
+mod judge;
 mod node;
 mod operators;
 mod points;
@@ -42,7 +44,7 @@ pub use fleet::{Totals, run_seeds};
 pub use points::{Mode, Point, points, run_point, run_points};
 pub use profile::{JobSettings, PROFILE_VERSION, Pace, Profile, STRATEGIES, WorkSettings};
 pub use record::Keep;
-pub use run::{Judge, Report, run};
+pub use run::{Judge, Report, run, run_calm};
 pub use script::{Draw, FAULTS, OPERATORS, Script, ScriptError, Timed};
 pub use shrink::shrink;
 pub use world::{ACTIVITIES, Violation};

@@ -122,6 +122,8 @@ impl World {
             return;
         }
         self.coverage.count("graceful_leave");
+        self.check_leave(index);
+        let is_linked = self.nodes[index].is_linked();
         let server = self.nodes[index].server.to_string();
         self.record(index, Fact::Process { ev: ProcessEvent::Left, server });
         for pending in std::mem::take(&mut self.nodes[index].commits) {
@@ -137,8 +139,9 @@ impl World {
                 self.coverage.count("lingering_session");
                 self.let_expire(session, linger);
             }
-            Some(session) => self.end_session(session),
-            None => {}
+            Some(session) if is_linked => self.end_session(session),
+            // Nobody hears of the end: the session expires.
+            Some(_) | None => {}
         }
     }
 }

@@ -102,7 +102,8 @@ impl World {
         self.nodes[index].inbox.cut();
         self.lose_contact(index);
         for pending in std::mem::take(&mut self.nodes[index].commits) {
-            let reply = if pending.confirm.is_empty() { Reply::Unknown } else { Reply::NotExecuted };
+            let reply =
+                if pending.confirm.is_empty() { Reply::Unknown } else { Reply::NotExecuted };
             if reply == Reply::Unknown && self.dice.one_in(2) {
                 self.leave_ghost(index, pending.txn);
             }

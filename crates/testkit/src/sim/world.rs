@@ -240,7 +240,9 @@ impl World {
         let name = product::event_name(event);
         self.coverage.count(name);
         match event {
-            JobEvent::Claimed { source: RunSource::Failover, .. } => self.coverage.count("failover"),
+            JobEvent::Claimed { source: RunSource::Failover, .. } => {
+                self.coverage.count("failover")
+            }
             JobEvent::Claimed { source: RunSource::Misfire, .. } => self.coverage.count("misfire"),
             JobEvent::Resharded { deferred, .. } if *deferred > 0 => {
                 self.coverage.count("deferred_move");
