@@ -5,7 +5,7 @@ use testkit::scenario::{self, Judgement, Scenario};
 use testkit::system::{ClusterOptions, SimCluster, run};
 
 /// The seeds that each scenario is played with.
-const SEEDS: std::ops::Range<u64> = 0..6;
+const SEEDS: std::ops::Range<u64> = 0..4;
 
 fn play(scenario: &Scenario, options: ClusterOptions) -> Judgement {
     let seed = options.seed;
