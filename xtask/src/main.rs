@@ -5,6 +5,7 @@ mod check;
 mod ci;
 mod demo;
 mod error;
+mod fuzz;
 mod sim;
 mod steps;
 mod test;
@@ -24,7 +25,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 9] = [
+const TASKS: [Task; 10] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -57,6 +58,11 @@ const TASKS: [Task; 9] = [
         run: sim::run_seeds,
     },
     Task { usage: "check HISTORY", summary: "judge what was recorded in a run", run: check::judge },
+    Task {
+        usage: "fuzz [--seconds N] [TARGET]",
+        summary: "libFuzzer on one target or all; needs nightly and cargo-fuzz",
+        run: fuzz::run,
+    },
     Task {
         usage: "ci",
         summary: "formatting, lints and documentation, with warnings denied",
@@ -99,7 +105,7 @@ impl Task {
 
 fn help() -> Result<(), Error> {
     for Task { usage, summary, .. } in &TASKS {
-        println!("cargo xtask {usage:<18} {summary}");
+        println!("cargo xtask {usage:<27} {summary}");
     }
     Ok(())
 }

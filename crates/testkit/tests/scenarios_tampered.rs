@@ -63,15 +63,15 @@ fn end_as(records: &mut [Record], p: &str, how: &str) {
 
 /// Returns when the first fault of this kind began.
 fn fault(records: &[Record], wanted: &str) -> u64 {
-    let is_meant = |record: &&Record| {
-        matches!(&record.fact, Fact::Nemesis { kind, .. } if kind == wanted)
-    };
+    let is_meant =
+        |record: &&Record| matches!(&record.fact, Fact::Nemesis { kind, .. } if kind == wanted);
     records.iter().find(is_meant).expect("a fault of this kind").mt
 }
 
 /// Repeats the first record that is meant at a later time.
 fn repeat(records: &mut Vec<Record>, mt: u64, is_meant: impl Fn(&Fact) -> bool) {
-    let mut again = records.iter().find(|record| is_meant(&record.fact)).expect("such a record").clone();
+    let mut again =
+        records.iter().find(|record| is_meant(&record.fact)).expect("such a record").clone();
     again.mt = mt;
     let place = records.partition_point(|record| record.mt <= mt);
     records.insert(place, again);
@@ -114,7 +114,15 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
     (
         "F04",
         "the second takeover has the token of the first",
-        |records| rewrite(records, "/ledger/", "\"source\":\"FAILOVER\",\"token\":3", "\"source\":\"FAILOVER\",\"token\":2", 0),
+        |records| {
+            rewrite(
+                records,
+                "/ledger/",
+                "\"source\":\"FAILOVER\",\"token\":3",
+                "\"source\":\"FAILOVER\",\"token\":2",
+                0,
+            )
+        },
         "run again under",
     ),
     (
@@ -215,7 +223,9 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
     (
         "F16",
         "what was noted before the crash is gone after it",
-        |records| rewrite(records, "/ledger/", "\"source\":\"MISFIRE\"", "\"source\":\"MANUAL\"", 0),
+        |records| {
+            rewrite(records, "/ledger/", "\"source\":\"MISFIRE\"", "\"source\":\"MANUAL\"", 0)
+        },
         "item",
     ),
     (

@@ -57,12 +57,11 @@ fn moved(seen: &Seen<'_>) -> Vec<u32> {
         claims.find(|c| c.is_claim() && c.after.fire == Some(fire)).map(|claim| claim.mt)
     };
     let moves = |item: &u32| {
-        let to_b = seen.owners(*item).into_iter().any(|(mt, owner)| {
+        seen.owners(*item).into_iter().any(|(mt, owner)| {
             mt > held
                 && owner.and_then(|id| seen.process_of(id)) == Some("b")
                 && claimed(*item) > Some(mt)
-        });
-        to_b
+        })
     };
     (0..2).filter(moves).collect()
 }

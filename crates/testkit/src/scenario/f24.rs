@@ -58,9 +58,8 @@ async fn script(stage: &mut Stage) -> Played {
     let mark = stage.mark().await?;
     stage
         .promised("a refuses fires because of its clock", 4, |seen| {
-            let missed =
-                seen.since(mark).missed().any(|(p, _, _, why)| p == "a" && why.contains("clock"));
-            missed
+            let mut missed = seen.since(mark).missed();
+            missed.any(|(p, _, _, why)| p == "a" && why.contains("clock"))
         })
         .await?;
     stage.elapse(stage.periods(1.0)).await;

@@ -56,7 +56,7 @@ impl Findings {
         let accounts = seen.accounts(item);
         for pair in accounts.windows(2) {
             let [before, after] = pair else { continue };
-            let next = before.last + seen.period_ms();
+            let next = before.next.unwrap_or(before.last + seen.period_ms());
             let is_accounted = match after.gap_from {
                 Some(gap) => gap == next && after.first > next,
                 None => after.first == next,

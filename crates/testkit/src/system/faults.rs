@@ -17,7 +17,6 @@ impl SimCluster {
     pub(super) fn kill_now(&mut self, name: &str) -> Result<(), ClusterError> {
         let client = self.process("kill", name)?.client();
         self.end_fault(name, "pause");
-        self.end_fault(name, "jobs_paused");
         self.registry.kill(client);
         self.point("crash", name, "");
         Ok(())
@@ -197,16 +196,6 @@ impl SimCluster {
     pub(super) fn disarm(&mut self) {
         for (owner, what) in self.registry.disarm() {
             self.note(NemesisEvent::Point, "injection", &owner, FaultOutcome::Skipped, &what);
-        }
-    }
-
-    pub(super) fn pause_jobs(&mut self, name: &str, paused: bool) {
-        if let Some(process) = self.processes.get(name) {
-            process.pause_jobs(paused);
-        }
-        self.end_fault(name, "jobs_paused");
-        if paused {
-            self.begin_fault(name, "jobs_paused", "");
         }
     }
 

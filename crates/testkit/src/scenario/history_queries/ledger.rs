@@ -55,6 +55,8 @@ pub(crate) struct Account {
     pub(crate) count: u32,
     pub(crate) token: u64,
     pub(crate) is_misfire: bool,
+    /// What the schedule had after it, as its claim says; the checker holds that against the schedule.
+    pub(crate) next: Option<i64>,
     /// The first of the fires that the claim shows as missed before it.
     pub(crate) gap_from: Option<i64>,
 }
@@ -114,6 +116,7 @@ impl Change {
             last: range.last,
             count: range.count,
             token: self.after.token,
+            next: self.after.next.filter(|next| *next > range.last),
             is_misfire: self.after.has_source("MISFIRE"),
             gap_from: next.filter(|next| *next < range.first),
         })

@@ -15,8 +15,6 @@ pub(crate) struct AssignmentSeen {
     pub(crate) sid: i64,
     /// The instances that it was made for.
     pub(crate) members: Vec<String>,
-    /// How many items there were.
-    pub(crate) total: u32,
     /// Which request for resharding it has handled.
     pub(crate) handled: i32,
     /// How many items have yet to move.
@@ -26,7 +24,6 @@ pub(crate) struct AssignmentSeen {
 #[derive(Deserialize)]
 struct AssignmentDoc {
     members: Vec<String>,
-    total: u32,
     handled: i32,
     #[serde(default)]
     pending: BTreeMap<String, Vec<(u32, u32)>>,
@@ -86,7 +83,7 @@ impl<'a> Seen<'a> {
                 let RegOp::Create { path, .. } = op else { return None };
                 below(path, "instances/").map(|_| sid)
             });
-        registered.filter(|sid| self.opener_of(*sid) == Some(p)).last()
+        registered.rev().find(|sid| self.opener_of(*sid) == Some(p))
     }
 
     /// Returns all committed assignments in order.
@@ -94,10 +91,10 @@ impl<'a> Seen<'a> {
         let written = self.writes().filter_map(|(mt, zxid, sid, op)| {
             let data = written(op, "coordination/assignment")?;
             let doc: AssignmentDoc = serde_json::from_str(data).ok()?;
-            let AssignmentDoc { members, total, handled, pending } = doc;
+            let AssignmentDoc { members, handled, pending } = doc;
             let ranges = pending.values().flatten();
             let n_pending = ranges.map(|(first, last)| (last - first) as usize + 1).sum();
-            Some(AssignmentSeen { mt, zxid, sid, members, total, handled, n_pending })
+            Some(AssignmentSeen { mt, zxid, sid, members, handled, n_pending })
         });
         written.collect()
     }
