@@ -11,6 +11,7 @@
 //! (what to do with it).
 
 mod act;
+mod change;
 mod clockwork;
 mod corpus;
 mod coverage;
@@ -19,8 +20,10 @@ mod faults;
 mod fleet;
 mod heal;
 mod inbox;
+mod inject;
 mod judge;
 mod node;
+mod notes;
 mod operators;
 mod points;
 mod product;
@@ -36,12 +39,14 @@ mod truth;
 mod work;
 mod world;
 
-pub use act::{Act, Change, Who};
+pub use act::{Act, Who};
+pub use change::Change;
 pub use corpus::{CorpusError, Entry, Source, parse_corpus};
 pub use coverage::Coverage;
 pub use dice::{Dice, Stream};
 pub use fleet::{Totals, run_seeds};
-pub use points::{Mode, Point, points, run_point, run_points};
+pub use inject::{Mode, Point};
+pub use points::{points, run_point, run_points};
 pub use profile::{JobSettings, PROFILE_VERSION, Pace, Profile, STRATEGIES, WorkSettings};
 pub use record::Keep;
 pub use run::{Judge, Report, run, run_calm};

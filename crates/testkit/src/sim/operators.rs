@@ -7,7 +7,8 @@ use coordination::Event;
 use reg_center::{Lifetime, Txn};
 use sharding::ShardingItem;
 
-use super::act::{Act, Change};
+use super::act::Act;
+use super::change::Change;
 use super::faults::duration;
 use super::node::{Leaving, Process};
 use super::product;

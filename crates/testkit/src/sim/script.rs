@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::act::{Act, Change, Who};
+use super::act::{Act, Who};
+use super::change::Change;
 use super::dice::{Dice, Stream};
 use super::profile::{PROFILE_VERSION, Profile, STRATEGIES};
 
