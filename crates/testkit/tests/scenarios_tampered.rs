@@ -152,9 +152,10 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
         |records| {
             let ids: Vec<String> = records
                 .iter()
-                .filter_map(|record| match &record.fact {
-                    Fact::Session { instance: Some(id), .. } if record.p == "a" => Some(id.clone()),
-                    _ => None,
+                .filter(|record| record.p == "a")
+                .filter_map(|record| {
+                    let Fact::Session { instance, .. } = &record.fact else { return None };
+                    instance.clone()
                 })
                 .collect();
             let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return };
@@ -224,9 +225,10 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
         "F16",
         "what was noted before the crash is gone after it",
         |records| {
-            rewrite(records, "/ledger/", "\"source\":\"MISFIRE\"", "\"source\":\"MANUAL\"", 0)
+            let crash = fault(records, "crash");
+            drop_writes(records, "/ledger/", "\"source\":\"MISFIRE\"", crash);
         },
-        "item",
+        "was not run after it",
     ),
     (
         "F20",
