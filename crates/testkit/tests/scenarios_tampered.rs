@@ -152,11 +152,18 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
         |records| {
             let ids: Vec<String> = records
                 .iter()
+<<<<<<< HEAD
                 .filter_map(|record| {
                     let Fact::Session { instance: Some(id), .. } = &record.fact else {
                         return None;
                     };
                     (record.p == "a").then(|| id.clone())
+=======
+                .filter(|record| record.p == "a")
+                .filter_map(|record| {
+                    let Fact::Session { instance, .. } = &record.fact else { return None };
+                    instance.clone()
+>>>>>>> scenarios
                 })
                 .collect();
             let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return };
@@ -226,9 +233,10 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
         "F16",
         "what was noted before the crash is gone after it",
         |records| {
-            rewrite(records, "/ledger/", "\"source\":\"MISFIRE\"", "\"source\":\"MANUAL\"", 0)
+            let crash = fault(records, "crash");
+            drop_writes(records, "/ledger/", "\"source\":\"MISFIRE\"", crash);
         },
-        "item",
+        "was not run after it",
     ),
     (
         "F20",
