@@ -152,18 +152,10 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
         |records| {
             let ids: Vec<String> = records
                 .iter()
-<<<<<<< HEAD
-                .filter_map(|record| {
-                    let Fact::Session { instance: Some(id), .. } = &record.fact else {
-                        return None;
-                    };
-                    (record.p == "a").then(|| id.clone())
-=======
                 .filter(|record| record.p == "a")
                 .filter_map(|record| {
                     let Fact::Session { instance, .. } = &record.fact else { return None };
                     instance.clone()
->>>>>>> scenarios
                 })
                 .collect();
             let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return };
