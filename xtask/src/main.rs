@@ -53,7 +53,7 @@ const TASKS: [Task; 10] = [
         run: verify::run_scenarios,
     },
     Task {
-        usage: "sim [--seeds N] [--first-seed S] [--replay SEED]",
+        usage: "sim [--seeds N] [--first-seed S] [--replay SEED] [--scenario F05]",
         summary: "seeds of the pure simulation, or one of them again",
         run: sim::run_seeds,
     },

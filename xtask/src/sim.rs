@@ -1,13 +1,19 @@
 //! `cargo xtask sim`: many seeds of the pure simulation, or one of them again.
 
-use crate::Error;
 use crate::steps::{cargo, run};
+use crate::{Error, verify};
 
 /// How many seeds are run if nobody says otherwise.
 const SEEDS: u64 = 2_000;
 
 /// Runs what the arguments say.
 pub(crate) fn run_seeds(arguments: &[String]) -> Result<(), Error> {
+    if let [option, scenario] = arguments
+        && option == "--scenario"
+    {
+        let simulated = ["--backend", "memory", "--scenario", scenario].map(str::to_owned);
+        return verify::run_scenarios(&simulated);
+    }
     let words = words(arguments)?;
     run(cargo("run --release --quiet -p testkit --bin ejob-sim --").args(words))
 }
@@ -24,7 +30,7 @@ fn words(arguments: &[String]) -> Result<Vec<String>, Error> {
             "--replay" => replay = Some(number),
             other => {
                 let text = format!(
-                    "`sim` takes `--seeds N`, `--first-seed S` and `--replay SEED`, not `{other}`"
+                    "`sim` takes `--seeds N`, `--first-seed S` and `--replay SEED`, or `--scenario ID` alone, not `{other}`"
                 );
                 return Err(Error::Usage(text));
             }
