@@ -152,9 +152,11 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
         |records| {
             let ids: Vec<String> = records
                 .iter()
-                .filter_map(|record| match &record.fact {
-                    Fact::Session { instance: Some(id), .. } if record.p == "a" => Some(id.clone()),
-                    _ => None,
+                .filter_map(|record| {
+                    let Fact::Session { instance: Some(id), .. } = &record.fact else {
+                        return None;
+                    };
+                    (record.p == "a").then(|| id.clone())
                 })
                 .collect();
             let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return };

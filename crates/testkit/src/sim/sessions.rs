@@ -191,7 +191,10 @@ impl World {
     }
 
     /// Notes what the process learns about its session.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all other events are not about the session")]
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "all other events are not about the session"
+    )]
     pub(crate) fn record_session(&mut self, index: usize, event: &Event) {
         let (ev, instance) = match event {
             Event::Connected { incarnation, .. } => {
