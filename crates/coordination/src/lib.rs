@@ -5,6 +5,8 @@ mod command;
 mod coordinator;
 mod duty;
 mod event;
+#[cfg(test)]
+mod exhaustive;
 mod id;
 mod job_config;
 mod job_event;

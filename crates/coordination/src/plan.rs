@@ -7,6 +7,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::assignment::AssignmentRecord;
 use crate::duty::{Context, Duty};
+use crate::layout::NodeKind;
 use crate::view::JobView;
 use crate::{Ledger, ServerIp};
 
@@ -161,6 +162,14 @@ impl Plan {
     pub(crate) fn confirm_gone(mut self, item: ShardingItem, holder: &InstanceId) -> Self {
         self.confirm_gone.push((item, holder.clone()));
         self
+    }
+
+    /// Returns the nodes that must be seen absent before the transaction is sent, in this order.
+    pub(crate) fn nodes_to_confirm(&self) -> Vec<NodeKind> {
+        let gone = |(item, holder): &(ShardingItem, InstanceId)| {
+            [NodeKind::Instance(holder.clone()), NodeKind::Running(*item)]
+        };
+        self.confirm_gone.iter().flat_map(gone).collect()
     }
 
     /// Returns the plan, or `None` if it would change nothing.

@@ -1,0 +1,59 @@
+//! What operators do.
+
+use std::sync::Arc;
+
+use reg_center::{Lifetime, Txn};
+
+use super::moves::{Draft, Label};
+use super::scope::{Act, OPERATOR, instance, item, server};
+use super::state::{Standing, State};
+use super::world::World;
+use crate::layout::{DISABLED, NodeKind, TRIGGER};
+use crate::local::Phase;
+use crate::{Event, JobConfig, encode_config};
+
+pub(super) fn drafts(world: &World, state: &State, drafts: &mut Vec<Draft>) {
+    if state.spent.acts >= world.scope.acts {
+        return;
+    }
+    for act in &world.scope.choices {
+        if let Some(mut draft) = draft(world, state, *act) {
+            draft.next.spent.acts += 1;
+            drafts.push(draft.optional());
+        }
+    }
+}
+
+fn draft(world: &World, state: &State, act: Act) -> Option<Draft> {
+    let view = world.view(&state.registry);
+    let config = view.config()?;
+    let total = config.sharding_total_count;
+    let put = |kind: &NodeKind, data: String| Txn::new().put(world.path(kind), data);
+    let store = |config: &JobConfig| put(&NodeKind::Config, encode_config(config));
+    let id = |p: usize| instance(p, state.processes[p].life);
+    let txn = match act {
+        Act::DisableServer(p) => put(&NodeKind::Server(server(p)), DISABLED.to_owned()),
+        Act::DisableItem(i) => {
+            Txn::new().create(world.path(&NodeKind::ItemDisabled(item(i))), "", Lifetime::Persistent)
+        }
+        Act::Shrink if total > 1 => {
+            store(&JobConfig { sharding_total_count: total - 1, ..JobConfig::clone(config) })
+        }
+        Act::Grow if total < world.scope.items => {
+            store(&JobConfig { sharding_total_count: total + 1, ..JobConfig::clone(config) })
+        }
+        Act::Shrink | Act::Grow => return None,
+        Act::FailoverOff => store(&JobConfig { failover: false, ..JobConfig::clone(config) }),
+        Act::Remove(p) => Txn::new().delete(world.path(&NodeKind::Instance(id(p)))),
+        Act::Trigger(p) => put(&NodeKind::Instance(id(p)), TRIGGER.to_owned()),
+        Act::Drain(p) => {
+            let process = &state.processes[p];
+            let active = process.memory.local.phase == Phase::Active;
+            let next = (process.standing == Standing::Up && active).then(|| world.told(state, p, Event::Drain))?;
+            return Some(Draft::new(Label::Operator(act), next));
+        }
+    };
+    let (registry, written) = state.registry.commit(&world.layout, OPERATOR, &txn).ok()?;
+    let next = State { registry: Arc::new(registry), ..state.clone() };
+    Some(Draft { written, ..Draft::new(Label::Operator(act), next) })
+}
