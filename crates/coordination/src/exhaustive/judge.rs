@@ -35,7 +35,7 @@ impl Transition<'_> {
     fn breach_of(&self, item: ShardingItem) -> Option<Breach> {
         let (before, after) = (self.before.item(item), self.after.item(item));
         let moved = owner(before) != owner(after);
-        if moved && self.before.term_of(self.me).is_none() {
+        if moved && !self.holds_term() {
             return Some(Breach::Leader);
         }
         let old = before.ledger.as_ref().map(|ledger| &ledger.value)?;
@@ -98,11 +98,16 @@ impl Transition<'_> {
         let mine = here.is_some_and(|here| here.token == old.token && here.holder == run.holder);
         match &new.state {
             _ if mine => None,
-            _ if self.before.term_of(self.me).is_none() => Some(Breach::Completion),
+            _ if !self.holds_term() => Some(Breach::Completion),
             LedgerState::Orphan(_) if (self.lives)(&run.holder) => Some(Breach::FalseFailover),
             _ if (self.lives)(&run.holder) => Some(Breach::Completion),
             _ => None,
         }
+    }
+
+    /// Nobody was elected after the actor. It may have abdicated: what it decided before is as good as then.
+    fn holds_term(&self) -> bool {
+        self.before.term().is_some_and(|term| term.value == *self.me)
     }
 
     fn breach_of_leader(&self) -> Option<Breach> {
@@ -110,7 +115,7 @@ impl Transition<'_> {
             let record = &a.value;
             (record.members.clone(), record.total_count, record.pending.clone())
         });
-        let leads = self.before.term_of(self.me).is_some();
+        let leads = self.holds_term();
         if assigned(self.before) != assigned(self.after) && !leads {
             return Some(Breach::Leader);
         }

@@ -3,19 +3,19 @@
 use std::fmt;
 use std::sync::Arc;
 
-use reg_center::Revision;
+use reg_center::{Conflict, Revision};
 use sharding::ShardingItem;
 
 use super::acts;
-use super::registry::Written;
+use super::print::{Print, hash_of, print_of};
+use super::registry::{Registry, Written};
 use super::rule::Breach;
-use super::scope::{Act, fire_time, instance, session};
-use super::state::{Process, Standing, State};
-use super::world::World;
+use super::scope::{Act, fire_time, session};
+use super::state::{Process, Standing, State, print_of_flight};
+use super::world::{Commit, Told, Trial, World};
 use crate::coordinator::seat::{Flight, Seat};
 use crate::duty::Duty;
 use crate::local::Phase;
-use crate::plan::Step;
 use crate::{Command, Event, FencingToken, JobEvent, Outcome, Reply, StartItem};
 
 /// Something that happens, for people who read a trace.
@@ -24,12 +24,12 @@ pub(super) enum Label {
     /// A process starts what the registry shows as its own.
     Observe(usize),
     /// A plan is committed, or refused.
-    Commit { process: usize, plan: String, stale: bool, refused: bool },
+    Commit { process: usize, plan: Arc<Flight>, stale: bool, refused: bool },
     /// The same, and the reply is lost.
-    CommitUnheard { process: usize, plan: String },
+    CommitUnheard { process: usize, plan: Arc<Flight> },
     /// The reply is lost, and the plan may be executed later.
-    SetAdrift { process: usize, plan: String },
-    Land { process: usize, plan: String },
+    SetAdrift { process: usize, plan: Arc<Flight> },
+    Land { process: usize, plan: Arc<Flight> },
     Vanish(usize),
     Fire { process: usize, fire: u8 },
     Finish { process: usize, item: ShardingItem, outcome: Outcome },
@@ -46,7 +46,7 @@ pub(super) enum Label {
 
 impl fmt::Debug for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let first = |plan: &str| plan.replace('\n', "; ");
+        let first = |flight: &Flight| flight.plan.to_string().replace('\n', "; ");
         match self {
             Self::Observe(p) => write!(f, "{p} starts what is its own"),
             Self::Commit { process, plan, stale, refused } => {
@@ -110,7 +110,7 @@ pub(super) struct Draft {
 
 impl Draft {
     pub(super) fn new(label: Label, next: State) -> Self {
-        Self { label, optional: false, next, written: Written::new(), used: None }
+        Self { label, optional: false, next, written: Written::default(), used: None }
     }
 
     pub(super) fn optional(self) -> Self {
@@ -147,7 +147,7 @@ impl World {
                 let outlook = self.outlook(&state.registry, process);
                 if outlook.starts.is_empty() {
                     for wish in &outlook.wishes {
-                        self.attempts(state, process, &wish.flight, false, drafts);
+                        self.attempts(state, process, &wish.flight, wish.print, false, drafts);
                     }
                 } else {
                     let mut next = state.clone();
@@ -156,7 +156,8 @@ impl World {
                     drafts.push(Draft::new(Label::Observe(p), next));
                 }
                 for flight in process.memory.flights.values() {
-                    self.attempts(state, process, flight, true, drafts);
+                    let print = print_of_flight(flight);
+                    self.attempts(state, process, flight, print, true, drafts);
                 }
                 for (index, flight) in process.adrift.iter().enumerate() {
                     self.landings(state, process, index, flight, drafts);
@@ -185,10 +186,10 @@ impl World {
             next.processes[p] = Arc::new(fired.sealed());
             drafts.push(Draft::new(Label::Fire { process: p, fire: process.fires }, next));
         }
-        let me = instance(p, process.life);
+        let me = self.id(p, process.life);
         for (item, run) in process.memory.local.runs.iter().filter(|(_, run)| run.outcome.is_none()) {
             let cancelled = process.standing == Standing::Zombie
-                || run.holder != me
+                || run.holder != *me
                 || process.memory.local.phase == Phase::Draining;
             let outcomes = [Outcome::Succeeded].into_iter().chain(cancelled.then_some(Outcome::Interrupted));
             for outcome in outcomes {
@@ -236,58 +237,65 @@ impl World {
 
     fn reconnection(&self, state: &State, process: &Arc<Process>) -> Draft {
         let p = process.index;
-        let life = self.next_life(process.life);
+        let life = process.life + 1;
         let mut next = self.told(state, p, Event::Lost);
         let mut reborn = Process { life, standing: Standing::Up, ..Process::clone(&next.processes[p]) };
         reborn.memory.leave_requested = false;
         next.processes[p] = Arc::new(reborn.sealed());
-        let (session, incarnation) = (session(p, process.life + 1), instance(p, life));
+        let (session, incarnation) = (session(p, life), self.id(p, life).clone());
         let next = self.told(&next, p, Event::Connected { session, incarnation });
         Draft::new(Label::Reconnect(p), next)
     }
 
-    fn next_life(&self, life: u8) -> u8 {
-        life + 1
-    }
-
     /// Tells a process of an event; it records the event and decides nothing yet.
     pub(super) fn told(&self, state: &State, p: usize, event: Event) -> State {
-        let mut next = state.clone();
-        let view = self.view(&state.registry);
         let process = &state.processes[p];
-        let (memory, commands) = self.seated(process, &view, |seat| seat.record(event));
-        next.processes[p] = Arc::new(Process { memory, ..Process::clone(process) }.sealed());
-        self.obey(&mut next, p, commands);
+        let key = hash_of(&(state.registry.print, process.print, print_of(&event)));
+        let told = self.tellings.get_or(key, || {
+            let (memory, commands) = self.seated(process, &state.registry, |seat| seat.record(event));
+            let process = Process { memory, ..Process::clone(process) };
+            Told { process: Arc::new(process.sealed()), commands }
+        });
+        self.after_telling(state, p, &told)
+    }
+
+    fn after_telling(&self, state: &State, p: usize, told: &Told) -> State {
+        let mut next = state.clone();
+        next.processes[p] = Arc::clone(&told.process);
+        self.obey(&mut next, p, &told.commands);
         next
     }
 
     /// Tells a process what became of its plan, which is no longer under way.
     pub(super) fn replied(&self, state: &State, p: usize, flight: &Arc<Flight>, reply: Reply) -> State {
-        let mut next = state.clone();
-        let view = self.view(&state.registry);
-        let duty = flight.plan.duty;
-        let mut process = Process::clone(&state.processes[p]);
-        process.memory.flights.insert(duty, Arc::clone(flight));
-        process.memory.local.is_claiming |= flight.plan.runs_of(&instance(p, process.life)).next().is_some();
-        let (memory, commands) = self.seated(&process, &view, |seat: &mut Seat| seat.replied(duty, reply));
-        next.processes[p] = Arc::new(Process { memory, ..process }.sealed());
-        self.obey(&mut next, p, commands);
-        next
+        let told = self.reply_to(&state.processes[p], &state.registry, flight, reply);
+        self.after_telling(state, p, &told)
     }
 
-    fn obey(&self, next: &mut State, p: usize, commands: Vec<Command>) {
+    fn reply_to(&self, process: &Process, registry: &Registry, flight: &Arc<Flight>, reply: Reply) -> Told {
+        let duty = flight.plan.duty;
+        let mut process = Process::clone(process);
+        process.memory.flights.insert(duty, Arc::clone(flight));
+        let me = self.id(process.index, process.life);
+        process.memory.local.is_claiming |= flight.plan.runs_of(me).next().is_some();
+        let replied = |seat: &mut Seat| seat.replied(duty, reply);
+        let (memory, commands) = self.seated(&process, registry, replied);
+        Told { process: Arc::new(Process { memory, ..process }.sealed()), commands }
+    }
+
+    fn obey(&self, next: &mut State, p: usize, commands: &[Command]) {
         for command in commands {
             match command {
-                Command::Start(starts) => self.begin(next, p, &starts),
+                Command::Start(starts) => self.begin(next, p, starts),
                 Command::Emit(JobEvent::Missed { item, fire, .. }) => {
-                    let me = instance(p, next.processes[p].life);
+                    let me = self.id(p, next.processes[p].life).clone();
                     let view = self.view(&next.registry);
                     let items: Vec<_> = match item {
-                        Some(item) => vec![item],
+                        Some(item) => vec![*item],
                         None => view.accounted_by(&me).map(|(item, _)| item).collect(),
                     };
                     for item in items {
-                        let number = (0..self.scope.fires).filter(|f| fire_time(*f) == fire);
+                        let number = (0..self.scope.fires).filter(|f| fire_time(*f) == *fire);
                         number.for_each(|f| next.facts(item).missed |= 1 << f);
                     }
                 }
@@ -341,38 +349,39 @@ impl World {
         state: &State,
         process: &Arc<Process>,
         flight: &Arc<Flight>,
+        print: Print,
         stale: bool,
         drafts: &mut Vec<Draft>,
     ) {
         let p = process.index;
         let used = Some((p, flight.plan.duty));
-        let plan = flight.plan.to_string();
-        let label = |refused| Label::Commit { process: p, plan: plan.clone(), stale, refused };
+        let label = |refused| Label::Commit { process: p, plan: Arc::clone(flight), stale, refused };
         let lost = state.spent.lost_replies < self.scope.lost_replies;
         if self.holder_is_seen(state, flight) {
             let next = self.replied(state, p, flight, Reply::HolderAlive);
             drafts.push(Draft { used, ..Draft::new(label(true), next) });
             return;
         }
-        let reply = match self.committed(state, process, flight, stale) {
-            Ok((next, written)) => {
+        let trial = self.trial(state, process, flight, print, stale);
+        match &trial.outcome {
+            Ok(commit) => {
+                let mut next = self.after_telling(state, p, &trial.told);
+                next.take(commit);
+                let written = commit.written.clone();
+                drafts.push(Draft { used, written, ..Draft::new(label(false), next) });
                 if lost {
-                    let mut next = self.replied(&next, p, flight, Reply::Unknown);
+                    let mut next = self.replied(state, p, flight, Reply::Unknown);
+                    next.take(commit);
                     next.spent.lost_replies += 1;
-                    let label = Label::CommitUnheard { process: p, plan: plan.clone() };
-                    let written = written.clone();
+                    let label = Label::CommitUnheard { process: p, plan: Arc::clone(flight) };
+                    let written = commit.written.clone();
                     drafts.push(Draft { used, written, ..Draft::new(label, next).optional() });
                 }
-                let heard = Reply::Committed(Some(Revision(1)));
-                let next = self.replied(&next, p, flight, heard);
-                drafts.push(Draft { used, written, ..Draft::new(label(false), next) });
-                None
             }
-            Err(conflict) => Some(Reply::Conflict(conflict)),
-        };
-        if let Some(reply) = reply {
-            let next = self.replied(state, p, flight, reply);
-            drafts.push(Draft { used, ..Draft::new(label(true), next) });
+            Err(_) => {
+                let next = self.after_telling(state, p, &trial.told);
+                drafts.push(Draft { used, ..Draft::new(label(true), next) });
+            }
         }
         if lost {
             let mut next = self.replied(state, p, flight, Reply::Unknown);
@@ -380,9 +389,32 @@ impl World {
             let mut sender = Process::clone(&next.processes[p]);
             sender.adrift.push(Arc::clone(flight));
             next.processes[p] = Arc::new(sender.sealed());
-            let label = Label::SetAdrift { process: p, plan };
+            let label = Label::SetAdrift { process: p, plan: Arc::clone(flight) };
             drafts.push(Draft { used, ..Draft::new(label, next).optional() });
         }
+    }
+
+    /// Works out what becomes of a plan.
+    fn trial(
+        &self,
+        state: &State,
+        process: &Arc<Process>,
+        flight: &Arc<Flight>,
+        print: Print,
+        stale: bool,
+    ) -> Arc<Trial> {
+        let live = state.processes.iter().map(|other| (other.life, other.standing.has_session()));
+        let live: Vec<_> = live.collect();
+        let key = hash_of(&(state.registry.print, process.print, print, stale, live));
+        self.trials.get_or(key, || {
+            let outcome = self.commit(state, process, flight, stale);
+            let reply = match &outcome {
+                Ok(_) => Reply::Committed(Some(Revision(1))),
+                Err(conflict) => Reply::Conflict(*conflict),
+            };
+            let told = self.reply_to(process, &state.registry, flight, reply);
+            Trial { outcome, told }
+        })
     }
 
     fn landings(
@@ -402,47 +434,45 @@ impl World {
             next
         };
         drafts.push(Draft::new(Label::Vanish(p), without(state)));
-        if let Ok((next, written)) = self.committed(state, process, flight, true) {
-            let label = Label::Land { process: p, plan: flight.plan.to_string() };
-            drafts.push(Draft { written, ..Draft::new(label, without(&next)) });
+        if let Ok(commit) = self.commit(state, process, flight, true) {
+            let label = Label::Land { process: p, plan: Arc::clone(flight) };
+            let mut next = without(state);
+            next.take(&commit);
+            drafts.push(Draft { written: commit.written, ..Draft::new(label, next) });
         }
     }
 
     /// One of the reads before a commit finds that a holder or its mark is there.
     fn holder_is_seen(&self, state: &State, flight: &Flight) -> bool {
-        let nodes = flight.plan.nodes_to_confirm();
-        nodes.iter().any(|node| state.registry.get(&self.path(node)).is_some())
+        flight.plan.nodes_to_confirm().iter().any(|node| state.registry.get(&self.path(node)).is_some())
     }
 
-    fn committed(
+    fn commit(
         &self,
         state: &State,
         process: &Process,
         flight: &Flight,
         stale: bool,
-    ) -> Result<(State, Written), reg_center::Conflict> {
+    ) -> Result<Commit, Conflict> {
         let (p, life) = (process.index, process.life);
         let session = session(p, life);
         let txn = self.layout.encode(&flight.plan, session);
         let (registry, written) = state.registry.commit(&self.layout, session, &txn)?;
-        let mut next = State { registry: Arc::new(registry), ..state.clone() };
         let lives = |id: &sharding::InstanceId| {
             state.processes.iter().any(|other| {
-                other.standing.has_session() && instance(other.index, other.life) == *id
+                other.standing.has_session() && self.id(other.index, other.life) == id
             })
         };
         let transition = super::judge::Transition {
             before: &self.view(&state.registry),
-            after: &self.view(&next.registry),
+            after: &self.view(&registry),
             actor: process,
-            me: &instance(p, life),
+            me: self.id(p, life),
             stale,
             lives: &lives,
         };
-        if let Some(breach) = transition.breach() {
-            next.breach(breach);
-        }
-        Ok((next, written))
+        let breach = transition.breach();
+        Ok(Commit { registry: Arc::new(registry), written, breach })
     }
 }
 
@@ -451,8 +481,3 @@ fn dead(process: &Process, standing: Standing) -> Process {
     Process { life, standing, fires: 0, ..Process::new(index) }.sealed()
 }
 
-/// Returns true if the plan takes the registration away.
-#[expect(dead_code, reason = "used by the rule for those who leave")]
-fn deregisters(flight: &Flight) -> bool {
-    flight.plan.steps.iter().any(|step| matches!(step, Step::Deregister(_)))
-}

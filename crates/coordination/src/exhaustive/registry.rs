@@ -18,8 +18,10 @@ use reg_center::{
     Stat, Txn, Version,
 };
 
+use sharding::{InstanceId, ShardingItem};
+
 use super::print::{Print, hash_of};
-use crate::layout::{Layout, decode_assignment, encode_assignment};
+use crate::layout::{Layout, NodeKind, decode_assignment, encode_assignment};
 use crate::view::JobView;
 
 /// The version at which every node is shown.
@@ -27,10 +29,18 @@ pub(super) const CURRENT: Version = Version(1);
 /// What a version becomes when its node is written: it is never current again.
 pub(super) const STALE: Version = Version(0);
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) data: Bytes,
     pub(super) owner: Option<SessionId>,
+    print: Print,
+}
+
+impl Entry {
+    pub(super) fn new(path: &NodePath, data: Bytes, owner: Option<SessionId>) -> Self {
+        let print = hash_of(&(path, &data, owner));
+        Self { data, owner, print }
+    }
 }
 
 /// The nodes of one job, parents left out: nobody reads them and nothing guards on them.
@@ -41,11 +51,41 @@ pub(super) struct Registry {
 }
 
 /// The nodes that a transaction has put: versions of them that somebody holds are stale.
-pub(super) type Written = Vec<NodePath>;
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written {
+    paths: Vec<NodePath>,
+    pub(super) request: bool,
+    pub(super) ledgers: Vec<ShardingItem>,
+    pub(super) instances: Vec<InstanceId>,
+}
+
+impl Written {
+    fn of(layout: &Layout, paths: Vec<NodePath>) -> Self {
+        let mut written = Self::default();
+        for kind in paths.iter().filter_map(|path| layout.parse(path)) {
+            match kind {
+                NodeKind::Request => written.request = true,
+                NodeKind::Ledger(item) => written.ledgers.push(item),
+                NodeKind::Instance(id) => written.instances.push(id),
+                _ => {}
+            }
+        }
+        Self { paths, ..written }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
+    pub(super) fn contains(&self, path: &NodePath) -> bool {
+        self.paths.contains(path)
+    }
+}
 
 impl Registry {
     pub(super) fn new(nodes: BTreeMap<NodePath, Entry>) -> Self {
-        let print = hash_of(&nodes);
+        // The order of the nodes is given, so that a sum says as much as a hash over all.
+        let print = nodes.values().fold(0, |sum: Print, entry| sum.wrapping_add(entry.print));
         Self { nodes, print }
     }
 
@@ -70,7 +110,8 @@ impl Registry {
             let done = apply(&mut nodes, &mut written, session, op);
             done.map_err(|reason| Conflict { index, reason })?;
         }
-        if written.contains(&layout.path(&crate::layout::NodeKind::Request)) {
+        let written = Written::of(layout, written);
+        if written.request {
             age_handled_request(&mut nodes, layout);
         }
         Ok((Self::new(nodes), written))
@@ -100,7 +141,7 @@ impl Registry {
 
 fn apply(
     nodes: &mut BTreeMap<NodePath, Entry>,
-    written: &mut Written,
+    written: &mut Vec<NodePath>,
     session: SessionId,
     op: &Op,
 ) -> Result<(), ConflictReason> {
@@ -110,11 +151,11 @@ fn apply(
         }
         Op::Create { path, data, lifetime } => {
             let owner = (*lifetime == Lifetime::Ephemeral).then_some(session);
-            nodes.insert(path.clone(), Entry { data: data.clone(), owner });
+            nodes.insert(path.clone(), Entry::new(path, data.clone(), owner));
         }
         Op::Put { path, data, expect } => {
             let owner = check(nodes, path, *expect)?.owner;
-            nodes.insert(path.clone(), Entry { data: data.clone(), owner });
+            nodes.insert(path.clone(), Entry::new(path, data.clone(), owner));
             written.push(path.clone());
         }
         Op::Delete { path, expect } => {
@@ -143,9 +184,9 @@ fn check<'a>(
 
 /// The assignment says which version of the request counter was handled: the one value in which a version is kept.
 fn age_handled_request(nodes: &mut BTreeMap<NodePath, Entry>, layout: &Layout) {
-    let path = layout.path(&crate::layout::NodeKind::Assignment);
+    let path = layout.path(&NodeKind::Assignment);
     let Some(entry) = nodes.get_mut(&path) else { return };
     let mut record = decode_assignment(&entry.data).expect("the model's records can be read");
     record.handled = STALE.0;
-    entry.data = encode_assignment(&record).into();
+    *entry = Entry::new(&path, encode_assignment(&record).into(), None);
 }

@@ -52,12 +52,17 @@ impl Seat {
         Self(Coordinator::new(identity, StrategyRegistry::default()))
     }
 
-    /// Hands the coordinator to `sitter`, connected, with this view and memory.
-    pub(crate) fn take(&mut self, sitter: &Sitter, view: &JobView, memory: &Memory) {
+    /// Changes what the coordinator sees.
+    pub(crate) fn show(&mut self, view: JobView) {
+        self.0.view = view;
+    }
+
+    /// Hands the coordinator to `sitter`, connected, with this memory.
+    pub(crate) fn take(&mut self, sitter: &Sitter, memory: &Memory) {
         let Memory { local, flights, leave_requested } = memory.clone();
         let told = Told {
-            config: view.config().cloned(),
-            leads: view.term_of(&sitter.me),
+            config: self.0.view.config().cloned(),
+            leads: self.0.view.term_of(&sitter.me),
             leave_requested,
             ..Told::default()
         };
@@ -70,7 +75,6 @@ impl Seat {
         seat.me = Some(sitter.me.clone());
         seat.session = Some(sitter.session);
         seat.connected = true;
-        seat.view = view.clone();
         seat.local = local;
         seat.told = told;
         seat.in_flight = in_flight.collect();

@@ -12,15 +12,15 @@
 
 use std::sync::Arc;
 
-use reg_center::{Expect, NodePath, Op, SessionId};
+use reg_center::{Expect, Op, SessionId};
 
 use super::moves::{Draft, Move};
 use super::registry::{Registry, STALE, Written};
-use super::scope::{instance, is_permanent, session};
+use super::scope::{is_permanent, session};
 use super::state::{Process, Standing, State};
 use super::world::World;
 use crate::Reply;
-use crate::coordinator::seat::Flight;
+use crate::coordinator::seat::{Flight, Memory};
 use crate::duty::Duty;
 use crate::layout::NodeKind;
 use crate::plan::Step;
@@ -53,8 +53,8 @@ impl World {
         for (p, flight) in kept {
             let mut process = Process::clone(&next.processes[*p]);
             process.memory.flights.insert(flight.plan.duty, Arc::clone(flight));
-            let me = instance(*p, process.life);
-            process.memory.local.is_claiming |= flight.plan.runs_of(&me).next().is_some();
+            let me = self.id(*p, process.life);
+            process.memory.local.is_claiming |= flight.plan.runs_of(me).next().is_some();
             next.processes[*p] = Arc::new(process.sealed());
         }
         for process in &mut next.processes {
@@ -98,7 +98,7 @@ impl World {
                 if used == Some((p, duty)) || wanted || is.memory.flights.contains_key(&duty) {
                     continue;
                 }
-                age_flight(&mut flight, &self.layout_path(&NodeKind::Request), written);
+                age_flight(&mut flight, written);
                 if !self.is_doomed(&flight, session(p, is.life), &next.registry, written) {
                     found.push((p, flight));
                 }
@@ -107,33 +107,28 @@ impl World {
         found
     }
 
-    fn layout_path(&self, kind: &NodeKind) -> NodePath {
-        self.path(kind)
-    }
-
     /// Ends what can never be executed any more, and marks what a process remembers of nodes that were written.
     fn age(&self, next: &mut State, p: usize, written: &Written) {
         let process = &next.processes[p];
-        if process.standing != Standing::Up {
+        let Memory { local, flights, .. } = &process.memory;
+        let holds_versions = !flights.is_empty()
+            || !process.adrift.is_empty()
+            || !local.maybe_claimed.is_empty()
+            || !local.maybe_triggered.is_empty()
+            || local.trigger_seen.is_some();
+        if process.standing != Standing::Up || !holds_versions {
             return;
         }
         let mut aged = Process::clone(process);
-        let request = self.path(&NodeKind::Request);
-        aged.memory.flights.values_mut().chain(&mut aged.adrift).for_each(|f| age_flight(f, &request, written));
+        aged.memory.flights.values_mut().chain(&mut aged.adrift).for_each(|f| age_flight(f, written));
         let session = session(p, aged.life);
         aged.adrift.retain(|flight| !self.is_doomed(flight, session, &next.registry, written));
         let local = &mut aged.memory.local;
-        for (item, version) in &mut local.maybe_claimed {
-            if written.contains(&self.path(&NodeKind::Ledger(*item))) {
-                *version = STALE;
-            }
-        }
-        for (id, version) in &mut local.maybe_triggered {
-            if written.contains(&self.path(&NodeKind::Instance(id.clone()))) {
-                *version = STALE;
-            }
-        }
-        if written.contains(&self.path(&NodeKind::Instance(instance(p, aged.life)))) {
+        let claimed = local.maybe_claimed.iter_mut().filter(|(item, _)| written.ledgers.contains(item));
+        claimed.for_each(|(_, version)| *version = STALE);
+        let triggered = local.maybe_triggered.iter_mut().filter(|(id, _)| written.instances.contains(id));
+        triggered.for_each(|(_, version)| *version = STALE);
+        if written.instances.contains(self.id(p, aged.life)) {
             local.trigger_seen = local.trigger_seen.map(|_| STALE);
         }
         let doomed: Vec<_> = aged
@@ -177,9 +172,9 @@ impl World {
 }
 
 /// If resharding was requested, what a plan on its way would record as handled is no longer the last request.
-fn age_flight(flight: &mut Arc<Flight>, request: &NodePath, written: &Written) {
+fn age_flight(flight: &mut Arc<Flight>, written: &Written) {
     let records = |step: &Step| matches!(step, Step::SetAssignment { .. });
-    if !written.contains(request) || !flight.plan.steps.iter().any(records) {
+    if !written.request || !flight.plan.steps.iter().any(records) {
         return;
     }
     for step in &mut Arc::make_mut(flight).plan.steps {

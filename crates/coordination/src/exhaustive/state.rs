@@ -9,6 +9,7 @@ use sharding::ShardingItem;
 use super::print::{Print, print_of};
 use super::registry::Registry;
 use super::rule::Breach;
+use super::world::Commit;
 use crate::coordinator::seat::{Flight, Memory};
 
 /// How a process and its session stand.
@@ -54,7 +55,8 @@ pub(super) struct Process {
 impl Process {
     pub(super) fn new(index: usize) -> Self {
         let standing = Standing::Up;
-        let memory = Memory::default();
+        let mut memory = Memory::default();
+        memory.local.lease = true;
         Self { index, life: 1, standing, memory, adrift: Vec::new(), fires: 0, print: 0 }.sealed()
     }
 
@@ -116,6 +118,12 @@ impl State {
         &mut self.items[index]
     }
 
+    /// The registry changes.
+    pub(super) fn take(&mut self, commit: &Commit) {
+        self.registry = Arc::clone(&commit.registry);
+        self.breach = self.breach.or(commit.breach);
+    }
+
     pub(super) fn breach(&mut self, breach: Breach) {
         self.breach.get_or_insert(breach);
     }
@@ -132,11 +140,8 @@ impl Hash for State {
 
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
-        let prints = |state: &Self| -> Vec<Print> {
-            let processes = state.processes.iter().map(|process| process.print);
-            processes.chain([state.registry.print]).collect()
-        };
-        prints(self) == prints(other)
+        self.registry.print == other.registry.print
+            && self.processes.iter().zip(&other.processes).all(|(a, b)| a.print == b.print)
             && (&self.items, self.spent, self.breach) == (&other.items, other.spent, other.breach)
     }
 }

@@ -4,11 +4,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use reg_center::NodePath;
+use reg_center::{Conflict, NodePath};
+use sharding::InstanceId;
 
 use super::cache::Cache;
 use super::print::{Print, hash_of};
-use super::registry::{Entry, Registry};
+use super::registry::{Entry, Registry, Written};
+use super::rule::Breach;
 use super::scope::{Scope, instance, server, session};
 use super::state::{Process, Standing, State, print_of_flight};
 use crate::coordinator::seat::{Flight, Memory, Seat, Sitter};
@@ -21,6 +23,29 @@ use crate::{Command, Identity, StartItem, encode_config};
 pub(super) struct Wish {
     pub(super) flight: Arc<Flight>,
     pub(super) print: Print,
+}
+
+/// What becomes of a process that is told something.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) process: Arc<Process>,
+    pub(super) commands: Vec<Command>,
+}
+
+/// What becomes of a plan that reaches the registry.
+#[derive(Debug)]
+pub(super) struct Trial {
+    pub(super) outcome: Result<Commit, Conflict>,
+    /// The process after the reply that says so.
+    pub(super) told: Told,
+}
+
+/// What a plan makes of the registry.
+#[derive(Clone, Debug)]
+pub(super) struct Commit {
+    pub(super) registry: Arc<Registry>,
+    pub(super) written: Written,
+    pub(super) breach: Option<Breach>,
 }
 
 /// What a process makes of what the registry shows.
@@ -37,18 +62,47 @@ pub(super) struct Outlook {
 pub(super) struct World {
     pub(super) scope: Scope,
     pub(super) layout: Layout,
+    sitters: Vec<Vec<Sitter>>,
     views: Cache<JobView>,
     outlooks: Cache<Outlook>,
+    pub(super) trials: Cache<Trial>,
+    pub(super) tellings: Cache<Told>,
 }
 
 thread_local! {
-    static SEAT: RefCell<Option<Seat>> = const { RefCell::new(None) };
+    static SEAT: RefCell<Option<(Print, Seat)>> = const { RefCell::new(None) };
 }
 
 impl World {
     pub(super) fn new(scope: Scope) -> Self {
         let layout = Layout::new(&scope.config().job_name);
-        Self { scope, layout, views: Cache::new(15), outlooks: Cache::new(18) }
+        let sitters = (0..scope.processes).map(|p| {
+            let identity = Identity { job: scope.config().job_name, server: server(p) };
+            let sitter = |life| Sitter {
+                me: instance(p, life),
+                session: session(p, life),
+                identity: identity.clone(),
+            };
+            (1..=scope.expiries + 1).map(sitter).collect()
+        });
+        Self {
+            sitters: sitters.collect(),
+            scope,
+            layout,
+            views: Cache::new(16),
+            outlooks: Cache::new(19),
+            trials: Cache::new(18),
+            tellings: Cache::new(18),
+        }
+    }
+
+    fn sitter(&self, process: usize, life: u8) -> &Sitter {
+        &self.sitters[process][usize::from(life) - 1]
+    }
+
+    /// Returns the id of a life of a process.
+    pub(super) fn id(&self, process: usize, life: u8) -> &InstanceId {
+        &self.sitter(process, life).me
     }
 
     pub(super) fn path(&self, kind: &NodeKind) -> NodePath {
@@ -57,8 +111,9 @@ impl World {
 
     /// A stored configuration and processes that have just connected.
     pub(super) fn beginning(&self) -> State {
-        let config = Entry { data: encode_config(&self.scope.config()).into(), owner: None };
-        let nodes = BTreeMap::from([(self.layout.config_path(), config)]);
+        let path = self.layout.config_path();
+        let config = Entry::new(&path, encode_config(&self.scope.config()).into(), None);
+        let nodes = BTreeMap::from([(path, config)]);
         let processes = (0..self.scope.processes).map(|index| Arc::new(Process::new(index)));
         State {
             registry: Arc::new(Registry::new(nodes)),
@@ -74,25 +129,22 @@ impl World {
         self.views.get_or(registry.print, || registry.view(&self.layout, |_| false))
     }
 
-    /// Lets the coordinator of a process do something.
+    /// Lets the coordinator of a process do something, with what the registry shows.
     pub(super) fn seated<T>(
         &self,
         process: &Process,
-        view: &JobView,
+        registry: &Registry,
         act: impl FnOnce(&mut Seat) -> T,
     ) -> (Memory, T) {
-        let identity = Identity {
-            job: self.scope.config().job_name,
-            server: server(process.index),
-        };
-        let sitter = Sitter {
-            me: instance(process.index, process.life),
-            session: session(process.index, process.life),
-            identity,
-        };
+        let sitter = self.sitter(process.index, process.life);
         SEAT.with_borrow_mut(|seat| {
-            let seat = seat.get_or_insert_with(|| Seat::new(sitter.identity.clone()));
-            seat.take(&sitter, view, &process.memory);
+            let (shown, seat) = seat.get_or_insert_with(|| (0, Seat::new(sitter.identity.clone())));
+            // Nothing that a process does changes its view, so that the last one may do.
+            if *shown != registry.print {
+                *shown = registry.print;
+                seat.show(JobView::clone(&self.view(registry)));
+            }
+            seat.take(sitter, &process.memory);
             let result = act(seat);
             (seat.leave(), result)
         })
@@ -102,16 +154,16 @@ impl World {
     pub(super) fn outlook(&self, registry: &Registry, process: &Arc<Process>) -> Arc<Outlook> {
         let key = hash_of(&(registry.print, process.print()));
         self.outlooks.get_or(key, || match process.standing {
-            Standing::Up => self.look(&self.view(registry), process),
+            Standing::Up => self.look(registry, process),
             Standing::Zombie | Standing::Crashed | Standing::Dead | Standing::Left => {
                 Outlook { process: Arc::clone(process), starts: Vec::new(), wishes: Vec::new() }
             }
         })
     }
 
-    /// Returns what a process makes of a view.
-    pub(super) fn look(&self, view: &JobView, process: &Arc<Process>) -> Outlook {
-        let (memory, commands) = self.seated(process, view, Seat::observe);
+    /// Works it out.
+    fn look(&self, registry: &Registry, process: &Arc<Process>) -> Outlook {
+        let (memory, commands) = self.seated(process, registry, Seat::observe);
         let mut observed = Process { memory, ..Process::clone(process) };
         let mut starts = Vec::new();
         for command in commands {
@@ -126,7 +178,7 @@ impl World {
             }
         }
         let observed = Arc::new(observed.sealed());
-        let (_, wanted) = self.seated(&observed, view, Seat::decide);
+        let (_, wanted) = self.seated(&observed, registry, Seat::decide);
         let wishes = wanted.into_iter().map(|flight| {
             let print = print_of_flight(&flight);
             Wish { flight: Arc::new(flight), print }
