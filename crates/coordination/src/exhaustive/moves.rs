@@ -159,6 +159,11 @@ impl World {
                     let print = print_of_flight(flight);
                     self.attempts(state, process, flight, print, true, drafts);
                 }
+                for wish in self.torn_sweeps(&state.registry, process).iter() {
+                    if !process.memory.flights.contains_key(&Duty::Sweep) {
+                        self.attempts(state, process, &wish.flight, wish.print, true, drafts);
+                    }
+                }
                 for (index, flight) in process.adrift.iter().enumerate() {
                     self.landings(state, process, index, flight, drafts);
                 }
@@ -167,7 +172,10 @@ impl World {
                 }
                 self.faults(state, process, drafts);
             }
-            Standing::Zombie => drafts.push(self.reconnection(state, process)),
+            Standing::Zombie => {
+                drafts.push(self.reconnection(state, process));
+                self.crash(state, process, Standing::Dead, drafts);
+            }
             Standing::Crashed => drafts.push(self.expiry(state, process, Standing::Dead)),
             Standing::Dead | Standing::Left => {}
         }
@@ -205,16 +213,21 @@ impl World {
 
     fn faults(&self, state: &State, process: &Arc<Process>, drafts: &mut Vec<Draft>) {
         let p = process.index;
-        if state.spent.crashes < self.scope.crashes {
-            let mut next = state.clone();
-            next.spent.crashes += 1;
-            next.processes[p] = Arc::new(dead(process, Standing::Crashed));
-            drafts.push(Draft::new(Label::Crash(p), next).optional());
-        }
+        self.crash(state, process, Standing::Crashed, drafts);
         if state.spent.expiries < self.scope.expiries {
             let mut draft = self.expiry(state, process, Standing::Zombie);
             draft.next.spent.expiries += 1;
             drafts.push(draft.optional());
+        }
+    }
+
+    fn crash(&self, state: &State, process: &Process, then: Standing, drafts: &mut Vec<Draft>) {
+        if state.spent.crashes < self.scope.crashes {
+            let p = process.index;
+            let mut next = state.clone();
+            next.spent.crashes += 1;
+            next.processes[p] = Arc::new(dead(process, then));
+            drafts.push(Draft::new(Label::Crash(p), next).optional());
         }
     }
 

@@ -1,7 +1,7 @@
 //! The system that is explored: how coordinators see a state, and what they want in it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use reg_center::{Conflict, NodePath};
@@ -14,6 +14,7 @@ use super::rule::Breach;
 use super::scope::{Scope, instance, server, session};
 use super::state::{Process, Standing, State, print_of_flight};
 use crate::coordinator::seat::{Flight, Memory, Seat, Sitter};
+use crate::duty::Duty;
 use crate::layout::{Layout, NodeKind};
 use crate::view::JobView;
 use crate::{Command, Identity, StartItem, encode_config};
@@ -48,6 +49,13 @@ pub(super) struct Commit {
     pub(super) breach: Option<Breach>,
 }
 
+impl Wish {
+    fn new(flight: Flight) -> Self {
+        let print = print_of_flight(&flight);
+        Self { flight: Arc::new(flight), print }
+    }
+}
+
 /// What a process makes of what the registry shows.
 #[derive(Debug)]
 pub(super) struct Outlook {
@@ -67,6 +75,7 @@ pub(super) struct World {
     outlooks: Cache<Outlook>,
     pub(super) trials: Cache<Trial>,
     pub(super) tellings: Cache<Told>,
+    torn: Cache<Vec<Wish>>,
 }
 
 thread_local! {
@@ -93,6 +102,7 @@ impl World {
             outlooks: Cache::new(19),
             trials: Cache::new(18),
             tellings: Cache::new(18),
+            torn: Cache::new(14),
         }
     }
 
@@ -179,10 +189,46 @@ impl World {
         }
         let observed = Arc::new(observed.sealed());
         let (_, wanted) = self.seated(&observed, registry, Seat::decide);
-        let wishes = wanted.into_iter().map(|flight| {
-            let print = print_of_flight(&flight);
-            Wish { flight: Arc::new(flight), print }
-        });
-        Outlook { wishes: wishes.collect(), process: observed, starts }
+        let wishes = wanted.into_iter().map(Wish::new).collect();
+        Outlook { wishes, process: observed, starts }
+    }
+
+    /// Returns the sweeps that a process wants if its view is torn: it shows the claims of another life, but neither
+    /// its registration nor its marks. A snapshot that is read node by node can look like that.
+    pub(super) fn torn_sweeps(&self, registry: &Registry, process: &Arc<Process>) -> Arc<Vec<Wish>> {
+        let key = hash_of(&(registry.print, process.print()));
+        self.torn.get_or(key, || {
+            let view = self.view(registry);
+            let me = self.id(process.index, process.life);
+            let holders = view.items().filter_map(|(_, item)| item.ledger.as_ref()?.value.running());
+            let others: BTreeSet<_> =
+                holders.map(|run| &run.holder).filter(|holder| *holder != me).collect();
+            let leads = view.term_of(me).is_some();
+            let torn = others.into_iter().filter(|_| leads).flat_map(|other| {
+                self.sweeps_without(registry, process, other)
+            });
+            torn.collect()
+        })
+    }
+
+    fn sweeps_without(
+        &self,
+        registry: &Registry,
+        process: &Arc<Process>,
+        other: &InstanceId,
+    ) -> Vec<Wish> {
+        let node = self.path(&NodeKind::Instance(other.clone()));
+        let owner = self.sitters.iter().flatten().find(|s| s.me == *other).map(|s| s.session);
+        let hidden = |path: &NodePath| {
+            let mark = matches!(self.layout.parse(path), Some(NodeKind::Running(_)));
+            *path == node || (mark && registry.get(path).is_some_and(|entry| entry.owner == owner))
+        };
+        let view = registry.view(&self.layout, hidden);
+        let sitter = self.sitter(process.index, process.life);
+        let mut seat = Seat::new(sitter.identity.clone());
+        seat.show(view);
+        seat.take(sitter, &process.memory);
+        let sweeps = seat.decide().into_iter().filter(|flight| flight.plan.duty == Duty::Sweep);
+        sweeps.map(Wish::new).collect()
     }
 }
