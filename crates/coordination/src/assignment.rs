@@ -13,6 +13,8 @@ use sharding::{InstanceId, ShardingItem};
 pub(crate) struct AssignmentRecord {
     /// The available instances, in the order in which the strategy saw them.
     pub(crate) members: Vec<InstanceId>,
+    /// The stable names of those members that have one; static sharding gives a name its items back.
+    pub(crate) names: BTreeMap<InstanceId, String>,
     /// The number of items.
     pub(crate) total_count: u32,
     /// The name of the strategy.

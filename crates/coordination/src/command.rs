@@ -7,7 +7,7 @@ use reg_center::{NodePath, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::duty::Duty;
-use crate::{FencingToken, FireRange, FireTime, JobConfig, JobEvent, RunSource, Ticket};
+use crate::{FencingToken, FireRange, FireTime, JobConfig, JobEvent, OnceStage, RunSource, Ticket};
 
 /// A run that the shell shall start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +55,7 @@ impl fmt::Display for InterruptReason {
 /// | `Commit` | reads the nodes of `confirm_absent`; if all are absent commits `txn`; answers with `Replied` |
 /// | `Start` | runs the items, each answered with `ItemFinished` |
 /// | `Interrupt` | cancels the runs of all items; each is still answered with `ItemFinished` |
+/// | `CallOnce` | calls the once-per-cluster callback, answered with `OnceReturned` |
 /// | `Schedule` | fires by this configuration from now on |
 /// | `Emit` | tells the subscribers of job events |
 /// | `LeaveRequested` | an operator wants this instance to go: begins a graceful shutdown of the job |
@@ -76,6 +77,15 @@ pub enum Command {
     },
     /// Run items.
     Start(Vec<StartItem>),
+    /// Call a once-per-cluster callback.
+    CallOnce {
+        /// Which one.
+        stage: OnceStage,
+        /// For which fire.
+        fire: FireTime,
+        /// The token to fence its effects with.
+        token: FencingToken,
+    },
     /// Cancel everything that runs.
     Interrupt(InterruptReason),
     /// Fire by this configuration from now on.
@@ -95,6 +105,7 @@ impl Command {
         match self {
             Self::Commit { .. } => "commit",
             Self::Start(_) => "start",
+            Self::CallOnce { .. } => "call once",
             Self::Interrupt(_) => "interrupt",
             Self::Schedule(_) => "schedule",
             Self::Emit(_) => "emit",
@@ -113,6 +124,9 @@ impl fmt::Display for Command {
             Self::Start(items) => {
                 f.write_str("start")?;
                 items.iter().try_for_each(|i| write!(f, " {}#{}", i.item, i.token))
+            }
+            Self::CallOnce { stage, fire, token } => {
+                write!(f, "call once {stage} for {fire}, token {token}")
             }
             Self::Interrupt(reason) => write!(f, "interrupt: {reason}"),
             Self::Schedule(config) => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reg_center::{Change, Conflict, Revision, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::{FencingToken, FireTime, Outcome};
+use crate::{FencingToken, FireTime, OnceStage, Outcome};
 
 /// Now, by both clocks. The shell reads them once per event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,8 @@ pub enum Reply {
 /// | `Lost` | the session is over |
 /// | `Registry` | the feed of the job's subtree has changes |
 /// | `Fire` | a scheduled time has come |
-/// | `TriggerRequested` | an operator wants the job to run now, on all instances |
+/// | `OnceReturned` | a once-per-cluster callback has returned |
+/// | `TriggerRequested` | an operator wants all items of the job to run now |
 /// | `Replied` | a commit has an outcome |
 /// | `ItemFinished` | the code of an item has ended |
 /// | `Paused`, `Resumed` | this process shall not start, or start again, runs of the job |
@@ -75,9 +76,21 @@ pub enum Event {
     Fire {
         /// The scheduled time, which identifies the fire.
         at: FireTime,
+        /// What the schedule has after it, if that is known: gaps are found by it.
+        next: Option<FireTime>,
+        /// For a job that catches up: the fires before it, since
+        /// [`catch_up_since`](crate::Coordinator::catch_up_since), as many as its policy allows, in ascending order.
+        missed: Vec<FireTime>,
     },
-    /// The job shall run now, on every instance.
+    /// The job shall run now, all its items.
     TriggerRequested,
+    /// A once-per-cluster callback has returned, whatever it returned.
+    OnceReturned {
+        /// Which callback.
+        stage: OnceStage,
+        /// Which call of it.
+        token: FencingToken,
+    },
     /// A commit has an outcome.
     Replied {
         /// Which commit.
@@ -116,6 +129,7 @@ impl Event {
             Self::Registry(_) => "registry",
             Self::Fire { .. } => "fire",
             Self::TriggerRequested => "trigger requested",
+            Self::OnceReturned { .. } => "once returned",
             Self::Replied { .. } => "replied",
             Self::ItemFinished { .. } => "item finished",
             Self::Paused => "paused",
@@ -149,7 +163,11 @@ impl fmt::Display for Event {
             Self::Connected { session, incarnation } => {
                 write!(f, "connected in session {session} as {incarnation}")
             }
-            Self::Fire { at } => write!(f, "fire {at}"),
+            Self::Fire { at, missed, .. } if missed.is_empty() => write!(f, "fire {at}"),
+            Self::Fire { at, missed, .. } => write!(f, "fire {at}, {} before it", missed.len()),
+            Self::OnceReturned { stage, token } => {
+                write!(f, "once {stage} returned, token {token}")
+            }
             Self::Replied { ticket, reply } => write!(f, "commit {}: {reply:?}", ticket.0),
             Self::ItemFinished { item, token, outcome } => {
                 write!(f, "item {item} (token {token}) {outcome}")

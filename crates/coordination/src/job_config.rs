@@ -1,5 +1,7 @@
 //! What a job is: the configuration that the registry holds, checked.
 
+use std::fmt;
+
 use crate::JobName;
 
 /// The most items that a job can have.
@@ -22,6 +24,8 @@ pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
 /// | `monitor_execution` | true | runs are claimed in the registry; without it there is no fencing, failover or accounting |
 /// | `max_time_diff_seconds` | `None` | a fire is refused if the clock differs more from the registry's |
 /// | `reconcile_interval_minutes` | 10 | how often everything is looked at again without an event; 0 is never |
+/// | `catch_up` | `None` | fires that nobody ran in their time are each run afterwards, within bounds; `misfire` then only merges nothing |
+/// | `static_sharding` | false | items stay with their instances, whoever comes and goes |
 /// | `strategy` | empty | name of the sharding strategy; empty is average allocation |
 /// | `disabled` | false | instances come up with their server disabled |
 /// | `overwrite` | false | the local configuration replaces the stored one at start |
@@ -49,6 +53,11 @@ pub struct JobConfig {
     pub max_time_diff_seconds: Option<u32>,
     /// How often everything is looked at again without an event, in minutes.
     pub reconcile_interval_minutes: u32,
+    /// Which fires that nobody ran in their time are each run afterwards; needs `misfire` and `monitor_execution`.
+    pub catch_up: Option<CatchUp>,
+    /// Whether items stay with their instances, whoever comes and goes. An instance with a stable name finds its items
+    /// again when it comes back.
+    pub static_sharding: bool,
     /// Which strategy assigns the items.
     pub strategy: String,
     /// What the job is for.
@@ -79,6 +88,8 @@ impl JobConfig {
             monitor_execution: true,
             max_time_diff_seconds: None,
             reconcile_interval_minutes: 10,
+            catch_up: None,
+            static_sharding: false,
             strategy: String::new(),
             description: String::new(),
             disabled: false,
@@ -114,6 +125,10 @@ impl JobConfig {
                 "false, or monitor_execution = true: without claims there is nothing to take over";
             return Err(InvalidConfig::new("failover", true, valid));
         }
+        if self.catch_up.is_some() && !(self.misfire && self.monitor_execution) {
+            let valid = "none, or misfire = true and monitor_execution = true: without claims nobody knows what was missed";
+            return Err(InvalidConfig::new("catch_up", "set", valid));
+        }
         self.check_stored()
     }
 
@@ -130,6 +145,9 @@ impl JobConfig {
             let valid = format!("pairs such as 0=Beijing,1=Shanghai ({error})");
             return Err(InvalidConfig::new("sharding_item_parameters", value, valid));
         }
+        if let Some(catch_up) = self.catch_up.filter(|c| c.max == 0 || c.window_seconds == 0) {
+            return Err(InvalidConfig::new("catch_up", catch_up, "at least 1 in at least 1 s"));
+        }
         if self.cron.as_deref().is_some_and(|cron| cron.trim().is_empty()) {
             return Err(InvalidConfig::new(
                 "cron",
@@ -138,6 +156,21 @@ impl JobConfig {
             ));
         }
         Ok(())
+    }
+}
+
+/// Which fires a job runs afterwards that nobody ran in their time, each by itself, oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CatchUp {
+    /// How old a fire may be, in seconds before the next one, from 1.
+    pub window_seconds: u32,
+    /// How many fires of an item at most, from 1: the latest ones.
+    pub max: u32,
+}
+
+impl fmt::Display for CatchUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in {} s", self.max, self.window_seconds)
     }
 }
 

@@ -19,6 +19,7 @@ use crate::{FencingToken, FireRange, FireTime, Outcome, RunSource};
 /// | `Fenced` | a run of this instance ended after somebody else had taken it over; its result does not count |
 /// | `MisfireNoted` | a fire met the running item and will be run afterwards |
 /// | `Missed` | a fire of an item is not run, with the reason |
+/// | `Gap` | a claim has found that nobody ran or noted the fires before it |
 /// | `Orphaned` | this instance, as leader, has found a run whose holder is gone |
 /// | `StrategyFailed` | the sharding strategy gave no usable assignment; the old one stays |
 /// | `ConfigRejected` | the stored configuration cannot be used; the last good one stays in force |
@@ -102,6 +103,15 @@ pub enum JobEvent {
         /// Why.
         reason: MissReason,
     },
+    /// Fires of an item passed without anybody running or noting them: nobody was there, or could reach the registry.
+    Gap {
+        /// Which item.
+        item: ShardingItem,
+        /// The first of these fires.
+        first: FireTime,
+        /// The fire that was claimed now; those before it are the gap.
+        until: FireTime,
+    },
     /// A run without a holder was found.
     Orphaned {
         /// Which item.
@@ -147,7 +157,9 @@ pub enum MissReason {
     StillRunning,
     /// The item is disabled.
     ItemDisabled,
-    /// This instance is paused.
+    /// The job has fewer items now.
+    ItemRetired,
+    /// This instance, or its server, is paused.
     Paused,
     /// The server of this instance is disabled.
     ServerDisabled,
@@ -163,6 +175,7 @@ impl fmt::Display for MissReason {
             Self::Superseded => "the next fire came first",
             Self::StillRunning => "the item was still running",
             Self::ItemDisabled => "the item is disabled",
+            Self::ItemRetired => "the item is retired",
             Self::Paused => "the instance is paused",
             Self::ServerDisabled => "the server is disabled",
             Self::ClockDiffers => "the clock differs too much from the registry's",
@@ -196,6 +209,12 @@ impl fmt::Display for JobEvent {
                 write!(f, "item {item} missed fire {fire}: {reason}")
             }
             Self::Missed { item: None, fire, reason } => write!(f, "missed fire {fire}: {reason}"),
+            Self::Gap { item, first, until } => {
+                write!(
+                    f,
+                    "item {item} missed the fires from {first} to before {until}: nobody was there"
+                )
+            }
             Self::Orphaned { item, fire, holder, failover: true } => {
                 write!(
                     f,

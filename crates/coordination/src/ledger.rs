@@ -4,7 +4,9 @@
 //! item, and what happened can be read off the sequence of records. The record is never deleted while the job exists.
 
 use std::fmt;
+use std::sync::Arc;
 
+use reg_center::Version;
 use sharding::InstanceId;
 
 use crate::{FencingToken, FireTime};
@@ -103,6 +105,27 @@ impl fmt::Display for FireRange {
     }
 }
 
+/// An operator's request to run an item now, from the moment at which it is passed on to the item until its claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManualRequest {
+    /// What the request is known by.
+    pub id: Arc<str>,
+    /// When it was made, an odd number of milliseconds: it identifies the run, and scheduled fires come on whole
+    /// seconds.
+    pub at: FireTime,
+}
+
+/// Who claims an item, when, and under which configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claimant {
+    /// Who, in which life.
+    pub holder: InstanceId,
+    /// The registry version of the configuration that the run will see.
+    pub config: Version,
+    /// When, by the clock of the claimant, in milliseconds since 1970 UTC.
+    pub now_ms: i64,
+}
+
 /// A run in progress, or left unfinished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
@@ -114,6 +137,14 @@ pub struct Run {
     pub source: RunSource,
     /// Which fires it stands for, if more than its own.
     pub merged: Option<FireRange>,
+}
+
+impl Run {
+    /// Returns true if it is for a scheduled fire, taken over or not: those come on whole seconds.
+    #[must_use]
+    pub fn is_scheduled(&self) -> bool {
+        self.source != RunSource::Manual && self.fire.0 % 2 == 0
+    }
 }
 
 /// Where an item stands.
@@ -136,16 +167,19 @@ pub enum LedgerState {
 ///
 /// # Examples
 /// ```
-/// use coordination::{FireTime, Ledger, Outcome, RunSource};
+/// use coordination::{Claimant, FireTime, Ledger, Outcome};
+/// use reg_center::Version;
 /// use sharding::InstanceId;
 ///
+/// let by = |id| Claimant { holder: InstanceId::new(id), config: Version(0), now_ms: 1_003 };
 /// let claimed = Ledger::new(None)
-///     .claim(InstanceId::new("10.0.0.1@-@7"), FireTime(1_000), RunSource::Normal)
+///     .claim(&by("10.0.0.1@-@7"), FireTime(1_000), Some(FireTime(2_000)))
 ///     .expect("an idle item can be claimed");
 /// assert_eq!(claimed.token.0, 1);
-/// assert_eq!(claimed.claim(InstanceId::new("10.0.0.2@-@9"), FireTime(2_000), RunSource::Normal), None);
-/// let done = claimed.complete(Outcome::Succeeded).expect("a running item can be completed");
+/// assert_eq!(claimed.claim(&by("10.0.0.2@-@9"), FireTime(2_000), None), None);
+/// let done = claimed.complete(Outcome::Succeeded, 1_250).expect("a running item can be completed");
 /// assert_eq!(done.last_fire, Some(FireTime(1_000)));
+/// assert_eq!(done.gap_before(FireTime(3_000)), Some(FireTime(2_000)), "2 000 was missed");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ledger {
@@ -155,12 +189,25 @@ pub struct Ledger {
     pub last_fire: Option<FireTime>,
     /// The scheduled fire before `last_fire`: what the schedule has in between was missed.
     pub previous_fire: Option<FireTime>,
+    /// What the schedule had after `last_fire` when that was claimed.
+    pub next_fire: Option<FireTime>,
     /// The token of the last claim.
     pub token: FencingToken,
+    /// The registry version of the configuration that the last claim checked.
+    pub config: Option<Version>,
     /// Fires that met the running item and wait to be run once.
     pub misfire: Option<FireRange>,
+    /// An operator's request that waits to be run.
+    pub request: Option<ManualRequest>,
+    /// An operator wants the item not to run. The leader keeps this equal to the item's `disabled` node, so that a
+    /// claim that has not seen it fails.
+    pub disabled: bool,
     /// How the last run ended.
     pub outcome: Option<Outcome>,
+    /// When the last run was claimed, by its holder's clock, in milliseconds since 1970 UTC.
+    pub began_ms: Option<i64>,
+    /// When the last run ended, by the clock of whoever recorded it.
+    pub ended_ms: Option<i64>,
 }
 
 impl Ledger {
@@ -171,9 +218,15 @@ impl Ledger {
             state: LedgerState::Idle,
             last_fire: born,
             previous_fire: None,
+            next_fire: None,
             token: FencingToken(0),
+            config: None,
             misfire: None,
+            request: None,
+            disabled: false,
             outcome: None,
+            began_ms: None,
+            ended_ms: None,
         }
     }
 
@@ -198,6 +251,11 @@ impl Ledger {
         }
     }
 
+    /// Returns the record without the times at which its run began and ended.
+    pub(crate) fn untimed(&self) -> Self {
+        Self { began_ms: None, ended_ms: None, ..self.clone() }
+    }
+
     /// Returns where the item stands in a few words, for plans and dumps.
     #[must_use]
     pub fn summary(&self) -> String {
@@ -218,6 +276,12 @@ impl Ledger {
         };
         if let Some(range) = self.misfire {
             text.push_str(&format!(", misfired {range}"));
+        }
+        if let Some(request) = &self.request {
+            text.push_str(&format!(", asked for at {}", request.at));
+        }
+        if self.disabled {
+            text.push_str(", disabled");
         }
         text
     }
@@ -243,50 +307,88 @@ impl Ledger {
         self.last_fire >= Some(fire) || self.misfire.is_some_and(|range| range.last >= fire)
     }
 
-    /// Idle → running for a scheduled fire (`Normal`), the noted misfires (`Misfire`) or a request (`Manual`).
+    /// Returns the first scheduled fire that a claim for `fire` would show as missed: what the schedule had after
+    /// `last_fire`, unless that is what is claimed, or was noted.
     #[must_use]
-    pub fn claim(&self, holder: InstanceId, fire: FireTime, source: RunSource) -> Option<Self> {
-        if !self.is_idle() {
+    pub fn gap_before(&self, fire: FireTime) -> Option<FireTime> {
+        let covered = self.misfire.map_or(fire, |range| range.first.min(fire));
+        self.next_fire.filter(|next| *next < covered)
+    }
+
+    /// Idle → running for a scheduled fire. The fires that were noted before are run together with this one, which
+    /// comes later. `next` is what the schedule has after it.
+    #[must_use]
+    pub fn claim(&self, by: &Claimant, fire: FireTime, next: Option<FireTime>) -> Option<Self> {
+        if !self.may_begin() || self.last_fire >= Some(fire) {
             return None;
         }
-        let misfire = self.misfire;
-        let run = |fire, merged| Run { holder, fire, source, merged };
-        match source {
-            RunSource::Normal if self.last_fire >= Some(fire) => None,
-            // The fires that were noted before are run together with this one, which comes later.
-            RunSource::Normal => {
-                let merged = misfire.map(|range| FireRange::extended_by(Some(range), fire));
-                Some(self.started(run(fire, merged), Some(fire)))
-            }
-            RunSource::Misfire => {
-                let range = misfire?;
-                let last_fire = self.last_fire.max(Some(range.last));
-                Some(self.started(run(range.last, Some(range)), last_fire))
-            }
-            RunSource::Manual => {
-                Some(Self { misfire, ..self.started(run(fire, None), self.last_fire) })
-            }
-            RunSource::Failover => None,
+        let merged = self.misfire.map(|range| FireRange::extended_by(Some(range), fire));
+        let run = Run { holder: by.holder.clone(), fire, source: RunSource::Normal, merged };
+        Some(Self { misfire: None, ..self.begun(by, run).advanced(fire, next) })
+    }
+
+    /// Idle → running for a scheduled fire that nobody ran in its time, alone: its later ones get runs of their own.
+    #[must_use]
+    pub fn catch_up(&self, by: &Claimant, fire: FireTime, next: Option<FireTime>) -> Option<Self> {
+        let claimed = self.claim(by, fire, next)?;
+        let LedgerState::Running(run) = claimed.state else { return None };
+        let run = Run { source: RunSource::Misfire, ..run };
+        Some(Self { state: LedgerState::Running(run), ..claimed })
+    }
+
+    /// Idle → running for the noted fires, once for all of them. `next` is what the schedule has after the last.
+    #[must_use]
+    pub fn replay(&self, by: &Claimant, next: Option<FireTime>) -> Option<Self> {
+        let range = self.misfire.filter(|_| self.may_begin())?;
+        let source = RunSource::Misfire;
+        let run = Run { holder: by.holder.clone(), fire: range.last, source, merged: Some(range) };
+        let begun = Self { misfire: None, ..self.begun(by, run) };
+        Some(if self.last_fire < Some(range.last) {
+            begun.advanced(range.last, next)
+        } else {
+            begun
+        })
+    }
+
+    /// Idle → running for an operator's request. The schedule is left alone.
+    #[must_use]
+    pub fn answer(&self, by: &Claimant) -> Option<Self> {
+        let request = self.request.as_ref().filter(|_| self.may_begin())?;
+        let (fire, source) = (request.at, RunSource::Manual);
+        let run = Run { holder: by.holder.clone(), fire, source, merged: None };
+        Some(Self { request: None, ..self.begun(by, run) })
+    }
+
+    fn may_begin(&self) -> bool {
+        self.is_idle() && !self.disabled
+    }
+
+    fn begun(&self, by: &Claimant, run: Run) -> Self {
+        Self {
+            state: LedgerState::Running(run),
+            token: self.token.next(),
+            config: Some(by.config),
+            began_ms: Some(by.now_ms),
+            ended_ms: None,
+            ..self.clone()
         }
     }
 
-    fn started(&self, run: Run, last_fire: Option<FireTime>) -> Self {
-        let advanced = last_fire != self.last_fire;
-        Self {
-            state: LedgerState::Running(run),
-            last_fire,
-            previous_fire: if advanced { self.last_fire } else { self.previous_fire },
-            token: self.token.next(),
-            misfire: None,
-            outcome: self.outcome,
-        }
+    fn advanced(self, fire: FireTime, next: Option<FireTime>) -> Self {
+        let previous_fire = self.last_fire;
+        Self { last_fire: Some(fire), previous_fire, next_fire: next, ..self }
     }
 
     /// Running → idle: the holder finished.
     #[must_use]
-    pub fn complete(&self, outcome: Outcome) -> Option<Self> {
+    pub fn complete(&self, outcome: Outcome, now_ms: i64) -> Option<Self> {
         self.running()?;
-        Some(Self { state: LedgerState::Idle, outcome: Some(outcome), ..self.clone() })
+        Some(self.ended(outcome, now_ms))
+    }
+
+    fn ended(&self, outcome: Outcome, now_ms: i64) -> Self {
+        let ended_ms = Some(now_ms);
+        Self { state: LedgerState::Idle, outcome: Some(outcome), ended_ms, ..self.clone() }
     }
 
     /// Running → orphan: the holder is gone, or gave the run up.
@@ -296,20 +398,20 @@ impl Ledger {
         Some(Self { state: LedgerState::Orphan(run), ..self.clone() })
     }
 
-    /// Orphan → running: somebody else takes the same fire over.
+    /// Orphan → running: somebody else takes the same fire over, even if the item was disabled meanwhile: it finishes
+    /// what began before.
     #[must_use]
-    pub fn take_over(&self, holder: InstanceId) -> Option<Self> {
+    pub fn take_over(&self, by: &Claimant) -> Option<Self> {
         let LedgerState::Orphan(run) = &self.state else { return None };
-        let run = Run { holder, source: RunSource::Failover, ..run.clone() };
-        Some(Self { state: LedgerState::Running(run), token: self.token.next(), ..self.clone() })
+        let run = Run { holder: by.holder.clone(), source: RunSource::Failover, ..run.clone() };
+        Some(self.begun(by, run))
     }
 
     /// Running or orphan → idle: nobody finishes the run.
     #[must_use]
-    pub fn abandon(&self) -> Option<Self> {
+    pub fn abandon(&self, now_ms: i64) -> Option<Self> {
         self.run()?;
-        let outcome = Some(Outcome::Interrupted);
-        Some(Self { state: LedgerState::Idle, outcome, ..self.clone() })
+        Some(self.ended(Outcome::Interrupted, now_ms))
     }
 
     /// Busy → busy: a scheduled fire met the run and waits.
@@ -324,22 +426,39 @@ impl Ledger {
 
     /// Idle → idle: a scheduled fire of a disabled item is accounted for without a run.
     #[must_use]
-    pub fn skip_disabled(&self, fire: FireTime) -> Option<Self> {
+    pub fn skip_disabled(&self, fire: FireTime, next: Option<FireTime>) -> Option<Self> {
         if !self.is_idle() || self.has_settled(fire) {
             return None;
         }
-        Some(Self {
-            last_fire: Some(fire),
-            previous_fire: self.last_fire,
-            outcome: Some(Outcome::Disabled),
-            ..self.clone()
-        })
+        let outcome = Some(Outcome::Disabled);
+        Some(Self { outcome, ..self.clone().advanced(fire, next) })
     }
 
-    /// Idle → retired: the job has fewer items.
+    /// Any → the same, with an operator's wish noted or taken back. `None` if it is as wished.
+    #[must_use]
+    pub fn with_disabled(&self, disabled: bool) -> Option<Self> {
+        (self.disabled != disabled).then(|| Self { disabled, ..self.clone() })
+    }
+
+    /// Any but retired → the same, with an operator's request. `None` while an earlier one waits.
+    #[must_use]
+    pub fn with_request(&self, request: ManualRequest) -> Option<Self> {
+        let takes = self.request.is_none() && self.state != LedgerState::Retired;
+        takes.then(|| Self { request: Some(request), ..self.clone() })
+    }
+
+    /// Idle → idle: an operator's request to run a disabled item is dropped.
+    #[must_use]
+    pub fn drop_request(&self) -> Option<Self> {
+        self.request.as_ref()?;
+        Some(Self { request: None, ..self.clone() })
+    }
+
+    /// Idle → retired: the job has fewer items. What waited to be run is dropped.
     #[must_use]
     pub fn retire(&self) -> Option<Self> {
-        self.is_idle().then(|| Self { state: LedgerState::Retired, misfire: None, ..self.clone() })
+        let state = LedgerState::Retired;
+        self.is_idle().then(|| Self { state, misfire: None, request: None, ..self.clone() })
     }
 
     /// Retired → idle: the job has more items again; it has nothing to do with fires up to `born`.
@@ -348,6 +467,7 @@ impl Ledger {
         (self.state == LedgerState::Retired).then(|| Self {
             state: LedgerState::Idle,
             last_fire: self.last_fire.max(born),
+            next_fire: None,
             ..self.clone()
         })
     }
@@ -357,12 +477,20 @@ impl Ledger {
 mod tests {
     use super::*;
 
-    fn me() -> InstanceId {
-        InstanceId::new("10.0.0.1@-@1")
+    fn by(id: &str) -> Claimant {
+        Claimant { holder: InstanceId::new(id), config: Version(0), now_ms: 7 }
     }
 
-    fn other() -> InstanceId {
-        InstanceId::new("10.0.0.2@-@2")
+    fn me() -> Claimant {
+        by("10.0.0.1@-@1")
+    }
+
+    fn other() -> Claimant {
+        by("10.0.0.2@-@2")
+    }
+
+    fn asked() -> ManualRequest {
+        ManualRequest { id: "r".into(), at: FireTime(9_999) }
     }
 
     fn idle() -> Ledger {
@@ -370,7 +498,7 @@ mod tests {
     }
 
     fn running() -> Ledger {
-        idle().claim(me(), FireTime(200), RunSource::Normal).unwrap()
+        idle().claim(&me(), FireTime(200), None).unwrap()
     }
 
     fn orphan() -> Ledger {
@@ -384,23 +512,17 @@ mod tests {
     #[test]
     fn each_step_is_allowed_from_the_states_that_it_is_for_and_no_others() {
         type Step = fn(&Ledger) -> Option<Ledger>;
-        let steps: [(&str, Step, [bool; 4]); 10] = [
-            (
-                "claim",
-                |l| l.claim(other(), FireTime(300), RunSource::Normal),
-                [true, false, false, false],
-            ),
-            (
-                "manual",
-                |l| l.claim(other(), FireTime(300), RunSource::Manual),
-                [true, false, false, false],
-            ),
-            ("complete", |l| l.complete(Outcome::Succeeded), [false, true, false, false]),
+        let steps: [(&str, Step, [bool; 4]); 12] = [
+            ("claim", |l| l.claim(&other(), FireTime(300), None), [true, false, false, false]),
+            ("ask", |l| l.with_request(asked()), [true, true, true, false]),
+            ("answer", |l| l.with_request(asked())?.answer(&other()), [true, false, false, false]),
+            ("disable", |l| l.with_disabled(true), [true; 4]),
+            ("complete", |l| l.complete(Outcome::Succeeded, 0), [false, true, false, false]),
             ("orphan", Ledger::orphan, [false, true, false, false]),
-            ("take over", |l| l.take_over(other()), [false, false, true, false]),
-            ("abandon", Ledger::abandon, [false, true, true, false]),
+            ("take over", |l| l.take_over(&other()), [false, false, true, false]),
+            ("abandon", |l| l.abandon(0), [false, true, true, false]),
             ("note misfire", |l| l.note_misfire(FireTime(300)), [false, true, true, false]),
-            ("skip", |l| l.skip_disabled(FireTime(300)), [true, false, false, false]),
+            ("skip", |l| l.skip_disabled(FireTime(300), None), [true, false, false, false]),
             ("retire", Ledger::retire, [true, false, false, false]),
             ("revive", |l| l.revive(None), [false, false, false, true]),
         ];
@@ -420,14 +542,14 @@ mod tests {
     #[test]
     fn no_step_lowers_the_token_or_the_last_fire() {
         let steps: [fn(&Ledger) -> Option<Ledger>; 10] = [
-            |l| l.claim(other(), FireTime(300), RunSource::Normal),
-            |l| l.claim(other(), FireTime(300), RunSource::Manual),
-            |l| l.complete(Outcome::Failed),
+            |l| l.claim(&other(), FireTime(300), None),
+            |l| l.with_request(asked())?.answer(&other()),
+            |l| l.complete(Outcome::Failed, 0),
             Ledger::orphan,
-            |l| l.take_over(other()),
-            Ledger::abandon,
+            |l| l.take_over(&other()),
+            |l| l.abandon(0),
             |l| l.note_misfire(FireTime(300)),
-            |l| l.skip_disabled(FireTime(300)),
+            |l| l.skip_disabled(FireTime(300), None),
             Ledger::retire,
             |l| l.revive(Some(FireTime(50))),
         ];
@@ -435,7 +557,7 @@ mod tests {
             for step in steps {
                 if let Some(next) = step(&ledger) {
                     assert!(next.token >= ledger.token && next.last_fire >= ledger.last_fire);
-                    let claimed = next.running().map(|r| &r.holder) == Some(&other());
+                    let claimed = next.running().map(|r| &r.holder) == Some(&other().holder);
                     assert_eq!(next.token > ledger.token, claimed, "a token per claim: {next:?}");
                 }
             }
@@ -444,10 +566,10 @@ mod tests {
 
     #[test]
     fn a_fire_is_claimed_once() {
-        let done = running().complete(Outcome::Succeeded).unwrap();
-        assert_eq!(done.claim(other(), FireTime(200), RunSource::Normal), None);
-        assert_eq!(done.claim(other(), FireTime(150), RunSource::Normal), None, "nor an older one");
-        let next = done.claim(other(), FireTime(400), RunSource::Normal).unwrap();
+        let done = running().complete(Outcome::Succeeded, 0).unwrap();
+        assert_eq!(done.claim(&other(), FireTime(200), None), None);
+        assert_eq!(done.claim(&other(), FireTime(150), None), None, "nor an older one");
+        let next = done.claim(&other(), FireTime(400), None).unwrap();
         assert_eq!(next.previous_fire, Some(FireTime(200)), "the gap names what was missed");
     }
 
@@ -458,10 +580,8 @@ mod tests {
         assert_eq!(noted.note_misfire(FireTime(400)), None, "noted once");
         let range = FireRange { first: FireTime(300), last: FireTime(400), count: 2 };
         assert_eq!(noted.misfire, Some(range));
-        let replay = noted
-            .complete(Outcome::Succeeded)
-            .and_then(|l| l.claim(me(), FireTime(0), RunSource::Misfire))
-            .unwrap();
+        let replay =
+            noted.complete(Outcome::Succeeded, 0).and_then(|l| l.replay(&me(), None)).unwrap();
         assert_eq!(replay.run().unwrap().merged, Some(range));
         assert_eq!((replay.last_fire, replay.misfire), (Some(FireTime(400)), None));
     }
@@ -471,9 +591,9 @@ mod tests {
     fn noted_fires_that_run_late_do_not_turn_the_last_fire_back() {
         let late = running()
             .note_misfire(FireTime(300))
-            .and_then(|l| l.complete(Outcome::Succeeded))
-            .and_then(|l| l.skip_disabled(FireTime(400)))
-            .and_then(|l| l.claim(me(), FireTime(0), RunSource::Misfire))
+            .and_then(|l| l.complete(Outcome::Succeeded, 0))
+            .and_then(|l| l.skip_disabled(FireTime(400), None))
+            .and_then(|l| l.replay(&me(), None))
             .unwrap();
         assert_eq!(late.last_fire, Some(FireTime(400)));
         assert_eq!(late.run().unwrap().fire, FireTime(300));
@@ -481,15 +601,58 @@ mod tests {
 
     #[test]
     fn a_request_leaves_the_schedule_alone() {
-        let manual = idle().claim(me(), FireTime(9_999), RunSource::Manual).unwrap();
-        let done = manual.complete(Outcome::Succeeded).unwrap();
+        let manual = idle().with_request(asked()).and_then(|l| l.answer(&me())).unwrap();
+        assert_eq!(manual.run().unwrap().fire, FireTime(9_999));
+        let done = manual.complete(Outcome::Succeeded, 0).unwrap();
         assert_eq!(done.last_fire, Some(FireTime(100)));
-        assert!(done.claim(me(), FireTime(200), RunSource::Normal).is_some());
+        assert!(done.claim(&me(), FireTime(200), None).is_some());
+    }
+
+    #[test]
+    fn one_request_waits_at_a_time_and_is_answered_once() {
+        let waiting = running().with_request(asked()).unwrap();
+        assert_eq!(waiting.with_request(asked()), None);
+        let answered =
+            waiting.complete(Outcome::Succeeded, 0).and_then(|l| l.answer(&me())).unwrap();
+        assert_eq!(answered.request, None);
+        assert_eq!(answered.complete(Outcome::Succeeded, 0).and_then(|l| l.answer(&me())), None);
+    }
+
+    #[test]
+    fn a_disabled_item_begins_nothing_and_finishes_what_it_began() {
+        let noted = running().note_misfire(FireTime(300)).unwrap();
+        let disabled = noted.with_disabled(true).and_then(|l| l.with_request(asked())).unwrap();
+        assert!(disabled.orphan().and_then(|l| l.take_over(&other())).is_some());
+        let ended = disabled.complete(Outcome::Succeeded, 0).unwrap();
+        assert_eq!(ended.claim(&me(), FireTime(400), None), None);
+        assert_eq!(ended.replay(&me(), None), None);
+        assert_eq!(ended.answer(&me()), None);
+    }
+
+    #[test]
+    fn a_gap_begins_with_what_the_schedule_had_next_and_nobody_ran() {
+        let claimed = idle().claim(&me(), FireTime(200), Some(FireTime(300))).unwrap();
+        let done = claimed.complete(Outcome::Succeeded, 0).unwrap();
+        let rows = [
+            ("the next one", &done, 300, None),
+            ("one was missed", &done, 400, Some(300)),
+            ("it was noted", &claimed.note_misfire(FireTime(300)).unwrap(), 400, None),
+            (
+                "a later one was noted",
+                &claimed.note_misfire(FireTime(400)).unwrap(),
+                500,
+                Some(300),
+            ),
+            ("nobody knows the schedule", &idle(), 400, None),
+        ];
+        for (case, ledger, fire, expected) in rows {
+            assert_eq!(ledger.gap_before(FireTime(fire)), expected.map(FireTime), "{case}");
+        }
     }
 
     #[test]
     fn a_takeover_keeps_the_fire_and_raises_the_token() {
-        let taken = orphan().take_over(other()).unwrap();
+        let taken = orphan().take_over(&other()).unwrap();
         let run = taken.running().unwrap();
         assert_eq!((run.fire, run.source), (FireTime(200), RunSource::Failover));
         assert_eq!(taken.token, orphan().token.next());

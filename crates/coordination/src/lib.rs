@@ -13,7 +13,10 @@ mod job_event;
 mod layout;
 mod ledger;
 mod local;
+mod once;
+mod operator;
 mod plan;
+mod trigger_record;
 mod view;
 
 pub use command::{Command, InterruptReason, StartItem};
@@ -25,10 +28,13 @@ pub use id::{
     instance_id, server_of, task_id,
 };
 pub use job_config::{
-    InvalidConfig, JavaJobType, JavaSettings, JobConfig, MAX_SHARDING_TOTAL_COUNT,
+    CatchUp, InvalidConfig, JavaJobType, JavaSettings, JobConfig, MAX_SHARDING_TOTAL_COUNT,
 };
 pub use job_event::{JobEvent, MissReason};
 pub use layout::{ConfigError, Layout, decode_config, encode_config};
-pub use ledger::{FireRange, Ledger, LedgerState, Outcome, Run, RunSource};
+pub use ledger::{
+    Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,
+};
 pub use local::Phase;
-pub use view::{ConfigState, ItemView, JobView, Versioned};
+pub use once::{OnceCall, OnceStage};
+pub use view::{ConfigState, ItemView, JobView, ServerState, Versioned};

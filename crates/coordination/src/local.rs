@@ -1,11 +1,14 @@
 //! What an instance knows about itself: not in the registry, and gone with the process.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
 
 use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
-use crate::{FencingToken, FireTime, Ledger, Outcome, RunSource};
+use crate::view::Versioned;
+use crate::{FencingToken, FireTime, JobConfig, Ledger, OnceStage, Outcome, RunSource};
 
 /// Whether the instance takes part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,13 +37,49 @@ pub(crate) struct LocalRun {
     pub(crate) shows_failover: bool,
 }
 
-/// An operator's request to run now.
+/// A scheduled fire that has come, with what surrounds it in the schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Request {
+pub(crate) struct Due {
+    pub(crate) at: FireTime,
+    /// What the schedule has next.
+    pub(crate) next: Option<FireTime>,
+    /// Fires before it that a job which catches up still runs, in ascending order.
+    pub(crate) missed: Vec<FireTime>,
+}
+
+impl Due {
+    /// Returns the first fire that an item with this last fire has to catch up with, and what follows it.
+    pub(crate) fn missed_after(&self, last: FireTime) -> Option<(FireTime, FireTime)> {
+        let mut later = self.missed.iter().copied().filter(|fire| *fire > last);
+        let fire = later.next()?;
+        Some((fire, later.next().unwrap_or(self.at)))
+    }
+}
+
+/// An operator's request to run items of a job that is not monitored: nothing about it is in the registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnmonitoredRequest {
     /// What identifies the runs: when the request was noticed here.
     pub(crate) at: FireTime,
-    /// The items that have yet to be claimed for it.
+    /// The items that have yet to run for it.
     pub(crate) items: BTreeSet<ShardingItem>,
+}
+
+/// A once-per-cluster callback that this instance calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LocalCall {
+    pub(crate) token: FencingToken,
+    /// Whether it has returned.
+    pub(crate) done: bool,
+}
+
+/// What there was before a claim whose outcome nobody knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    /// The version of the item's record.
+    pub(crate) before: Version,
+    /// The configuration that the claim has checked.
+    pub(crate) config: Option<Versioned<Arc<JobConfig>>>,
 }
 
 /// What an instance knows about itself.
@@ -57,21 +96,23 @@ pub(crate) struct Local {
     /// Claims are under way, or may be: runs can begin without anything being decided any more.
     pub(crate) is_claiming: bool,
     pub(crate) runs: BTreeMap<ShardingItem, LocalRun>,
-    /// Items that were perhaps claimed, with the versions of their records before. The view will show whether they were.
-    pub(crate) maybe_claimed: BTreeMap<ShardingItem, Version>,
+    /// Items that were perhaps claimed. The view will show whether they were.
+    pub(crate) maybe_claimed: BTreeMap<ShardingItem, Doubt>,
     /// The greatest token of each item that was started here; nothing is started twice.
     pub(crate) started: BTreeMap<ShardingItem, FencingToken>,
     /// The last scheduled fire, until the next one.
-    pub(crate) due: Option<FireTime>,
+    pub(crate) due: Option<Due>,
     /// The last scheduled fire that came, due or not.
     pub(crate) last_fire_seen: Option<FireTime>,
-    pub(crate) request: Option<Request>,
-    /// This process was asked to trigger the job on all instances.
-    pub(crate) trigger_wanted: bool,
-    /// Instance nodes that were perhaps triggered, with their versions before.
-    pub(crate) maybe_triggered: Vec<(InstanceId, Version)>,
+    pub(crate) unmonitored_request: Option<UnmonitoredRequest>,
+    /// Requests that this process was asked to leave in the registry, by their ids.
+    pub(crate) wanted_triggers: BTreeMap<String, FireTime>,
     /// The version of this life's node under which an operator's request was seen.
     pub(crate) trigger_seen: Option<Version>,
+    /// Since when there are runs that wait to be taken over, on the monotonic clock.
+    pub(crate) orphans_since: Option<Duration>,
+    /// Callbacks that this instance is calling, or has called without that being recorded.
+    pub(crate) calls: BTreeMap<OnceStage, LocalCall>,
 }
 
 impl Local {
@@ -81,7 +122,10 @@ impl Local {
 
     /// Returns true while something runs here, or may begin to without anything being decided any more.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.runs.is_empty() || self.is_claiming || !self.maybe_claimed.is_empty()
+        !self.runs.is_empty()
+            || self.is_claiming
+            || !self.maybe_claimed.is_empty()
+            || !self.calls.is_empty()
     }
 
     /// Returns true if runs may start here.
@@ -96,11 +140,6 @@ impl Local {
             return false;
         }
         self.started.insert(item, ledger.token);
-        if let Some(request) = &mut self.request
-            && run.source == RunSource::Manual
-        {
-            request.items.remove(&item);
-        }
         let local = LocalRun {
             holder: run.holder.clone(),
             token: ledger.token,
@@ -120,6 +159,7 @@ impl Local {
         self.was_registered = false;
         self.maybe_registered = false;
         self.maybe_claimed.clear();
+        self.calls.clear();
         self.trigger_seen = None;
         for run in self.runs.values_mut() {
             run.shows_running = false;

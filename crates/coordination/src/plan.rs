@@ -8,8 +8,10 @@ use sharding::{InstanceId, ShardingItem};
 use crate::assignment::AssignmentRecord;
 use crate::duty::{Context, Duty};
 use crate::layout::NodeKind;
+use crate::once::OnceRecord;
+use crate::trigger_record::TriggerRecord;
 use crate::view::JobView;
-use crate::{Ledger, ServerIp};
+use crate::{Ledger, OnceStage, ServerIp};
 
 /// A transaction that a duty wants: everything happens, or nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub(crate) enum Step {
     OwnerIs(ShardingItem, Version),
     /// Nobody has touched the item since.
     LedgerIs(ShardingItem, Version),
+    /// An operator has disabled the item, or has not.
+    ItemDisabledIs(ShardingItem, bool),
 
     /// The server becomes known.
     AddServer { ip: ServerIp, disabled: bool },
@@ -54,6 +58,16 @@ pub(crate) enum Step {
     MarkDraining(InstanceId),
     /// The instance has nothing left to hand over.
     UnmarkDraining(InstanceId),
+    /// The instance has a stable name.
+    SetName { instance: InstanceId, name: String },
+    /// The instance gives its name back.
+    ClearName(InstanceId),
+    /// An operator's request waits, or fewer items have yet to get it.
+    SetTrigger { id: String, expect: Option<Version>, record: TriggerRecord },
+    /// An operator's request has been seen by all.
+    ClearTrigger { id: String, version: Version },
+    /// A once-per-cluster callback is called, or has returned.
+    SetOnce { expect: Option<Version>, record: OnceRecord },
     /// Somebody wants resharding; `first` creates the counter.
     RequestResharding { first: bool },
     /// The instance leads.
@@ -190,6 +204,15 @@ impl Plan {
             }
             Step::SetAssignment { expect, .. } => newer(view.assignment_version(), *expect),
             Step::SetTerm { expect, .. } => newer(view.term().map(|term| term.version), *expect),
+            Step::SetTrigger { id, expect, .. } => {
+                // Whoever left it may have taken it away since.
+                expect.is_none()
+                    || view
+                        .trigger_request(id)
+                        .is_none_or(|t| t.version > expect.unwrap_or_default())
+            }
+            Step::ClearTrigger { id, .. } => view.trigger_request(id).is_none(),
+            Step::SetOnce { expect, .. } => newer(view.once().map(|once| once.version), *expect),
             Step::Register(id) => view.is_registered(id),
             Step::Deregister(id) => !view.is_registered(id),
             Step::MarkDraining(id) => view.is_draining(id),
@@ -203,6 +226,9 @@ impl Plan {
             | Step::AssignmentIs(_)
             | Step::OwnerIs(..)
             | Step::LedgerIs(..)
+            | Step::ItemDisabledIs(..)
+            | Step::SetName { .. }
+            | Step::ClearName(_)
             | Step::AddServer { .. }
             | Step::UnmarkDraining(_)
             | Step::RequestResharding { .. }
@@ -219,6 +245,18 @@ impl Plan {
             | Step::RequestTrigger { .. }
             | Step::AcceptTrigger { .. } => true,
         })
+    }
+
+    /// Returns true if the plans differ in nothing but the time at which they were made.
+    pub(crate) fn repeats(&self, other: &Self) -> bool {
+        let same = |pair: (&Step, &Step)| match pair {
+            (
+                Step::SetLedger { item: a, expect: b, ledger: c },
+                Step::SetLedger { item: x, expect: y, ledger: z },
+            ) => a == x && b == y && c.untimed() == z.untimed(),
+            (a, b) => a == b,
+        };
+        self.steps.len() == other.steps.len() && self.steps.iter().zip(&other.steps).all(same)
     }
 
     /// Returns the runs that begin with this plan if `me` commits it.
@@ -245,6 +283,7 @@ impl Step {
                 | Self::AssignmentIs(_)
                 | Self::OwnerIs(..)
                 | Self::LedgerIs(..)
+                | Self::ItemDisabledIs(..)
         )
     }
 }
@@ -268,12 +307,30 @@ impl fmt::Display for Step {
             Self::AssignmentIs(v) => write!(f, "check assignment {v}"),
             Self::OwnerIs(item, v) => write!(f, "check owner of {item} {v}"),
             Self::LedgerIs(item, v) => write!(f, "check ledger of {item} {v}"),
+            Self::ItemDisabledIs(item, true) => write!(f, "check {item} is disabled"),
+            Self::ItemDisabledIs(item, false) => write!(f, "check {item} is not disabled"),
             Self::AddServer { ip, disabled: false } => write!(f, "add server {ip}"),
             Self::AddServer { ip, disabled: true } => write!(f, "add server {ip}, disabled"),
             Self::Register(id) => write!(f, "register {id}"),
             Self::Deregister(id) => write!(f, "deregister {id}"),
             Self::MarkDraining(id) => write!(f, "{id} drains"),
             Self::UnmarkDraining(id) => write!(f, "{id} has drained"),
+            Self::SetName { instance, name } => write!(f, "{instance} is called {name}"),
+            Self::ClearName(id) => write!(f, "{id} gives its name back"),
+            Self::SetTrigger { id, expect: None, .. } => write!(f, "leave request {id}"),
+            Self::SetTrigger { id, record, .. } if record.is_handled() => {
+                write!(f, "request {id} is passed on")
+            }
+            Self::SetTrigger { id, .. } => write!(f, "request {id} is passed on in part"),
+            Self::ClearTrigger { id, .. } => write!(f, "clear request {id}"),
+            Self::SetOnce { record, .. } => {
+                let calls = OnceStage::ALL.into_iter().filter_map(|stage| {
+                    let call = record.call(stage)?;
+                    let done = if call.done { ", done" } else { "" };
+                    Some(format!("{stage} {} by {}{done}", call.fire, call.holder))
+                });
+                write!(f, "once: {}", calls.collect::<Vec<_>>().join("; "))
+            }
             Self::RequestResharding { .. } => f.write_str("request resharding"),
             Self::Lead(id) => write!(f, "{id} leads"),
             Self::SetTerm { .. } => f.write_str("begin a term"),

@@ -9,6 +9,8 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::assignment::AssignmentRecord;
 use crate::layout::{self, Layout, NodeKind};
+use crate::once::OnceRecord;
+use crate::trigger_record::TriggerRecord;
 use crate::{JobConfig, Ledger, ServerIp, server_of};
 
 /// A value with the version of the node that holds it.
@@ -85,6 +87,12 @@ impl ItemView {
         disabled: false,
     };
 
+    /// Returns true if an operator wants the item not to run, whether or not its record says so yet.
+    #[must_use]
+    pub fn is_disabled(&self) -> bool {
+        self.disabled || self.ledger.as_ref().is_some_and(|ledger| ledger.value.disabled)
+    }
+
     /// Returns true if a run holds the item, or waits to be taken over, or somebody unknown shows it as running, or
     /// nobody can tell.
     #[must_use]
@@ -103,9 +111,32 @@ struct InstanceView {
     version: Version,
 }
 
+/// What operators want of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ServerState {
+    /// It takes part.
+    #[default]
+    Enabled,
+    /// Its instances keep their items and start no runs.
+    Paused,
+    /// Its instances have no items.
+    Disabled,
+}
+
+impl ServerState {
+    /// Reads the data of a server node; what nobody here knows is enabled, as it is for Java instances.
+    fn read(data: &[u8]) -> Self {
+        match data {
+            data if data == layout::DISABLED.as_bytes() => Self::Disabled,
+            data if data == layout::PAUSED.as_bytes() => Self::Paused,
+            _ => Self::Enabled,
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ServerView {
-    disabled: bool,
+    state: ServerState,
     version: Version,
 }
 
@@ -123,6 +154,9 @@ pub struct JobView {
     config: ConfigState,
     instances: BTreeMap<InstanceId, InstanceView>,
     draining: BTreeSet<InstanceId>,
+    names: BTreeMap<InstanceId, String>,
+    triggers: BTreeMap<String, Versioned<TriggerRecord>>,
+    once: Option<Versioned<OnceRecord>>,
     servers: BTreeMap<ServerIp, ServerView>,
     leader: Option<InstanceId>,
     term: Option<Versioned<InstanceId>>,
@@ -143,6 +177,9 @@ impl JobView {
             config: ConfigState::Absent,
             instances: BTreeMap::new(),
             draining: BTreeSet::new(),
+            names: BTreeMap::new(),
+            triggers: BTreeMap::new(),
+            once: None,
             servers: BTreeMap::new(),
             leader: None,
             term: None,
@@ -202,6 +239,11 @@ impl JobView {
                         "the name is no instance id such as 10.0.0.7@-@4123".into(),
                     ));
                 }
+                if node.stat.owner.is_none() {
+                    return Err(anomaly(
+                        "the node outlives any instance: it is not ephemeral".into(),
+                    ));
+                }
                 let triggered = node.data == layout::TRIGGER.as_bytes();
                 self.instances.insert(id, InstanceView { triggered, version });
             }
@@ -209,8 +251,19 @@ impl JobView {
                 self.draining.insert(id);
             }
             NodeKind::Server(ip) => {
-                let disabled = node.data == layout::DISABLED.as_bytes();
-                self.servers.insert(ip, ServerView { disabled, version });
+                let state = ServerState::read(&node.data);
+                self.servers.insert(ip, ServerView { state, version });
+            }
+            NodeKind::Name(id) => {
+                self.names.insert(id, text_of(node).map(str::to_owned).map_err(anomaly)?);
+            }
+            NodeKind::TriggerRequest(id) => {
+                let value = layout::decode_trigger(&node.data).map_err(anomaly)?;
+                self.triggers.insert(id, Versioned { value, version });
+            }
+            NodeKind::Once => {
+                let value = layout::decode_once(&node.data).map_err(anomaly)?;
+                self.once = Some(Versioned { value, version });
             }
             NodeKind::Leader => {
                 self.leader = Some(text_of(node).map(InstanceId::new).map_err(anomaly)?)
@@ -266,6 +319,13 @@ impl JobView {
             Some(NodeKind::Draining(id)) => {
                 self.draining.remove(&id);
             }
+            Some(NodeKind::Name(id)) => {
+                self.names.remove(&id);
+            }
+            Some(NodeKind::TriggerRequest(id)) => {
+                self.triggers.remove(&id);
+            }
+            Some(NodeKind::Once) => self.once = None,
             Some(NodeKind::Server(ip)) => {
                 self.servers.remove(&ip);
             }
@@ -383,7 +443,31 @@ impl JobView {
     /// Returns true if the server is known and not disabled by an operator.
     #[must_use]
     pub fn is_enabled(&self, ip: &ServerIp) -> bool {
-        self.servers.get(ip).is_some_and(|server| !server.disabled)
+        self.servers.get(ip).is_some_and(|server| server.state != ServerState::Disabled)
+    }
+
+    /// Returns what operators want of a server; `None` if it is unknown.
+    #[must_use]
+    pub fn server_state(&self, ip: &ServerIp) -> Option<ServerState> {
+        self.servers.get(ip).map(|server| server.state)
+    }
+
+    /// Returns the stable name of a registered instance, if it has one.
+    pub(crate) fn name_of(&self, id: &InstanceId) -> Option<&str> {
+        self.names.get(id).map(String::as_str)
+    }
+
+    /// Returns the operators' requests that are in the registry.
+    pub(crate) fn triggers(&self) -> impl Iterator<Item = (&str, &Versioned<TriggerRecord>)> {
+        self.triggers.iter().map(|(id, record)| (id.as_str(), record))
+    }
+
+    pub(crate) fn trigger_request(&self, id: &str) -> Option<&Versioned<TriggerRecord>> {
+        self.triggers.get(id)
+    }
+
+    pub(crate) fn once(&self) -> Option<&Versioned<OnceRecord>> {
+        self.once.as_ref()
     }
 
     pub(crate) fn server_version(&self, ip: &ServerIp) -> Option<Version> {

@@ -1,12 +1,16 @@
 //! The ledger under any sequence of steps: what the protocol rests on holds after each of them.
 
-use coordination::{FireTime, Ledger, LedgerState, Outcome, RunSource};
+use coordination::{Claimant, FireTime, Ledger, LedgerState, ManualRequest, Outcome, RunSource};
 use proptest::prelude::*;
+use reg_center::Version;
 use sharding::InstanceId;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
+    /// `Failover` stands for catching up here: taking over is a step of its own.
     Claim(i64, RunSource, u8),
+    Ask(i64),
+    Disable(bool),
     Complete,
     Orphan,
     TakeOver(u8),
@@ -28,6 +32,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     ];
     let step = prop_oneof![
         4 => (fire.clone(), source, who.clone()).prop_map(|(f, s, w)| Step::Claim(f, s, w)),
+        1 => fire.clone().prop_map(Step::Ask),
+        1 => any::<bool>().prop_map(Step::Disable),
         3 => Just(Step::Complete),
         1 => Just(Step::Orphan),
         1 => who.prop_map(Step::TakeOver),
@@ -41,15 +47,30 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn apply(ledger: &Ledger, step: Step) -> Option<Ledger> {
-    let id = |who: u8| InstanceId::new(format!("10.0.0.{who}@-@{who}"));
+    let by = |who: u8| Claimant {
+        holder: InstanceId::new(format!("10.0.0.{who}@-@{who}")),
+        config: Version(0),
+        now_ms: 0,
+    };
     match step {
-        Step::Claim(fire, source, who) => ledger.claim(id(who), FireTime(fire), source),
-        Step::Complete => ledger.complete(Outcome::Succeeded),
+        Step::Claim(fire, RunSource::Normal, who) => {
+            ledger.claim(&by(who), FireTime(fire), Some(FireTime(fire + 1)))
+        }
+        Step::Claim(_, RunSource::Misfire, who) => ledger.replay(&by(who), None),
+        Step::Claim(_, RunSource::Manual, who) => ledger.answer(&by(who)),
+        Step::Claim(fire, RunSource::Failover, who) => {
+            ledger.catch_up(&by(who), FireTime(fire), None)
+        }
+        Step::Ask(at) => {
+            ledger.with_request(ManualRequest { id: "r".into(), at: FireTime(2 * at + 1) })
+        }
+        Step::Disable(disabled) => ledger.with_disabled(disabled),
+        Step::Complete => ledger.complete(Outcome::Succeeded, 0),
         Step::Orphan => ledger.orphan(),
-        Step::TakeOver(who) => ledger.take_over(id(who)),
-        Step::Abandon => ledger.abandon(),
+        Step::TakeOver(who) => ledger.take_over(&by(who)),
+        Step::Abandon => ledger.abandon(0),
         Step::NoteMisfire(fire) => ledger.note_misfire(FireTime(fire)),
-        Step::SkipDisabled(fire) => ledger.skip_disabled(FireTime(fire)),
+        Step::SkipDisabled(fire) => ledger.skip_disabled(FireTime(fire), None),
         Step::Retire => ledger.retire(),
         Step::Revive(born) => ledger.revive(Some(FireTime(born))),
     }
@@ -71,6 +92,9 @@ proptest! {
             if let Some(run) = next.running().filter(|run| begins && run.source == RunSource::Normal) {
                 prop_assert!(normal_fires.insert(run.fire), "fire {} was claimed twice", run.fire);
             }
+            if begins && next.running().is_some_and(|run| run.source != RunSource::Failover) {
+                prop_assert!(!ledger.disabled, "a disabled item begins nothing");
+            }
             if let Some(range) = next.misfire {
                 prop_assert!(range.first <= range.last && range.count >= 1);
                 prop_assert!(next.state != LedgerState::Retired);
@@ -85,12 +109,13 @@ proptest! {
             apply(&ledger, step).unwrap_or(ledger)
         });
         if ledger.has_settled(FireTime(fire)) {
-            let id = InstanceId::new("10.0.0.9@-@9");
+            let holder = InstanceId::new("10.0.0.9@-@9");
+            let by = Claimant { holder, config: Version(0), now_ms: 0 };
             let noted = ledger.misfire.is_some_and(|range| range.last >= FireTime(fire));
-            let claimed = ledger.claim(id, FireTime(fire), RunSource::Normal);
+            let claimed = ledger.claim(&by, FireTime(fire), None);
             prop_assert!(noted || claimed.is_none());
             prop_assert_eq!(ledger.note_misfire(FireTime(fire)), None);
-            prop_assert_eq!(ledger.skip_disabled(FireTime(fire)), None);
+            prop_assert_eq!(ledger.skip_disabled(FireTime(fire), None), None);
         }
     }
 }

@@ -178,7 +178,7 @@ async fn failovers(server: &Server) -> Outcome<String> {
     Ok(row)
 }
 
-/// Waits until a job owns this many items and runs none: its events say when to look.
+/// Looks every few milliseconds until a job owns this many items and runs none: that is not part of what is measured.
 async fn wait_until_owning(handle: &JobHandle, items: usize) -> Outcome<()> {
     let look = async {
         loop {

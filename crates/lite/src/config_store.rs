@@ -189,7 +189,7 @@ fn differences(stored: &JobConfig, local: &JobConfig) -> Vec<ConfigDifference> {
 }
 
 /// The fields that people set, as they would read them.
-fn fields(config: &JobConfig) -> [(&'static str, String); 14] {
+fn fields(config: &JobConfig) -> [(&'static str, String); 16] {
     [
         ("cron", format!("{:?}", config.cron.as_deref().unwrap_or_default())),
         ("time_zone", format!("{:?}", config.time_zone.as_deref().unwrap_or_default())),
@@ -204,6 +204,8 @@ fn fields(config: &JobConfig) -> [(&'static str, String); 14] {
             config.max_time_diff_seconds.map_or("any".to_owned(), |seconds| seconds.to_string()),
         ),
         ("reconcile_interval_minutes", config.reconcile_interval_minutes.to_string()),
+        ("catch_up", config.catch_up.map_or("none".to_owned(), |policy| policy.to_string())),
+        ("static_sharding", config.static_sharding.to_string()),
         ("strategy", format!("{:?}", config.strategy)),
         ("description", format!("{:?}", config.description)),
         ("disabled", config.disabled.to_string()),

@@ -18,6 +18,7 @@ use crate::executor::{Executor, FinishedRun};
 use crate::identity::Lives;
 use crate::inbox::{Answer, Inbox, Request, Signal};
 use crate::job_record::Subscribers;
+use crate::once_listener::OnceListener;
 use crate::seams::Seams;
 use crate::shutdown::{Shutdown, Step};
 use crate::timer::JobTimer;
@@ -46,6 +47,7 @@ pub(crate) struct Driver {
     pub(crate) seams: Seams,
     pub(crate) lives: Arc<Lives>,
     pub(crate) executor: Executor,
+    pub(crate) listener: Option<Arc<dyn OnceListener>>,
     pub(crate) timer: JobTimer,
     pub(crate) subscribers: Arc<Subscribers>,
     pub(crate) answers: mpsc::UnboundedSender<Answer>,
@@ -163,6 +165,7 @@ impl Driver {
             Answer::Replied { ticket, reply } => self.feed(Event::Replied { ticket, reply }),
             Answer::Finished(run) => self.finished(&run),
             Answer::Clock(verdict) => self.clock_checked(verdict),
+            Answer::Called { stage, token } => self.feed(Event::OnceReturned { stage, token }),
         }
     }
 
@@ -240,10 +243,17 @@ impl Driver {
             owned: status.owned,
             running: status.running,
             waiting_for: status.waiting_for,
+            waiting_since: status.waiting_since.map(|since| self.wall_at(since)),
             next_fire: self.state.schedule.as_ref().and_then(|schedule| schedule.next_after(now)),
             config: self.state.config.clone(),
             config_fault: self.config_fault(),
         }
+    }
+
+    /// Returns what the wall clock showed, or would have, at a time on the monotonic one.
+    fn wall_at(&self, mono: Duration) -> Timestamp {
+        let ago = self.seams.clock.monotonic().saturating_sub(mono);
+        self.seams.clock.wall().saturating_sub(ago).unwrap_or(Timestamp::MIN)
     }
 
     fn config_fault(&self) -> Option<String> {

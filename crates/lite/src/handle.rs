@@ -71,8 +71,9 @@ impl JobHandle {
         self.tell(Event::Resumed).await
     }
 
-    /// Asks for a run now, of all items, on all instances that take part. The schedule is not affected, and an item
-    /// that runs already is not run twice at a time.
+    /// Asks for a run now, of all items, wherever they are. The schedule is not affected. The request waits in the
+    /// registry: an item that runs already, or still has an earlier request, runs for this one afterwards; one that is
+    /// disabled does not run for it. Requests survive the loss of this process once the registry has them.
     ///
     /// # Errors
     /// [`Error::Stopped`] if the job has ended.

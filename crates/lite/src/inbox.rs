@@ -3,7 +3,7 @@
 use std::future::pending;
 use std::time::Duration;
 
-use coordination::{Event, FireTime, Reply, Ticket};
+use coordination::{Event, FencingToken, FireTime, OnceStage, Reply, Ticket};
 use reg_center::{Change, Feed, SessionChange, SessionFeed};
 use tokio::select;
 use tokio::sync::{mpsc, oneshot};
@@ -29,9 +29,17 @@ pub(crate) enum Request {
 /// What the driver's own tasks have to say.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    Replied { ticket: Ticket, reply: Reply },
+    Replied {
+        ticket: Ticket,
+        reply: Reply,
+    },
     Finished(FinishedRun),
     Clock(ClockVerdict),
+    /// A once-per-cluster callback has returned.
+    Called {
+        stage: OnceStage,
+        token: FencingToken,
+    },
 }
 
 /// One of the things that a driver waits for.

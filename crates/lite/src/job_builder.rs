@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coordination::{InvalidConfig, JobConfig, JobName};
+use coordination::{CatchUp, InvalidConfig, JobConfig, JobName};
 
 use crate::config_check;
 
@@ -16,6 +16,8 @@ use crate::config_check;
 /// | [`job_parameter`](Self::job_parameter) | empty | what every run is told |
 /// | [`failover`](Self::failover) | off | runs that a lost instance left unfinished are run again elsewhere |
 /// | [`misfire`](Self::misfire) | on | fires that met the running item are run once afterwards |
+/// | [`catch_up`](Self::catch_up) | none | fires that nobody ran in their time are each run afterwards |
+/// | [`static_sharding`](Self::static_sharding) | off | items stay with their instances, whoever comes and goes |
 /// | [`monitor_execution`](Self::monitor_execution) | on | runs are claimed in the registry |
 /// | [`strategy`](Self::strategy) | average allocation | who owns which item |
 /// | [`max_time_diff`](Self::max_time_diff) | any | by how much the clock may differ from the registry's |
@@ -52,6 +54,7 @@ pub struct JobBuilder {
     sharding_total_count: u32,
     max_time_diff: Option<Duration>,
     reconcile_interval: Duration,
+    catch_up: Option<(Duration, u32)>,
     rest: Options,
 }
 
@@ -65,6 +68,7 @@ struct Options {
     failover: bool,
     misfire: bool,
     monitor_execution: bool,
+    static_sharding: bool,
     strategy: String,
     description: String,
     disabled: bool,
@@ -83,6 +87,7 @@ impl JobBuilder {
             sharding_total_count,
             max_time_diff: None,
             reconcile_interval: Duration::from_secs(600),
+            catch_up: None,
             rest: Options {
                 cron: None,
                 time_zone: None,
@@ -91,6 +96,7 @@ impl JobBuilder {
                 failover: false,
                 misfire: true,
                 monitor_execution: true,
+                static_sharding: false,
                 strategy: String::new(),
                 description: String::new(),
                 disabled: false,
@@ -145,6 +151,33 @@ impl JobBuilder {
     #[must_use]
     pub fn misfire(mut self, misfire: bool) -> Self {
         self.rest.misfire = misfire;
+        self
+    }
+
+    /// Sets that fires which nobody ran in their time, because nobody was there or the item still ran, are each run
+    /// afterwards by themselves, oldest first, at the next fire: those of the `window` before it, at least a second, and
+    /// of them the last `max`, at least 1. Needs [`misfire`](Self::misfire) and
+    /// [`monitor_execution`](Self::monitor_execution).
+    ///
+    /// ```text
+    /// fires:                        |0    |10   |20   |30   |40
+    /// nobody is there:                 xxxxxxxxxxxxxxx
+    /// catch_up(1 min, 5):           [0]               [10][20][30]  [40]
+    /// catch_up(1 min, 1):           [0]               [20][30]      [40]
+    /// without:                      [0]               [30]          [40]
+    /// ```
+    #[must_use]
+    pub fn catch_up(mut self, window: Duration, max: u32) -> Self {
+        self.catch_up = Some((window, max));
+        self
+    }
+
+    /// Sets that items stay with their instances, whoever comes and goes, until the number of items changes. An instance
+    /// of a scheduler with a [`stable_name`](crate::SchedulerBuilder::stable_name) that is gone keeps its items and goes
+    /// on with them when it comes back; those of one without a name are dealt out to the others.
+    #[must_use]
+    pub fn static_sharding(mut self, fixed: bool) -> Self {
+        self.rest.static_sharding = fixed;
         self
     }
 
@@ -214,7 +247,9 @@ impl JobBuilder {
             failover,
             misfire,
             monitor_execution,
-            max_time_diff_seconds: self.max_time_diff.map(whole_seconds).transpose()?,
+            static_sharding: self.rest.static_sharding,
+            catch_up: self.catch_up.map(policy).transpose()?,
+            max_time_diff_seconds: self.max_time_diff.map(whole_max_time_diff).transpose()?,
             reconcile_interval_minutes: whole_minutes(self.reconcile_interval)?,
             strategy: self.rest.strategy,
             description: self.rest.description,
@@ -235,11 +270,18 @@ fn job_name(name: &str) -> Result<JobName, InvalidConfig> {
     })
 }
 
-fn whole_seconds(bound: Duration) -> Result<u32, InvalidConfig> {
-    let seconds = u32::try_from(bound.as_secs()).ok().filter(|s| *s > 0);
-    seconds.filter(|_| bound.subsec_nanos() == 0).ok_or_else(|| {
-        let valid = "whole seconds, at least 1";
-        InvalidConfig::new("max_time_diff", format!("{bound:?}"), valid)
+fn policy((window, max): (Duration, u32)) -> Result<CatchUp, InvalidConfig> {
+    Ok(CatchUp { window_seconds: whole_seconds("catch_up", window)?, max })
+}
+
+fn whole_max_time_diff(bound: Duration) -> Result<u32, InvalidConfig> {
+    whole_seconds("max_time_diff", bound)
+}
+
+fn whole_seconds(field: &'static str, duration: Duration) -> Result<u32, InvalidConfig> {
+    let seconds = u32::try_from(duration.as_secs()).ok().filter(|s| *s > 0);
+    seconds.filter(|_| duration.subsec_nanos() == 0).ok_or_else(|| {
+        InvalidConfig::new(field, format!("{duration:?}"), "whole seconds, at least 1")
     })
 }
 

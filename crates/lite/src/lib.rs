@@ -15,6 +15,7 @@ mod job;
 mod job_builder;
 mod job_record;
 mod log;
+mod once_listener;
 mod registration;
 mod run_command;
 mod scheduler;
@@ -26,14 +27,15 @@ mod timer;
 pub use config_store::ConfigDifference;
 pub use context::ShardingContext;
 pub use coordination::{
-    FencingToken, FireRange, FireTime, InvalidConfig, InvalidName, JobConfig, JobEvent, JobName,
-    MissReason, Outcome, Phase, RunSource, ServerIp,
+    CatchUp, FencingToken, FireRange, FireTime, InvalidConfig, InvalidName, JobConfig, JobEvent,
+    JobName, MissReason, Outcome, Phase, RunSource, ServerIp,
 };
 pub use error::{Error, Result};
 pub use handle::JobHandle;
 pub use job::{Job, JobError, JobFn, job_fn};
 pub use job_builder::JobBuilder;
 pub use job_record::{EventSubscriber, JobEvents, JobRecord};
+pub use once_listener::{OnceContext, OnceListener};
 pub use registration::Registration;
 pub use scheduler::{Scheduler, SchedulerBuilder};
 pub use seams::{

@@ -51,6 +51,10 @@ fn log(event: &JobEvent) {
             let (item, fire_time) = (item.map(|item| item.index()), timestamp(*fire));
             warn!(item, %fire_time, %reason, "fire missed");
         }
+        JobEvent::Gap { item, first, until } => {
+            let (first, until) = (timestamp(*first), timestamp(*until));
+            warn!(%item, %first, %until, "fires passed with nobody there");
+        }
         JobEvent::Orphaned { item, fire, holder, failover } => {
             let fire_time = timestamp(*fire);
             warn!(%item, %fire_time, %holder, failover, "run left unfinished");

@@ -20,7 +20,9 @@ use crate::inbox::Inbox;
 use crate::job_record::Subscribers;
 use crate::log::LogSubscriber;
 use crate::scheduler::Inner;
-use crate::{ConfigDifference, EventSubscriber, Job, JobHandle, Result, config_check};
+use crate::{
+    ConfigDifference, EventSubscriber, Job, JobHandle, OnceListener, Result, config_check,
+};
 
 /// A job about to be registered. Set what is local to this process, then `.await` it.
 #[must_use = "a job is registered when this is awaited"]
@@ -31,6 +33,7 @@ pub struct Registration {
     max_concurrency: Option<usize>,
     patience: Patience,
     subscribers: Vec<Arc<dyn EventSubscriber>>,
+    listener: Option<Arc<dyn OnceListener>>,
 }
 
 impl Registration {
@@ -38,7 +41,15 @@ impl Registration {
         let patience =
             Patience { grace: Duration::from_secs(1), leave_deadline: Duration::from_secs(30) };
         let subscribers = scheduler.subscribers.clone();
-        Self { scheduler, config, job, max_concurrency: None, patience, subscribers }
+        Self {
+            scheduler,
+            config,
+            job,
+            max_concurrency: None,
+            patience,
+            subscribers,
+            listener: None,
+        }
     }
 
     /// Sets how many items run at a time in this process, at least 1. Without it there is no limit. Items beyond it
@@ -65,6 +76,26 @@ impl Registration {
     pub fn event_subscriber(mut self, subscriber: impl EventSubscriber) -> Self {
         self.subscribers.push(Arc::new(subscriber));
         self
+    }
+
+    /// Sets what is called on one instance of the cluster when all items have begun a fire, and when all have ended it.
+    /// Needs [`monitor_execution`](crate::JobBuilder::monitor_execution): the items' records tell how far they are.
+    pub fn once_per_cluster(mut self, listener: impl OnceListener) -> Self {
+        self.listener = Some(Arc::new(listener));
+        self
+    }
+
+    /// Makes the coordinator of the job.
+    fn coordinator(&self) -> Coordinator {
+        let Inner { lives, strategies, seams, stable_name, .. } = &*self.scheduler;
+        let identity =
+            Identity { job: self.config.job_name.clone(), server: lives.server().clone() };
+        let mut coordinator = Coordinator::new(identity, strategies.clone());
+        coordinator = coordinator.limited_to(seams.registry.limits());
+        if let Some(name) = stable_name {
+            coordinator = coordinator.named(name);
+        }
+        if self.listener.is_some() { coordinator.calling_back() } else { coordinator }
     }
 
     async fn register(self) -> Result<JobHandle> {
@@ -122,7 +153,8 @@ impl Registration {
         fires_since: Option<Timestamp>,
         differences: Vec<ConfigDifference>,
     ) -> JobHandle {
-        let Self { scheduler, config, job, patience, subscribers, .. } = self;
+        let coordinator = self.coordinator();
+        let Self { scheduler, config, job, patience, subscribers, listener, .. } = self;
         let name = config.job_name;
         let seams = scheduler.seams.clone();
         let (requests, requests_inbox) = mpsc::unbounded_channel();
@@ -147,9 +179,9 @@ impl Registration {
             feed: seams.registry.watch(&Layout::new(&name).root()),
             fires: fires_inbox,
         };
-        let identity = Identity { job: name.clone(), server: scheduler.lives.server().clone() };
         let driver = Driver {
-            coordinator: Coordinator::new(identity, scheduler.strategies.clone()),
+            coordinator,
+            listener,
             lives: Arc::clone(&scheduler.lives),
             executor: Executor::new(
                 job,

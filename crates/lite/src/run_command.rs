@@ -1,18 +1,21 @@
 //! Carrying out what a coordinator asks for: one arm per command.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{
-    Command, Duty, Event, FireTime, InterruptReason, JobConfig, JobEvent, Layout, MissReason,
-    StartItem,
+    Command, Duty, Event, FencingToken, FireTime, InterruptReason, JobConfig, JobEvent, Layout,
+    MissReason, OnceStage, StartItem,
 };
 use tracing::Instrument;
 
 use crate::clock_check::{ClockCheck, ClockVerdict};
 use crate::commit::Commit;
 use crate::config_check::schedule_of;
+use crate::context::timestamp;
 use crate::driver::Driver;
+use crate::once_listener::Call;
 use crate::shutdown::Shutdown;
 
 impl Driver {
@@ -22,6 +25,7 @@ impl Driver {
                 self.commit(duty, &reason, Commit { ticket, txn, confirm_absent });
             }
             Command::Start(items) => self.start(items),
+            Command::CallOnce { stage, fire, token } => self.call_once(stage, fire, token),
             Command::Interrupt(reason) => self.interrupt(reason),
             Command::Schedule(config) => self.schedule(config),
             Command::Emit(event) => self.record(event),
@@ -88,12 +92,47 @@ impl Driver {
         let bound = self.state.config.as_ref().and_then(|config| config.max_time_diff_seconds);
         let is_under_way = !self.state.unchecked_fires.is_empty();
         if bound.is_none() && !is_under_way {
-            return self.feed(Event::Fire { at });
+            return self.fire(at);
         }
         self.state.unchecked_fires.push(at);
         if let Some(bound) = bound.filter(|_| !is_under_way) {
             self.check_clock(Duration::from_secs(bound.into()));
         }
+    }
+
+    fn fire(&mut self, at: FireTime) {
+        let next = self.state.schedule.as_ref().and_then(|s| s.next_after(timestamp(at)));
+        let next = next.map(|next| FireTime(next.as_millisecond()));
+        self.feed(Event::Fire { at, next, missed: self.missed_before(at) });
+    }
+
+    /// Returns what a job that catches up may still run before a fire: the latest fires of its window that an item of
+    /// this instance has not seen.
+    fn missed_before(&self, at: FireTime) -> Vec<FireTime> {
+        let policy = self.state.config.as_ref().and_then(|config| config.catch_up);
+        let (Some(policy), Some(schedule)) = (policy, &self.state.schedule) else {
+            return Vec::new();
+        };
+        let Some(since) = self.coordinator.catch_up_since() else { return Vec::new() };
+        // A fire at the very beginning of the window is in it.
+        let window = i64::from(policy.window_seconds).saturating_mul(1_000) + 1;
+        let from = timestamp(since.max(FireTime(at.0.saturating_sub(window))));
+        let mut missed = VecDeque::new();
+        let fires = std::iter::successors(schedule.next_after(from), |f| schedule.next_after(*f));
+        for fire in fires.map(|fire| FireTime(fire.as_millisecond())).take_while(|f| *f < at) {
+            missed.push_back(fire);
+            if missed.len() > policy.max as usize {
+                missed.pop_front();
+            }
+        }
+        missed.into()
+    }
+
+    fn call_once(&self, stage: OnceStage, fire: FireTime, token: FencingToken) {
+        let Some(listener) = self.listener.clone() else { return };
+        let call = Call { listener, job: self.job.clone(), stage, fire, token };
+        let task = call.run(self.answers.clone());
+        self.seams.spawn.spawn(Box::pin(task.instrument(self.state.span.clone())));
     }
 
     fn check_clock(&self, bound: Duration) {
@@ -109,7 +148,7 @@ impl Driver {
         match verdict {
             ClockVerdict::Agrees => {
                 for at in std::mem::take(&mut self.state.unchecked_fires) {
-                    self.feed(Event::Fire { at });
+                    self.fire(at);
                 }
             }
             ClockVerdict::Differs => self.miss_unchecked_fires(MissReason::ClockDiffers),

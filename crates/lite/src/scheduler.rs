@@ -53,6 +53,7 @@ pub struct Scheduler {
 pub(crate) struct Inner {
     pub(crate) seams: Seams,
     pub(crate) lives: Arc<Lives>,
+    pub(crate) stable_name: Option<String>,
     pub(crate) strategies: StrategyRegistry,
     pub(crate) subscribers: Vec<Arc<dyn EventSubscriber>>,
     pub(crate) connect_deadline: Duration,
@@ -224,6 +225,7 @@ pub struct SchedulerBuilder {
     seams: Seams,
     server: Option<ServerIp>,
     life: Option<String>,
+    stable_name: Option<String>,
     strategies: StrategyRegistry,
     subscribers: Vec<Arc<dyn EventSubscriber>>,
     connect_deadline: Duration,
@@ -241,6 +243,7 @@ impl SchedulerBuilder {
             seams,
             server: None,
             life: None,
+            stable_name: None,
             strategies: StrategyRegistry::default(),
             subscribers: Vec::new(),
             connect_deadline: Duration::from_secs(30),
@@ -270,6 +273,15 @@ impl SchedulerBuilder {
     #[must_use]
     pub fn java_life(self) -> Self {
         self.life(std::process::id().to_string())
+    }
+
+    /// Gives this process a name that it has in all its lives, for jobs with
+    /// [`static_sharding`](crate::JobBuilder::static_sharding): the name of a host, or the ordinal of a replica. No other
+    /// process that is there at the same time may have it.
+    #[must_use]
+    pub fn stable_name(mut self, name: impl Into<String>) -> Self {
+        self.stable_name = Some(name.into());
+        self
     }
 
     /// Sets how long the registration of a job waits for the registry.
@@ -321,6 +333,7 @@ impl SchedulerBuilder {
     pub fn build(self) -> Result<Scheduler> {
         let inner = Inner {
             lives: Arc::new(lives(self.server.unwrap_or_else(default_server), self.life)?),
+            stable_name: self.stable_name,
             seams: self.seams,
             strategies: self.strategies,
             subscribers: self.subscribers,

@@ -32,6 +32,8 @@ pub struct JobStatus {
     pub running: Vec<(ShardingItem, FencingToken)>,
     /// What it waits for, if for anything.
     pub waiting_for: Option<&'static str>,
+    /// Since when it has waited for that.
+    pub waiting_since: Option<Timestamp>,
     /// When it fires next; `None` if it runs on request only, or never again.
     pub next_fire: Option<Timestamp>,
     /// The configuration in force; `None` as long as there is no usable one.

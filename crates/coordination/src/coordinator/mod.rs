@@ -12,15 +12,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reg_center::{Revision, SessionId, Version};
+use reg_center::{Limits, Revision, SessionId, Version};
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
-use crate::duty::Duty;
+use crate::duty::failover::ORPHAN_PATIENCE;
+use crate::duty::{Duty, MAX_ITEMS_PER_PLAN, items_per_plan};
 use crate::layout::Layout;
 use crate::local::{Local, Phase};
 use crate::plan::Plan;
 use crate::view::{JobView, Versioned};
-use crate::{Command, Event, FencingToken, JobConfig, JobName, Now, ServerIp, Ticket};
+use crate::{
+    Command, Event, FencingToken, FireTime, JobConfig, JobName, Now, ServerIp, ServerState, Ticket,
+};
 
 /// How long a duty waits for the view to show what it has committed, or what stood against it, before it looks again.
 const SETTLE_WAIT: Duration = Duration::from_millis(100);
@@ -36,6 +39,23 @@ pub struct Identity {
     pub job: JobName,
     /// The host that operators know this process by.
     pub server: ServerIp,
+}
+
+/// What an instance is told about itself once, before it takes part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// How many items one transaction takes.
+    pub(crate) items_per_plan: usize,
+    /// The name that static sharding knows this instance by, in all its lives.
+    pub(crate) stable_name: Option<String>,
+    /// Whether once-per-cluster callbacks can be called here.
+    pub(crate) calls_back: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { items_per_plan: MAX_ITEMS_PER_PLAN, stable_name: None, calls_back: false }
+    }
 }
 
 /// Where an instance stands, for people and health checks.
@@ -61,6 +81,8 @@ pub struct Status {
     pub running: Vec<(ShardingItem, FencingToken)>,
     /// What it waits for, if for anything.
     pub waiting_for: Option<&'static str>,
+    /// Since when it has waited for that, on the monotonic clock.
+    pub waiting_since: Option<Duration>,
 }
 
 /// Everything that one instance decides for one job: no clock, no IO, no randomness, no logging; it never fails.
@@ -97,6 +119,9 @@ pub struct Coordinator {
     in_flight: BTreeMap<Duty, InFlight>,
     next_ticket: u64,
     next_reconcile: Option<Duration>,
+    settings: Settings,
+    /// What it waits for, and since when.
+    waiting: Option<(&'static str, Duration)>,
     told: Told,
 }
 
@@ -109,6 +134,12 @@ struct Told {
     leads: Option<Version>,
     left: bool,
     leave_requested: bool,
+    /// Busy instances take orphans too by now: nothing new comes of waiting.
+    patience_over: bool,
+    /// The last fire of each item that was said to be missed here.
+    missed: BTreeMap<ShardingItem, FireTime>,
+    /// The last fire that was said to be missed by all items of this instance.
+    all_missed: Option<FireTime>,
 }
 
 /// A plan between the decision and the moment at which the view shows its effect.
@@ -151,8 +182,40 @@ impl Coordinator {
             in_flight: BTreeMap::new(),
             next_ticket: 0,
             next_reconcile: None,
+            settings: Settings::default(),
+            waiting: None,
             told: Told::default(),
         }
+    }
+
+    /// Gives the instance a name that it has in all its lives: static sharding gives the name its items back.
+    ///
+    /// # Examples
+    /// ```
+    /// # use coordination::{Coordinator, Identity, JobName, ServerIp};
+    /// # use sharding::StrategyRegistry;
+    /// # let identity = Identity { job: JobName::new("report")?, server: ServerIp::new("10.0.0.1")? };
+    /// let coordinator = Coordinator::new(identity, StrategyRegistry::default()).named("worker-3");
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.settings.stable_name = Some(name.into());
+        self
+    }
+
+    /// Keeps transactions within what the registry takes. The default is 500 items each.
+    #[must_use]
+    pub fn limited_to(mut self, limits: Limits) -> Self {
+        self.settings.items_per_plan = items_per_plan(limits);
+        self
+    }
+
+    /// Makes this instance one of those that can call the once-per-cluster callbacks.
+    #[must_use]
+    pub fn calling_back(mut self) -> Self {
+        self.settings.calls_back = true;
+        self
     }
 
     /// Feeds one event and appends to `out` what must now be done, in order.
@@ -161,6 +224,14 @@ impl Coordinator {
         self.end_waits(now);
         self.observe(now, out);
         self.decide(now, out);
+        self.note_wait(now);
+    }
+
+    fn note_wait(&mut self, now: Now) {
+        let what = self.waiting_for();
+        if self.waiting.map(|(what, _)| what) != what {
+            self.waiting = what.map(|what| (what, now.mono));
+        }
     }
 
     /// Returns when to call again with [`Event::Wake`] if nothing else happens, on the monotonic clock.
@@ -172,7 +243,18 @@ impl Coordinator {
                 Some(until)
             }
         });
-        retries.chain(self.next_reconcile).min()
+        let patience = self.local.orphans_since.map(|since| since + ORPHAN_PATIENCE);
+        let patience = patience.filter(|_| !self.local.runs.is_empty() && !self.told.patience_over);
+        retries.chain(self.next_reconcile).chain(patience).min()
+    }
+
+    /// Returns the fire after which a job that catches up may have something left to run here, if there is any: the
+    /// shell looks up what the schedule has since, for the next [`Event::Fire`].
+    #[must_use]
+    pub fn catch_up_since(&self) -> Option<FireTime> {
+        self.view.config()?.catch_up?;
+        let items = self.view.items_of(self.me.as_ref()?);
+        items.filter_map(|(_, view)| view.ledger.as_ref()?.value.last_fire).min()
     }
 
     /// Returns the mirror of the job's subtree.
@@ -196,13 +278,20 @@ impl Coordinator {
             instance: self.me.clone(),
             registered: me.is_some_and(|me| self.view.is_registered(me)),
             available: me.is_some_and(|me| self.view.is_available(me)),
-            paused: self.local.paused,
+            paused: self.is_paused(),
             leader: self.view.leader().cloned(),
             leads: me.is_some_and(|me| self.view.term_of(me).is_some()),
             owned: me.map_or_else(Vec::new, |me| self.view.items_of(me).map(|(i, _)| i).collect()),
             running: self.local.runs.iter().map(|(item, run)| (*item, run.token)).collect(),
-            waiting_for: self.waiting_for(),
+            waiting_for: self.waiting.map(|(what, _)| what),
+            waiting_since: self.waiting.map(|(_, since)| since),
         }
+    }
+
+    /// This process, or an operator for its server, holds runs back.
+    fn is_paused(&self) -> bool {
+        let server = self.view.server_state(&self.identity.server);
+        self.local.paused || server == Some(ServerState::Paused)
     }
 
     fn waiting_for(&self) -> Option<&'static str> {

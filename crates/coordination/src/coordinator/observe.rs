@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
 use crate::duty::Duty;
-use crate::local::{LocalRun, Phase, Request};
+use crate::duty::failover::ORPHAN_PATIENCE;
+use crate::local::{LocalCall, LocalRun, Phase, UnmonitoredRequest};
 use crate::plan::{Plan, Step};
 use crate::view::{ConfigState, Versioned};
 use crate::{
-    Command, FencingToken, FireTime, JobConfig, JobEvent, Ledger, Now, Outcome, RunSource,
-    StartItem,
+    Command, FencingToken, FireTime, JobConfig, JobEvent, Ledger, LedgerState, Now, OnceCall,
+    OnceStage, Outcome, RunSource, StartItem,
 };
 
 impl Coordinator {
@@ -23,6 +23,8 @@ impl Coordinator {
         self.observe_leadership(out);
         self.observe_triggers(now);
         self.observe_request();
+        self.observe_orphans(now);
+        self.observe_calls(out);
         self.run_unmonitored_request(out);
     }
 
@@ -110,10 +112,6 @@ impl Coordinator {
     /// Starts runs that the registry shows as ours, although no reply said so; forgets those whose end is recorded.
     fn observe_runs(&mut self, out: &mut Vec<Command>) {
         self.forget_settled_runs(out);
-        let view = &self.view;
-        self.local.maybe_claimed.retain(|item, before| {
-            view.item(*item).ledger.as_ref().is_none_or(|ledger| ledger.version <= *before)
-        });
         let Some(me) = self.me.clone() else { return };
         let ours: Vec<_> = self
             .view
@@ -124,22 +122,34 @@ impl Coordinator {
             .map(|(item, ledger)| (item, ledger.clone()))
             .collect();
         for (item, ledger) in &ours {
-            if let Some(config) = self.config_of_claim(&me, *item, ledger).cloned() {
+            if let Some(config) = self.config_of_claim(*item, ledger).cloned() {
                 self.start_runs(std::iter::once((*item, ledger)), &config, out);
             }
         }
+        self.settle_doubts(&me);
     }
 
-    /// Returns the configuration that a claim has checked, as far as it is known here; else the one in force.
+    /// Forgets doubts about claims that the view shows to be in vain, or begun here.
+    fn settle_doubts(&mut self, me: &InstanceId) {
+        let (view, started) = (&self.view, &self.local.started);
+        self.local.maybe_claimed.retain(|item, doubt| {
+            let Some(ledger) = view.item(*item).ledger.as_ref() else { return true };
+            let ours = ledger.value.running().is_some_and(|run| run.holder == *me);
+            let waits = ours && started.get(item) < Some(&ledger.value.token);
+            waits || ledger.version <= doubt.before
+        });
+    }
+
+    /// Returns the configuration that a claim has checked: its record names the version, and whoever claimed knew it.
     fn config_of_claim(
         &self,
-        me: &InstanceId,
         item: ShardingItem,
         claimed: &Ledger,
     ) -> Option<&Versioned<Arc<JobConfig>>> {
-        let claims = |plan: &Plan| plan.runs_of(me).any(|run| run == (item, claimed));
-        let flight = self.in_flight.values().find(|flight| claims(&flight.plan));
-        flight.and_then(|flight| flight.config.as_ref()).or_else(|| self.view.config_in_force())
+        let flights = self.in_flight.values().filter_map(|flight| flight.config.as_ref());
+        let doubt = self.local.maybe_claimed.get(&item).and_then(|doubt| doubt.config.as_ref());
+        let mut known = flights.chain(doubt).chain(self.view.config_in_force());
+        known.find(|config| claimed.config.is_none_or(|version| version == config.version))
     }
 
     fn forget_settled_runs(&mut self, out: &mut Vec<Command>) {
@@ -158,49 +168,77 @@ impl Coordinator {
     }
 
     /// A request that was seen at this life's node and is no longer there was accepted: nobody else takes it away. One
-    /// that this process has perhaps passed on has arrived if the node has changed since.
+    /// that this process has left has arrived once it is there.
     fn observe_triggers(&mut self, now: Now) {
+        let view = &self.view;
+        self.local.wanted_triggers.retain(|id, _| view.trigger_request(id).is_none());
         let Some(me) = self.me.clone() else { return };
         let seen = self.local.trigger_seen;
         if let Some(version) = self.view.trigger_of(&me) {
             self.local.trigger_seen = Some(version);
         } else if seen.is_some() && self.view.instance_version(&me) > seen {
             self.local.trigger_seen = None;
-            // An odd millisecond: what identifies a request is never what identifies a scheduled fire, which comes
-            // on a whole second (simulation seed 263).
-            self.accept_request(FireTime(now.wall_ms | 1));
-        }
-        let arrived = |(id, before): &(InstanceId, Version)| {
-            self.view.instance_version(id).is_none_or(|version| version > *before)
-        };
-        if self.local.maybe_triggered.iter().any(arrived) {
-            self.local.maybe_triggered.clear();
-            self.local.trigger_wanted = false;
+            self.accept_unmonitored(FireTime(now.wall_ms | 1));
         }
     }
 
-    fn accept_request(&mut self, at: FireTime) {
-        let Some(me) = self.me.as_ref().filter(|_| self.local.is_active()) else { return };
+    /// With monitoring, what was accepted is a request in the registry; without, only this instance knows.
+    fn accept_unmonitored(&mut self, at: FireTime) {
+        let unmonitored = self.view.config().is_some_and(|config| !config.monitor_execution);
+        let active = unmonitored && self.local.is_active();
+        let Some(me) = self.me.as_ref().filter(|_| active) else { return };
         let view = &self.view;
         let mine = view.items().map(|(item, _)| item).filter(|item| view.is_meant_for(*item, me));
-        self.local.request = Some(Request { at, items: mine.collect() });
+        self.local.unmonitored_request = Some(UnmonitoredRequest { at, items: mine.collect() });
     }
 
-    /// A request is over for items that are disabled or somebody else's by now.
+    /// A request is over for items that are disabled or somebody else's by now, and as soon as runs are monitored.
     fn observe_request(&mut self) {
-        let (Some(me), Some(request)) = (&self.me, &mut self.local.request) else { return };
+        let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
+        let (Some(me), Some(request)) = (&self.me, &mut self.local.unmonitored_request) else {
+            return;
+        };
         let view = &self.view;
         let wanted =
-            |item: &ShardingItem| view.is_meant_for(*item, me) && !view.item(*item).disabled;
+            |item: &ShardingItem| view.is_meant_for(*item, me) && !view.item(*item).is_disabled();
         request.items.retain(wanted);
-        if request.items.is_empty() {
-            self.local.request = None;
+        if monitored || request.items.is_empty() {
+            self.local.unmonitored_request = None;
+        }
+    }
+
+    fn observe_orphans(&mut self, now: Now) {
+        let is_orphan = |ledger: &Ledger| matches!(ledger.state, LedgerState::Orphan(_));
+        let mut ledgers = self.view.items().filter_map(|(_, view)| view.ledger.as_ref());
+        let any = ledgers.any(|ledger| is_orphan(&ledger.value));
+        let since = self.local.orphans_since.unwrap_or(now.mono);
+        self.local.orphans_since = any.then_some(since);
+        self.told.patience_over = any && since + ORPHAN_PATIENCE <= now.mono;
+    }
+
+    /// Calls what the registry shows as ours to call, each once; forgets calls whose return is recorded.
+    fn observe_calls(&mut self, out: &mut Vec<Command>) {
+        let Some(me) = self.me.clone() else { return };
+        for stage in OnceStage::ALL {
+            let call = self.view.once().and_then(|once| once.value.call(stage)).cloned();
+            let Some(call) = call else { continue };
+            let known = self.local.calls.get(&stage).map(|local| local.token);
+            if call.holder == me && !call.done && known < Some(call.token) {
+                let local = LocalCall { token: call.token, done: false };
+                self.local.calls.insert(stage, local);
+                let OnceCall { fire, token, .. } = call;
+                out.push(Command::CallOnce { stage, fire, token });
+            } else if known.is_some_and(|known| known < call.token)
+                || (known == Some(call.token) && call.done)
+            {
+                self.local.calls.remove(&stage);
+            }
         }
     }
 
     /// Without monitoring, a request is run as soon as an item does not run here.
     fn run_unmonitored_request(&mut self, out: &mut Vec<Command>) {
-        let (Some(me), Some(request)) = (&self.me, &self.local.request) else { return };
+        let (Some(me), Some(request)) = (&self.me, &self.local.unmonitored_request) else { return };
         if !self.may_start_unclaimed() {
             return;
         }
@@ -212,7 +250,7 @@ impl Coordinator {
         let mut starts = Vec::new();
         for item in items {
             starts.extend(self.start_unclaimed(item, at, RunSource::Manual));
-            if let Some(request) = &mut self.local.request {
+            if let Some(request) = &mut self.local.unmonitored_request {
                 request.items.remove(&item);
             }
         }
@@ -234,6 +272,7 @@ impl Coordinator {
         let mut starts = Vec::new();
         for (item, ledger) in claimed {
             let Some(start) = start_item(item, ledger, config) else { continue };
+            self.local.maybe_claimed.remove(&item);
             if self.local.begin(item, ledger) {
                 let StartItem { fire, source, token, .. } = start;
                 out.push(Command::Emit(JobEvent::Claimed { item, fire, source, token }));

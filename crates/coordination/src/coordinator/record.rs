@@ -1,14 +1,15 @@
 //! Recording: one line per event, changing only what this instance knows.
 
+use std::sync::Arc;
+
 use reg_center::{Change, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
-use super::observe::start_item;
 use crate::duty::Duty;
-use crate::local::{LocalRun, Phase};
+use crate::local::{Due, LocalRun, Phase};
 use crate::{
-    Command, Event, FencingToken, FireTime, InterruptReason, JobEvent, Ledger, MissReason, Now,
+    Command, Event, FencingToken, FireTime, InterruptReason, JobEvent, MissReason, Now, OnceStage,
     Outcome, RunSource, StartItem,
 };
 
@@ -20,8 +21,9 @@ impl Coordinator {
             Event::LeaseExpired => self.interrupt(InterruptReason::LeaseExpired, out),
             Event::Lost => self.lose(out),
             Event::Registry(changes) => self.apply(changes, out),
-            Event::Fire { at } => self.fire(at, out),
-            Event::TriggerRequested => self.local.trigger_wanted = self.local.is_active(),
+            Event::Fire { at, next, missed } => self.fire(Due { at, next, missed }, out),
+            Event::TriggerRequested => self.want_trigger(now),
+            Event::OnceReturned { stage, token } => self.returned(stage, token),
             Event::Replied { ticket, reply } => self.replied(now, ticket, reply, out),
             Event::ItemFinished { item, token, outcome } => self.finish(item, token, outcome, out),
             Event::Paused => self.local.paused = true,
@@ -67,22 +69,45 @@ impl Coordinator {
         }
     }
 
-    fn fire(&mut self, at: FireTime, out: &mut Vec<Command>) {
+    /// Notes what this process was asked for, under an id that no other request has.
+    fn want_trigger(&mut self, now: Now) {
+        if !self.local.is_active() {
+            return;
+        }
+        let me = self.me.as_ref().map_or(self.identity.server.as_str(), InstanceId::as_str);
+        // An odd millisecond: what identifies a request is never what identifies a scheduled fire, which comes on a
+        // whole second (simulation seed 263).
+        let mut at = FireTime(now.wall_ms | 1);
+        while self.local.wanted_triggers.values().any(|wanted| *wanted == at) {
+            at = FireTime(at.0 + 2);
+        }
+        self.local.wanted_triggers.insert(format!("{me}-{at}"), at);
+    }
+
+    fn returned(&mut self, stage: OnceStage, token: FencingToken) {
+        if let Some(call) = self.local.calls.get_mut(&stage).filter(|call| call.token == token) {
+            call.done = true;
+        }
+    }
+
+    fn fire(&mut self, due: Due, out: &mut Vec<Command>) {
+        let at = due.at;
         if self.local.last_fire_seen >= Some(at) {
             return;
         }
         self.report_unclaimed(MissReason::Superseded, out);
         self.local.last_fire_seen = Some(at);
         let reason = match self.local.phase {
-            Phase::Active if self.local.paused => MissReason::Paused,
+            Phase::Active if self.is_paused() => MissReason::Paused,
             Phase::Active if self.is_disabled() => MissReason::ServerDisabled,
             Phase::Active => {
-                self.local.due = Some(at);
+                self.local.due = Some(due);
                 self.run_unmonitored(at, out);
                 return;
             }
             Phase::Draining | Phase::Left => MissReason::Leaving,
         };
+        self.told.all_missed = self.told.all_missed.max(Some(at));
         out.push(Command::Emit(JobEvent::Missed { item: None, fire: at, reason }));
     }
 
@@ -94,7 +119,12 @@ impl Coordinator {
 
     /// Reports the items of the fire that was due until now and that nobody has claimed.
     fn report_unclaimed(&mut self, reason: MissReason, out: &mut Vec<Command>) {
-        let (Some(fire), Some(me)) = (self.local.due.take(), &self.me) else { return };
+        let (Some(due), Some(me)) = (self.local.due.take(), &self.me) else { return };
+        // A job that catches up runs it yet.
+        if self.view.config().is_some_and(|config| config.catch_up.is_some()) {
+            return;
+        }
+        let fire = due.at;
         let claiming = self.in_flight.contains_key(&Duty::Claim);
         let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
         let makes_up = self.view.config().is_some_and(|config| config.misfire);
@@ -103,6 +133,7 @@ impl Coordinator {
             let reason =
                 if view.is_busy() && !makes_up { MissReason::StillRunning } else { reason };
             if monitored && !settled && !claiming {
+                self.told.missed.insert(item, fire);
                 out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
             }
         }
@@ -112,7 +143,7 @@ impl Coordinator {
     fn run_unmonitored(&mut self, fire: FireTime, out: &mut Vec<Command>) {
         let Some(me) = self.me.as_ref().filter(|_| self.may_start_unclaimed()) else { return };
         let items: Vec<_> =
-            self.view.claimable_by(me).map(|(item, view)| (item, view.disabled)).collect();
+            self.view.claimable_by(me).map(|(item, view)| (item, view.is_disabled())).collect();
         let mut starts = Vec::new();
         for (item, disabled) in items {
             let reason = if disabled {
@@ -143,11 +174,17 @@ impl Coordinator {
         fire: FireTime,
         source: RunSource,
     ) -> Option<StartItem> {
-        let me = self.me.clone()?;
-        let claimed = Ledger::new(None).claim(me, fire, source)?;
-        let unfenced = Ledger { token: FencingToken(0), ..claimed };
         let config = self.view.config_in_force()?;
-        let start = start_item(item, &unfenced, config)?;
+        let start = StartItem {
+            item,
+            token: FencingToken(0),
+            fire,
+            source,
+            merged: None,
+            holder: self.me.clone()?,
+            config: Arc::clone(&config.value),
+            config_version: config.version,
+        };
         let run = LocalRun {
             holder: start.holder.clone(),
             token: start.token,
@@ -184,8 +221,8 @@ impl Coordinator {
         if self.local.phase == Phase::Active {
             self.report_unclaimed(MissReason::Leaving, out);
             self.local.phase = Phase::Draining;
-            self.local.request = None;
-            self.local.trigger_wanted = false;
+            self.local.unmonitored_request = None;
+            self.local.wanted_triggers.clear();
         }
     }
 }

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use reg_center::{Conflict, ConflictReason};
-use sharding::ShardingItem;
+use sharding::{InstanceId, ShardingItem};
 
 use super::{Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage};
-use crate::local::LocalRun;
+use crate::local::{Doubt, LocalRun};
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
-use crate::{Command, JobConfig, JobEvent, Ledger, MissReason, Now, Outcome, Reply, Ticket};
+use crate::{
+    Command, JobConfig, JobEvent, Ledger, LedgerState, MissReason, Now, Outcome, Reply, RunSource,
+    Ticket,
+};
 
 impl Coordinator {
     pub(super) fn replied(
@@ -33,7 +36,7 @@ impl Coordinator {
         match reply {
             Reply::Committed(_) => self.committed(&plan, config.as_ref(), out),
             Reply::Conflict(conflict) => self.conflicted(&plan, conflict),
-            Reply::Unknown => self.left_in_doubt(&plan),
+            Reply::Unknown => self.left_in_doubt(&plan, config.as_ref()),
             Reply::TooLarge => {
                 out.push(Command::Emit(JobEvent::CommitRefused { reason: plan.to_string() }));
             }
@@ -48,6 +51,8 @@ impl Coordinator {
         out: &mut Vec<Command>,
     ) {
         if let (Some(me), Some(config)) = (self.me.clone(), config) {
+            // What cannot start now is started once it can, with the same configuration.
+            self.doubt_claims(plan, &me, Some(config));
             self.start_runs(plan.runs_of(&me), config, out);
         }
         for step in &plan.steps {
@@ -64,7 +69,9 @@ impl Coordinator {
         match step {
             Step::Register(_) => self.local.maybe_registered = true,
             Step::Deregister(_) => self.local.maybe_registered = false,
-            Step::RequestTrigger { .. } => self.local.trigger_wanted = false,
+            Step::SetTrigger { id, expect: None, .. } => {
+                self.local.wanted_triggers.remove(id);
+            }
             Step::SetLedger { item, ledger, .. } => self.tell_of(*item, ledger, out),
             Step::SetAssignment { record, .. } => {
                 let is_move = |step: &&Step| matches!(step, Step::SetOwner { .. });
@@ -80,28 +87,32 @@ impl Coordinator {
     }
 
     /// Notes what may have happened, until the view shows it or shows that it cannot any more.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "most steps are decided by the view alone")]
-    fn left_in_doubt(&mut self, plan: &Plan) {
+    fn left_in_doubt(&mut self, plan: &Plan, config: Option<&Versioned<Arc<JobConfig>>>) {
+        if plan.steps.iter().any(|step| matches!(step, Step::Register(_))) {
+            self.local.maybe_registered = true;
+        }
+        if let Some(me) = self.me.clone() {
+            self.doubt_claims(plan, &me, config);
+        }
+    }
+
+    fn doubt_claims(
+        &mut self,
+        plan: &Plan,
+        me: &InstanceId,
+        config: Option<&Versioned<Arc<JobConfig>>>,
+    ) {
         for step in &plan.steps {
-            match step {
-                Step::Register(_) => self.local.maybe_registered = true,
-                Step::SetLedger { item, expect: Some(before), ledger }
-                    if ledger
-                        .running()
-                        .is_some_and(|run| Some(&run.holder) == self.me.as_ref()) =>
-                {
-                    self.local.maybe_claimed.insert(*item, *before);
-                }
-                Step::RequestTrigger { instance, version } => {
-                    self.local.maybe_triggered.push((instance.clone(), *version));
-                }
-                _ => {}
+            let Step::SetLedger { item, expect: Some(before), ledger } = step else { continue };
+            if ledger.running().is_some_and(|run| run.holder == *me) {
+                let doubt = Doubt { before: *before, config: config.cloned() };
+                self.local.maybe_claimed.insert(*item, doubt);
             }
         }
     }
 
     /// Tells of the record that this instance has just written for an item.
-    fn tell_of(&self, item: ShardingItem, written: &Ledger, out: &mut Vec<Command>) {
+    fn tell_of(&mut self, item: ShardingItem, written: &Ledger, out: &mut Vec<Command>) {
         let before = self.view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
         let lost =
             before.and_then(Ledger::running).filter(|run| Some(&run.holder) != self.me.as_ref());
@@ -121,11 +132,47 @@ impl Coordinator {
         {
             out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting }));
         }
-        if written.outcome == Some(Outcome::Disabled)
-            && let Some(fire) = written.last_fire
-        {
-            let reason = MissReason::ItemDisabled;
+        let Some(before) = before.cloned() else { return };
+        self.tell_of_gap(item, &before, written, out);
+        let mut missed = |fire, reason| {
             out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
+        };
+        let skipped = written.is_idle() && written.outcome == Some(Outcome::Disabled);
+        if skipped
+            && let Some(fire) = written.last_fire.filter(|fire| Some(*fire) > before.last_fire)
+        {
+            missed(fire, MissReason::ItemDisabled);
+        }
+        let retired = written.state == LedgerState::Retired && before.state != written.state;
+        if let Some(range) = before.misfire.filter(|_| retired) {
+            missed(range.last, MissReason::ItemRetired);
+        }
+        let answered = written.running().is_some_and(|run| run.source == RunSource::Manual);
+        if let Some(request) = before.request.filter(|_| written.request.is_none() && !answered) {
+            let reason = if retired { MissReason::ItemRetired } else { MissReason::ItemDisabled };
+            missed(request.at, reason);
+        }
+    }
+
+    /// Tells of fires that the schedule had between the last one and the one that was just written, unless this
+    /// instance has said so before. After another schedule has come into force nobody can tell.
+    fn tell_of_gap(
+        &mut self,
+        item: ShardingItem,
+        before: &Ledger,
+        written: &Ledger,
+        out: &mut Vec<Command>,
+    ) {
+        let Some(fire) = written.last_fire.filter(|fire| Some(*fire) > before.last_fire) else {
+            return;
+        };
+        let same_schedule = before.config.is_none() || before.config == written.config;
+        let covered =
+            written.running().and_then(|run| run.merged).map_or(fire, |range| range.first);
+        let Some(first) = before.gap_before(covered).filter(|_| same_schedule) else { return };
+        let said = self.told.missed.get(&item).copied().max(self.told.all_missed);
+        if said < Some(first) {
+            out.push(Command::Emit(JobEvent::Gap { item, first, until: covered }));
         }
     }
 
@@ -147,6 +194,12 @@ impl Coordinator {
             Step::Deregister(_) if gone => self.local.maybe_registered = false,
             Step::Register(_) if conflict.reason == ConflictReason::Exists => {
                 self.local.maybe_registered = true;
+            }
+            // Nobody else uses the id: it is the one that was left before without a reply.
+            Step::SetTrigger { id, expect: None, .. }
+                if conflict.reason == ConflictReason::Exists =>
+            {
+                self.local.wanted_triggers.remove(id);
             }
             _ => {}
         }

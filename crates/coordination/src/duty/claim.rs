@@ -2,37 +2,45 @@
 
 use super::{Context, Duty, OwnItem, change_items};
 use crate::plan::Plan;
-use crate::{Ledger, RunSource};
+use crate::{JobConfig, Ledger};
 
 /// Claims what is due and free: the scheduled fire first, then an operator's request.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
-    cx.startable().filter(|config| config.monitor_execution)?;
-    scheduled(cx).or_else(|| requested(cx))
+    let config = cx.startable().filter(|config| config.monitor_execution)?;
+    scheduled(cx, config).or_else(|| requested(cx))
 }
 
 /// A due fire stays due until the next one. An item that is assigned to this instance in between, because its owner
-/// died or left, is thus run late rather than not at all.
-fn scheduled(cx: &Context<'_>) -> Option<Plan> {
-    let fire = cx.local.due?;
+/// died or left, is thus run late rather than not at all. A job that catches up runs what came before first.
+fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
+    let due = cx.local.due.as_ref()?;
+    let by = cx.claimant()?;
     let next = |own: &OwnItem<'_>| {
-        if own.ledger.value.has_settled(fire) {
+        let ledger = &own.ledger.value;
+        if ledger.has_settled(due.at) {
             return None;
         }
-        if own.view.disabled {
-            return own.ledger.value.skip_disabled(fire);
+        if own.view.is_disabled() {
+            return ledger.skip_disabled(due.at, due.next);
         }
-        own.ledger.value.claim(cx.me.clone(), fire, RunSource::Normal)
+        let before = config.catch_up.and(ledger.last_fire).and_then(|last| due.missed_after(last));
+        match before {
+            Some((fire, next)) if ledger.misfire.is_none() => {
+                ledger.catch_up(&by, fire, Some(next))
+            }
+            Some(_) | None => ledger.claim(&by, due.at, due.next),
+        }
     };
-    claim(cx, &format!("fire {fire} is due"), next)
+    claim(cx, &format!("fire {} is due", due.at), next)
 }
 
+/// Runs what operators have asked for. A request for an item that is disabled is dropped: nobody expects it to run when
+/// the item is enabled again.
 fn requested(cx: &Context<'_>) -> Option<Plan> {
-    let request = cx.local.request.as_ref()?;
-    let next = |own: &OwnItem<'_>| {
-        if own.view.disabled || !request.items.contains(&own.item) {
-            return None;
-        }
-        own.ledger.value.claim(cx.me.clone(), request.at, RunSource::Manual)
+    let by = cx.claimant()?;
+    let next = |own: &OwnItem<'_>| match own.view.is_disabled() {
+        true => own.ledger.value.drop_request(),
+        false => own.ledger.value.answer(&by),
     };
     claim(cx, "an operator asked for it", next)
 }
@@ -48,11 +56,11 @@ fn claim(
 
 #[cfg(test)]
 mod tests {
-    use super::super::scene::{Scene, check, id, item, running_by};
+    use super::super::scene::{Scene, check, id, idle, item, running_by};
     use super::*;
     use crate::layout::NodeKind;
-    use crate::local::Request;
-    use crate::{FireTime, Outcome};
+    use crate::local::Due;
+    use crate::{CatchUp, FireTime, ManualRequest, Outcome};
 
     const BOTH: &str = "claim: fire 200 is due\n  item 0 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 0 running\n  item 2 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 2 running";
     const SECOND: &str = "claim: fire 200 is due\n  item 2 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 2 running";
@@ -64,7 +72,7 @@ mod tests {
 
     #[test]
     fn what_is_due_mine_and_free_is_claimed() {
-        let done = running_by(1).complete(Outcome::Succeeded).unwrap();
+        let done = running_by(1).complete(Outcome::Succeeded, 0).unwrap();
         let moving = |scene: Scene| {
             let mut record = scene.plan_record();
             record.pending.insert(item(0), id(2));
@@ -89,6 +97,7 @@ mod tests {
             ),
             ("server disabled", due().server(1, "DISABLED"), "nothing"),
             ("paused", due().local(|local| local.paused = true), "nothing"),
+            ("server paused", due().server(1, "PAUSED"), "nothing"),
             ("session not to be relied upon", due().local(|local| local.lease = false), "nothing"),
             (
                 "not monitored",
@@ -108,7 +117,7 @@ mod tests {
     fn noted_misfires_are_merged_into_the_next_fire() {
         let noted = running_by(1)
             .note_misfire(FireTime(300))
-            .and_then(|l| l.complete(Outcome::Succeeded))
+            .and_then(|l| l.complete(Outcome::Succeeded, 0))
             .unwrap();
         let scene =
             Scene::cluster(1, 1).ledger(0, noted).marked(&NodeKind::Misfire(item(0))).due(400);
@@ -118,23 +127,62 @@ mod tests {
 
     #[test]
     fn a_request_runs_each_item_once_whatever_the_schedule_says() {
+        let asked = |ledger: Ledger| {
+            let request = ManualRequest { id: "r".into(), at: FireTime(555) };
+            ledger.with_request(request).unwrap()
+        };
         let requested = |scene: Scene, items: &[u32]| {
-            let items = items.iter().map(|i| item(*i)).collect();
-            scene.local(|local| local.request = Some(Request { at: FireTime(555), items }))
+            items.iter().fold(scene, |scene, i| scene.ledger(*i, asked(idle())))
         };
         let expected = "claim: an operator asked for it\n  item 0 running MANUAL for 555 by 10.0.0.1@-@1, token 1\n  show 0 running";
         let rows = vec![
             ("both wanted, one left", requested(Scene::cluster(3, 2), &[0]), expected),
-            ("the schedule comes first", requested(due(), &[0]), BOTH),
+            (
+                "the schedule comes first",
+                requested(due(), &[0]),
+                "claim: fire 200 is due\n  item 0 running NORMAL for 200 by 10.0.0.1@-@1, token 1, asked for at 555\n  show 0 running\n  item 2 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 2 running",
+            ),
             ("nothing left", requested(Scene::cluster(3, 2), &[]), "nothing"),
+            ("somebody else's item", requested(Scene::cluster(3, 2), &[1]), "nothing"),
             (
                 "it runs: the request waits",
-                requested(Scene::cluster(3, 2).running(0, 1), &[0]),
+                Scene::cluster(3, 2).ledger(0, asked(running_by(1))),
                 "nothing",
+            ),
+            (
+                "it is disabled: nobody waits for that to end",
+                requested(Scene::cluster(3, 2), &[0]).marked(&NodeKind::ItemDisabled(item(0))),
+                "claim: an operator asked for it\n  item 0 idle",
             ),
         ];
         for (case, scene, expected) in rows {
             assert_eq!(scene.wants(Duty::Claim), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn a_job_that_catches_up_runs_each_missed_fire_by_itself_oldest_first() {
+        let catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
+        let due = |scene: Scene, missed: &[i64]| {
+            let missed = missed.iter().copied().map(FireTime).collect();
+            let due = Due { at: FireTime(500), next: None, missed };
+            scene.configure(|c| c.catch_up = catch_up).local(|local| local.due = Some(due))
+        };
+        let claim = |source: &str, fire: i64| {
+            format!(
+                "claim: fire 500 is due\n  item 0 running {source} for {fire} by 10.0.0.1@-@1, token 1\n  show 0 running"
+            )
+        };
+        // The item's last fire is 100.
+        let rows = [
+            ("nothing was missed", due(Scene::cluster(1, 1), &[]), claim("NORMAL", 500)),
+            ("all of it was done", due(Scene::cluster(1, 1), &[50, 100]), claim("NORMAL", 500)),
+            ("two were missed", due(Scene::cluster(1, 1), &[100, 200, 300]), claim("MISFIRE", 200)),
+            ("it runs", due(Scene::cluster(1, 1).running(0, 1), &[200]), "nothing".to_owned()),
+        ];
+        for (case, scene, expected) in rows {
+            assert_eq!(scene.wants(Duty::Claim), expected, "{case}");
+            assert_eq!(scene.wants(Duty::Misfire), "nothing", "{case}: nothing is noted");
         }
     }
 }

@@ -1,17 +1,23 @@
-//! Cleanup: nothing stale stays in the failover queue.
+//! Cleanup: nothing stale stays in the failover queue, or shown as misfired.
 
-use super::{Context, Duty, MAX_ITEMS_PER_PLAN};
+use super::{Context, Duty};
 use crate::LedgerState;
 use crate::plan::{Plan, Step};
 
-/// Takes items out of the queue that nobody has to take over: finished, retired, out of range.
+/// Takes items out of the queue that nobody has to take over: finished, retired, out of range; and takes away marks of
+/// misfires that are not noted (any more).
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let stale = cx.view.items().filter(|(_, view)| {
         let orphan = |ledger: &crate::Ledger| matches!(ledger.state, LedgerState::Orphan(_));
         view.queued && !view.ledger.as_ref().is_some_and(|ledger| orphan(&ledger.value))
     });
-    let steps = stale.map(|(item, _)| Step::DequeueItem(item)).take(MAX_ITEMS_PER_PLAN);
-    Plan::as_leader(Duty::Cleanup, cx, "stale entries in the failover queue")?.steps(steps).if_any()
+    let queued = stale.map(|(item, _)| Step::DequeueItem(item)).take(cx.settings.items_per_plan);
+    let marked = cx.view.items().filter_map(|(item, view)| {
+        let ledger = view.ledger.as_ref().filter(|l| view.misfire && l.value.misfire.is_none())?;
+        Some([Step::LedgerIs(item, ledger.version), Step::UnmarkMisfire(item)])
+    });
+    let marked = marked.take(cx.settings.items_per_plan).flatten();
+    Plan::as_leader(Duty::Cleanup, cx, "stale entries")?.steps(queued).steps(marked).if_any()
 }
 
 #[cfg(test)]
@@ -29,12 +35,17 @@ mod tests {
             (
                 "an idle item",
                 queued(Scene::cluster(2, 1), 0),
-                "cleanup: stale entries in the failover queue\n  dequeue 0",
+                "cleanup: stale entries\n  dequeue 0",
             ),
             (
                 "out of range",
                 queued(Scene::cluster(2, 1), 7),
-                "cleanup: stale entries in the failover queue\n  dequeue 7",
+                "cleanup: stale entries\n  dequeue 7",
+            ),
+            (
+                "shown as misfired without being",
+                Scene::cluster(2, 1).marked(&NodeKind::Misfire(item(0))),
+                "cleanup: stale entries\n  show 0 not misfired",
             ),
             ("somebody else leads", queued(Scene::cluster(2, 1), 7).member(2).led_by(2), "nothing"),
         ];

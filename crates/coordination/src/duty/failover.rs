@@ -1,11 +1,14 @@
 //! Failover: runs whose holder is gone are found by the leader and taken over by whoever is idle.
 
+use std::time::Duration;
+
 use sharding::{InstanceId, ShardingItem};
 
-use super::{Context, Duty, MAX_ITEMS_PER_PLAN};
+use super::{Context, Duty};
+use crate::local::LocalRun;
 use crate::plan::{Plan, Step};
 use crate::view::{ItemView, Versioned};
-use crate::{Ledger, LedgerState, Run};
+use crate::{Ledger, LedgerState, Run, RunSource};
 
 /// Finds runs whose holder is gone: queues them, or, without failover or beyond the number of items, records that they
 /// were interrupted.
@@ -31,10 +34,10 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
             | LedgerState::Retired => None,
         }
     });
-    let swept = abandoned.take(MAX_ITEMS_PER_PLAN);
+    let swept = abandoned.take(cx.settings.items_per_plan);
     swept
         .fold(plan, |plan, (item, view, ledger, run)| {
-            give_up(plan, item, view, ledger, run, wanted(item))
+            give_up(plan, item, view, ledger, run, wanted(item), cx.now.wall_ms)
         })
         .if_any()
 }
@@ -46,8 +49,9 @@ fn give_up(
     ledger: &Versioned<Ledger>,
     run: Option<&Run>,
     fails_over: bool,
+    now_ms: i64,
 ) -> Plan {
-    let next = if fails_over { ledger.value.orphan() } else { ledger.value.abandon() };
+    let next = if fails_over { ledger.value.orphan() } else { ledger.value.abandon(now_ms) };
     let Some(next) = next else { return plan };
     let plan = match run {
         Some(run) => plan.confirm_gone(item, &run.holder),
@@ -58,22 +62,30 @@ fn give_up(
         .step_if(!fails_over && view.queued, || Step::DequeueItem(item))
 }
 
-/// Takes one orphan over, if nothing runs here: claim and takeover are one write, and the next one follows as soon as
-/// this one has ended.
+/// How long orphans are left to idle instances before busy ones take them too.
+pub(crate) const ORPHAN_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Takes one orphan over: claim and takeover are one write, and the next one follows as soon as this one has ended.
+///
+/// Idle instances come first. If there is none, because each has a slow item, the busy ones take over too, one orphan
+/// at a time each, so that no slow item can delay somebody else's.
 pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.startable()?;
-    if !config.fails_over() || !cx.local.runs.is_empty() {
+    if !config.fails_over() || !is_idle_enough(cx) {
         return None;
     }
+    let by = cx.claimant()?;
     let orphans: Vec<_> = cx
         .view
         .items()
         // What is still shown of the former run goes with its session: wait until it has.
         .filter(|(_, view)| !view.running && !view.failover)
         .filter(|(item, _)| item.index() < config.sharding_total_count)
+        // Code of a former life may still run it here.
+        .filter(|(item, _)| !cx.local.runs.contains_key(item))
         .filter_map(|(item, view)| {
             let ledger = view.ledger.as_ref()?;
-            Some((item, view, ledger, ledger.value.take_over(cx.me.clone())?))
+            Some((item, view, ledger, ledger.value.take_over(&by)?))
         })
         .collect();
     // Idle instances begin at different places, so that they do not all want the same orphan.
@@ -84,6 +96,12 @@ pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
         .step(Step::MarkFailover { item: *item, taker: cx.me.clone() })
         .step_if(view.queued, || Step::DequeueItem(*item));
     Some(plan)
+}
+
+fn is_idle_enough(cx: &Context<'_>) -> bool {
+    let takes_over = |run: &LocalRun| run.source == RunSource::Failover;
+    let waited = cx.local.orphans_since.is_some_and(|at| at + ORPHAN_PATIENCE <= cx.now.mono);
+    cx.local.runs.is_empty() || (waited && !cx.local.runs.values().any(takes_over))
 }
 
 /// Returns a place in a queue of `len` that differs between instances.
@@ -97,6 +115,7 @@ mod tests {
     use super::super::scene::{Scene, check, id, item, running_by};
     use super::*;
     use crate::layout::NodeKind;
+    use crate::local::Local;
 
     fn orphan() -> Ledger {
         running_by(3).orphan().unwrap()
@@ -159,11 +178,22 @@ mod tests {
     fn an_idle_instance_takes_one_orphan_over_at_a_time() {
         let waiting =
             || Scene::cluster(2, 2).ledger(1, orphan()).marked(&NodeKind::QueuedItem(item(1)));
+        let since = |local: &mut Local| local.orphans_since = Some(Duration::ZERO);
+        let patient = |i, outcome| waiting().run_here(i, outcome).local(since);
         let taken = "takeover: item 1 was left unfinished\n  item 1 running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  show 1 running\n  show 1 taken over\n  dequeue 1";
         let rows = vec![
             ("idle", waiting(), taken),
             ("whoever owns it", waiting().owned(1, 1), taken),
             ("busy", waiting().running(0, 1).run_here(0, None), "nothing"),
+            ("busy, and nobody idle has come for a while", patient(0, None), taken),
+            (
+                "busy with what it took over itself",
+                patient(0, None).local(|local| {
+                    local.runs.values_mut().for_each(|run| run.source = RunSource::Failover);
+                }),
+                "nothing",
+            ),
+            ("code of a former life still runs it here", patient(1, None), "nothing"),
             ("paused", waiting().local(|local| local.paused = true), "nothing"),
             ("server disabled", waiting().server(1, "DISABLED"), "nothing"),
             (

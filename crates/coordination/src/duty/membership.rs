@@ -20,9 +20,12 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 /// The server comes before the instance, because a leader reads both.
 fn register(cx: &Context<'_>) -> Plan {
     let server_known = cx.view.server_version(cx.server).is_some();
+    let name = cx.settings.stable_name.clone();
+    let name = name.map(|name| Step::SetName { instance: cx.me.clone(), name });
     Plan::as_session(Duty::Membership, "not registered")
         .step_if(!server_known, || server(cx))
         .step(Step::Register(cx.me.clone()))
+        .steps(name)
         .step(request(cx))
 }
 
@@ -46,6 +49,7 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
         .steps(term.map(Step::TermIs))
         .step_if(term.is_some(), || Step::Abdicate)
         .step_if(cx.view.is_draining(cx.me), || Step::UnmarkDraining(cx.me.clone()))
+        .step_if(cx.view.name_of(cx.me).is_some(), || Step::ClearName(cx.me.clone()))
         .step_if(registered, || Step::Deregister(cx.me.clone()))
         .if_any()?;
     Some(plan.step(request(cx)))

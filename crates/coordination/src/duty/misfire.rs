@@ -1,17 +1,18 @@
 //! Misfire: a fire that meets a busy item is noted, and run once when the item is free.
 
 use super::{Context, Duty, OwnItem, change_items};
-use crate::RunSource;
 use crate::plan::Plan;
 
 /// Notes what met a busy item; runs what was noted.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
-    cx.startable().filter(|config| config.monitor_execution && config.misfire)?;
-    note(cx).or_else(|| run(cx))
+    let config = cx.startable().filter(|config| config.monitor_execution && config.misfire)?;
+    // A job that catches up runs each fire by itself, found by the item's last one: there is nothing to note.
+    let noted = if config.catch_up.is_none() { note(cx) } else { None };
+    noted.or_else(|| run(cx))
 }
 
 fn note(cx: &Context<'_>) -> Option<Plan> {
-    let fire = cx.local.due?;
+    let fire = cx.local.due.as_ref()?.at;
     let next = |own: &OwnItem<'_>| own.ledger.value.note_misfire(fire);
     let reason = format!("fire {fire} met running items");
     change_items(Duty::Misfire, cx, &reason, cx.accounted_items(), next)
@@ -19,13 +20,16 @@ fn note(cx: &Context<'_>) -> Option<Plan> {
 
 /// Leaves items alone for which a fire is due: its claim stands for the noted fires as well.
 fn run(cx: &Context<'_>) -> Option<Plan> {
+    let by = cx.claimant()?;
+    let due = cx.local.due.as_ref();
     let next = |own: &OwnItem<'_>| {
         let noted = own.ledger.value.misfire?;
-        let claimed_anyway = cx.local.due.is_some_and(|due| !own.ledger.value.has_settled(due));
-        if own.view.disabled || claimed_anyway || !own.is_free(cx.local) {
+        let claimed_anyway = due.is_some_and(|due| !own.ledger.value.has_settled(due.at));
+        if own.view.is_disabled() || claimed_anyway || !own.is_free(cx.local) {
             return None;
         }
-        own.ledger.value.claim(cx.me.clone(), noted.last, RunSource::Misfire)
+        let follows = due.filter(|due| due.at == noted.last).and_then(|due| due.next);
+        own.ledger.value.replay(&by, follows)
     };
     change_items(Duty::Misfire, cx, "misfired before", cx.claimable_items(), next)
 }
@@ -43,7 +47,7 @@ mod tests {
         let noted = || {
             let ended = running_by(1)
                 .note_misfire(FireTime(300))
-                .and_then(|l| l.complete(Outcome::Succeeded))
+                .and_then(|l| l.complete(Outcome::Succeeded, 0))
                 .unwrap();
             Scene::cluster(1, 1).ledger(0, ended).marked(&NodeKind::Misfire(item(0)))
         };

@@ -11,37 +11,58 @@
 //! | claim | a fire or request is due and items of mine are idle | ledger → running | my life, server, configuration, assignment, owner, ledger |
 //! | misfire | a fire is due and items of mine are busy; later: idle with noted fires | ledger | as claim |
 //! | release | a run of mine has ended | ledger → idle, or orphan if it was cancelled | ledger |
-//! | trigger | an operator wants a run, and there is an assignment | instance nodes | their versions |
-//! | cleanup | I lead and an item is queued that nobody has to take over | failover queue | the term |
+//! | disabling | I lead and an item's record does not say what its node says about being disabled | ledger | term, ledger, the node's presence |
+//! | trigger | an operator wants a run | requests; as the leader: ledger of the items | their versions, the term |
+//! | once | I call back, and all items have begun, or ended, a fire | the record of calls | my life, the record, the assignment, every ledger |
+//! | cleanup | I lead and an item is queued that nobody has to take over, or shown as misfired without being | queue, marks | the term, ledger |
 //!
 //! Duties never wait, fail, log, read a clock or change anything. Calling one again is harmless, and once its plan is
 //! visible in the view it wants nothing more.
 
 pub(crate) mod claim;
 pub(crate) mod cleanup;
+pub(crate) mod disabling;
 pub(crate) mod election;
 pub(crate) mod failover;
 pub(crate) mod membership;
 pub(crate) mod misfire;
+pub(crate) mod once;
 pub(crate) mod release;
 pub(crate) mod resharding;
 #[cfg(test)]
 mod scene;
+mod static_sharding;
 pub(crate) mod trigger;
 
 use std::fmt;
 
-use reg_center::Version;
+use reg_center::{Limits, Version};
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
+use crate::coordinator::Settings;
 use crate::local::Local;
 use crate::plan::{Plan, Step};
 use crate::view::{ItemView, JobView, Versioned};
-use crate::{JobConfig, Ledger, Now, ServerIp};
+use crate::{Claimant, JobConfig, Ledger, Now, ServerIp, ServerState};
 
-/// How many items one transaction takes at most. Beyond some hundred, larger ones gain nothing; and with the longest job
-/// name, four operations an item stay below the 5 000 operations and 700 kB that every registry of ours takes.
+/// How many items one transaction takes at most, whatever the registry takes: beyond some hundred, larger ones gain
+/// nothing.
 pub(crate) const MAX_ITEMS_PER_PLAN: usize = 500;
+/// The operations that a plan needs for an item at most: its owner, its record, two marks, its place in a queue.
+const OPS_PER_ITEM: usize = 5;
+/// The operations that a plan needs beside those of its items, at most.
+const OPS_PER_PLAN: usize = 16;
+/// The bytes that an item takes in a plan at most: five paths with the longest name of a job, and its record.
+const BYTES_PER_ITEM: usize = 1_400;
+/// The share of a transaction's bytes that items may take; the rest is for what names members and ranges of items.
+const ITEMS_SHARE: usize = 2;
+
+/// Returns how many items one transaction takes in a registry with these limits, at least 1.
+pub(crate) fn items_per_plan(limits: Limits) -> usize {
+    let by_ops = limits.max_ops.saturating_sub(OPS_PER_PLAN) / OPS_PER_ITEM;
+    let by_bytes = limits.max_bytes / ITEMS_SHARE / BYTES_PER_ITEM;
+    by_ops.min(by_bytes).clamp(1, MAX_ITEMS_PER_PLAN)
+}
 
 /// A responsibility of an instance. At most one plan per duty is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,24 +83,30 @@ pub enum Duty {
     Misfire,
     /// That ended runs are recorded.
     Release,
-    /// That an operator's request is noticed.
+    /// That the records of items say which ones operators have disabled.
+    Disabling,
+    /// That an operator's request reaches the items.
     Trigger,
-    /// That nothing stale stays in the failover queue.
+    /// That what happens once per cluster and fire happens.
+    Once,
+    /// That nothing stale stays in the failover queue or shown.
     Cleanup,
 }
 
 impl Duty {
     /// All duties, in the order in which they are asked.
-    pub(crate) const ALL: [(Self, PlanOf); 10] = [
+    pub(crate) const ALL: [(Self, PlanOf); 12] = [
         (Self::Release, release::plan),
         (Self::Membership, membership::plan),
         (Self::Election, election::plan),
+        (Self::Disabling, disabling::plan),
         (Self::Claim, claim::plan),
         (Self::Misfire, misfire::plan),
         (Self::Sweep, failover::sweep),
         (Self::Takeover, failover::take_over),
         (Self::Resharding, resharding::plan),
         (Self::Trigger, trigger::plan),
+        (Self::Once, once::plan),
         (Self::Cleanup, cleanup::plan),
     ];
 }
@@ -95,7 +122,9 @@ impl fmt::Display for Duty {
             Self::Claim => "claim",
             Self::Misfire => "misfire",
             Self::Release => "release",
+            Self::Disabling => "disabling",
             Self::Trigger => "trigger",
+            Self::Once => "once",
             Self::Cleanup => "cleanup",
         })
     }
@@ -112,6 +141,7 @@ pub(crate) struct Context<'a> {
     pub(crate) view: &'a JobView,
     pub(crate) local: &'a Local,
     pub(crate) strategies: &'a StrategyRegistry,
+    pub(crate) settings: &'a Settings,
 }
 
 /// An item that this instance owns, with everything needed to claim it.
@@ -125,8 +155,15 @@ pub(crate) struct OwnItem<'a> {
 impl<'a> Context<'a> {
     /// Returns the configuration if runs may start here now.
     pub(crate) fn startable(&self) -> Option<&'a JobConfig> {
-        let may_start = self.view.is_available(self.me) && self.local.may_start();
+        let paused = self.view.server_state(self.server) == Some(ServerState::Paused);
+        let may_start = self.view.is_available(self.me) && self.local.may_start() && !paused;
         self.view.config().filter(|_| may_start).map(|config| &**config)
+    }
+
+    /// Returns who claims here now; `None` while no configuration is known.
+    pub(crate) fn claimant(&self) -> Option<Claimant> {
+        let (holder, config) = (self.me.clone(), self.view.config_version()?);
+        Some(Claimant { holder, config, now_ms: self.now.wall_ms })
     }
 
     /// Returns the items that this instance may claim, if their records are known.
@@ -149,7 +186,7 @@ fn change_items<'a>(
     next: impl Fn(&OwnItem<'_>) -> Option<Ledger>,
 ) -> Option<Plan> {
     let changes = items.filter_map(|own| Some(own.change_to(next(&own)?)));
-    let steps = changes.take(MAX_ITEMS_PER_PLAN).flatten();
+    let steps = changes.take(cx.settings.items_per_plan).flatten();
     Plan::as_owner(duty, cx, reason)?.steps(steps).if_any()
 }
 

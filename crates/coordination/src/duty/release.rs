@@ -2,7 +2,7 @@
 
 use sharding::ShardingItem;
 
-use super::{Context, Duty, MAX_ITEMS_PER_PLAN};
+use super::{Context, Duty};
 use crate::Outcome;
 use crate::local::{LocalRun, Phase};
 use crate::plan::{Plan, Step};
@@ -19,7 +19,7 @@ fn ended(cx: &Context<'_>) -> Option<Plan> {
         .runs
         .iter()
         .filter_map(|(item, run)| release(cx, *item, run))
-        .take(MAX_ITEMS_PER_PLAN)
+        .take(cx.settings.items_per_plan)
         .flatten();
     Plan::as_session(Duty::Release, "runs have ended").steps(steps).if_any()
 }
@@ -30,13 +30,14 @@ fn settle(cx: &Context<'_>) -> Option<Plan> {
     if cx.local.phase != Phase::Draining {
         return None;
     }
-    let steps = cx.local.maybe_claimed.iter().filter_map(|(item, before)| {
-        let ledger = cx.view.item(*item).ledger.as_ref().filter(|l| l.version == *before)?;
+    let steps = cx.local.maybe_claimed.iter().filter_map(|(item, doubt)| {
+        let expect = doubt.before;
+        let ledger = cx.view.item(*item).ledger.as_ref().filter(|l| l.version == expect)?;
         let same = ledger.value.clone();
-        Some(Step::SetLedger { item: *item, expect: Some(*before), ledger: same })
+        Some(Step::SetLedger { item: *item, expect: Some(expect), ledger: same })
     });
     let plan = Plan::as_session(Duty::Release, "leaving with claims in doubt");
-    plan.steps(steps.take(MAX_ITEMS_PER_PLAN)).if_any()
+    plan.steps(steps.take(cx.settings.items_per_plan)).if_any()
 }
 
 /// A cancelled run is handed to whoever takes it over. Everything else is finished, errors and panics included.
@@ -46,7 +47,11 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     let ledger = view.ledger.as_ref().filter(|l| l.value.is_held(&run.holder, run.token))?;
     let hand_over = outcome == Outcome::Interrupted
         && cx.view.config().is_some_and(|config| config.fails_over());
-    let next = if hand_over { ledger.value.orphan() } else { ledger.value.complete(outcome) }?;
+    let next = if hand_over {
+        ledger.value.orphan()
+    } else {
+        ledger.value.complete(outcome, cx.now.wall_ms)
+    }?;
     let mut steps = vec![Step::SetLedger { item, expect: Some(ledger.version), ledger: next }];
     steps.extend(run.shows_running.then_some(Step::UnmarkRunning(item)));
     steps.extend(run.shows_failover.then_some(Step::UnmarkFailover(item)));
@@ -99,7 +104,7 @@ mod tests {
                     0,
                     running_by(1)
                         .orphan()
-                        .and_then(|l| l.take_over(super::super::scene::id(2)))
+                        .and_then(|l| l.take_over(&super::super::scene::by(2)))
                         .unwrap(),
                 ),
                 "nothing",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput};
 
-use super::{Context, Duty, MAX_ITEMS_PER_PLAN};
+use super::{Context, Duty, static_sharding};
 use crate::assignment::AssignmentRecord;
 use crate::plan::{Plan, Step};
 use crate::view::{ItemView, JobView};
@@ -18,7 +18,7 @@ use crate::{FireTime, JobConfig, Ledger, LedgerState};
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config()?;
     let target = target(cx, config).ok()??;
-    let moves = Moves::between(cx.view, config, &target, last_fire(cx));
+    let moves = Moves::between(cx, config, &target, last_fire(cx));
     let changes = !moves.steps.is_empty() || moves.pending != target.record.pending;
     if target.reason == FOLLOW && !changes {
         return None;
@@ -64,23 +64,29 @@ fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Target>, String
     }
     let current = cx.view.assignment().map(|assignment| &assignment.value);
     let owners = planned_owners(cx.view, current.map_or(0, |record| record.total_count));
-    let Some(reason) = reason(cx.view, current, &members, config) else {
-        let unfinished = current.filter(|_| is_unfinished(cx.view, config));
-        return Ok(unfinished.map(|record| Target {
-            reason: FOLLOW,
-            record: record.clone(),
-            owners,
-        }));
-    };
     let record = AssignmentRecord {
+        names: BTreeMap::new(),
         members,
         total_count: config.sharding_total_count,
         strategy: config.strategy.clone(),
         handled: request.0,
         pending: BTreeMap::new(),
     };
-    let owners = assign(cx, config, &record, &owners)?;
-    Ok(Some(Target { reason, record, owners }))
+    let (reason, owners) = match reason(cx.view, current, &record.members, config) {
+        Some(reason) => (reason, assign(cx, config, &record, &owners)?),
+        None => match static_sharding::replace_lost(cx.view, config, &record.members, &owners) {
+            Some(owners) => ("items of lost instances go on", owners),
+            None => return Ok(follow(cx.view, config, owners)),
+        },
+    };
+    let names = static_sharding::names(cx.view, &record.members, &owners);
+    Ok(Some(Target { reason, record: AssignmentRecord { names, ..record }, owners }))
+}
+
+/// Returns the current assignment as the target if something of it has yet to be done.
+fn follow(view: &JobView, config: &JobConfig, owners: Assignment) -> Option<Target> {
+    let current = view.assignment().filter(|_| is_unfinished(view, config))?;
+    Some(Target { reason: FOLLOW, record: current.value.clone(), owners })
 }
 
 /// Returns why the current assignment does not do, or `None` if it does.
@@ -92,8 +98,10 @@ fn reason(
 ) -> Option<&'static str> {
     let Some(current) = current else { return Some("nothing is assigned yet") };
     let handled = view.request().is_some_and(|request| request.0 == current.handled);
+    let handled = handled || config.static_sharding;
+    let joins_count = !config.static_sharding;
     let rows = [
-        (current.members != members, "the available instances changed"),
+        (joins_count && current.members != members, "the available instances changed"),
         (current.total_count != config.sharding_total_count, "the number of items changed"),
         (current.strategy != config.strategy, "the strategy changed"),
         (!handled || view.is_necessary(), "it was asked for"),
@@ -159,18 +167,19 @@ struct Moves {
 
 impl Moves {
     fn between(
-        view: &JobView,
+        cx: &Context<'_>,
         config: &JobConfig,
         target: &Target,
         born: Option<FireTime>,
     ) -> Self {
+        let (view, most) = (cx.view, cx.settings.items_per_plan);
         let mut moves = Self { steps: Vec::new(), pending: BTreeMap::new() };
         let mut moved = 0;
         for (item, owner) in target.owners.iter() {
             let Some(owner) = owner else { continue };
             let steps = steps_to(view.item(item), item, owner, config.monitor_execution, born);
             match steps {
-                Some(steps) if moved < MAX_ITEMS_PER_PLAN || steps.is_empty() => {
+                Some(steps) if moved < most || steps.is_empty() => {
                     moved += usize::from(!steps.is_empty());
                     moves.steps.extend(steps);
                 }
@@ -180,7 +189,7 @@ impl Moves {
             }
         }
         let surplus = view.items().filter(|(item, _)| item.index() >= config.sharding_total_count);
-        for (item, view) in surplus.take(MAX_ITEMS_PER_PLAN) {
+        for (item, view) in surplus.take(most - moved) {
             moves.steps.extend(retire(view, item));
         }
         moves
@@ -234,6 +243,7 @@ fn retire(view: &ItemView, item: ShardingItem) -> Vec<Step> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::MAX_ITEMS_PER_PLAN;
     use super::super::scene::{Scene, check, id, idle, item, running_by};
     use super::*;
     use crate::layout::NodeKind;

@@ -6,18 +6,21 @@
 use std::time::Duration;
 
 use reg_center::model::Model;
-use reg_center::{Change, Lifetime, SessionId, Txn, TxnOutcome};
+use reg_center::{Change, Lifetime, SessionId, Txn, TxnOutcome, Version};
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use super::{Context, Duty};
 use crate::assignment::AssignmentRecord;
+use crate::coordinator::Settings;
 use crate::layout::{self, Layout, NodeKind};
-use crate::local::{Local, LocalRun};
-use crate::plan::Plan;
+use crate::local::{Due, Local, LocalRun};
+use crate::once::OnceRecord;
+use crate::plan::{Plan, Step};
+use crate::trigger_record::TriggerRecord;
 use crate::view::JobView;
 use crate::{
-    FencingToken, FireTime, JobConfig, JobName, Ledger, Now, Outcome, RunSource, ServerIp,
-    encode_config,
+    Claimant, FencingToken, FireTime, JobConfig, JobName, Ledger, Now, Outcome, RunSource,
+    ServerIp, encode_config,
 };
 
 pub(crate) fn id(n: u32) -> InstanceId {
@@ -38,7 +41,18 @@ pub(crate) fn idle() -> Ledger {
 
 /// An item that instance `n` runs for fire 200.
 pub(crate) fn running_by(n: u32) -> Ledger {
-    idle().claim(id(n), FireTime(200), RunSource::Normal).unwrap()
+    idle().claim(&by(n), FireTime(200), None).unwrap()
+}
+
+/// Who claims as instance `n`.
+pub(crate) fn by(n: u32) -> Claimant {
+    Claimant { holder: id(n), config: Version(0), now_ms: 1_000 }
+}
+
+/// An item that has finished this fire.
+pub(crate) fn done(fire: i64) -> Ledger {
+    let claimed = idle().claim(&by(1), FireTime(fire), None).unwrap();
+    claimed.complete(Outcome::Succeeded, 1_100).unwrap()
 }
 
 pub(crate) struct Scene {
@@ -48,6 +62,7 @@ pub(crate) struct Scene {
     view: JobView,
     pub(crate) local: Local,
     config: JobConfig,
+    settings: Settings,
 }
 
 impl Scene {
@@ -64,6 +79,7 @@ impl Scene {
             layout,
             local: Local { lease: true, ..Local::default() },
             config: JobConfig { failover: true, ..JobConfig::new(name, total) },
+            settings: Settings::default(),
         };
         scene.view.apply(Change::Init).unwrap();
         scene.view.apply(Change::Ready).unwrap();
@@ -114,6 +130,37 @@ impl Scene {
         self.write(&NodeKind::Request, String::new(), Lifetime::Persistent)
     }
 
+    /// A registered instance gives itself a stable name.
+    pub(crate) fn named(self, n: u32, name: &str) -> Self {
+        self.write(&NodeKind::Name(id(n)), name.to_owned(), Lifetime::Ephemeral)
+    }
+
+    /// The names that the plan for resharding would record, as `id name`.
+    pub(crate) fn planned_names(&self) -> Vec<String> {
+        let plan = self.plan(Duty::Resharding).expect("there is something to reshard");
+        let record = plan.steps.iter().find_map(|step| {
+            let Step::SetAssignment { record, .. } = step else { return None };
+            Some(record)
+        });
+        let names = &record.expect("every resharding writes the record").names;
+        names.iter().map(|(id, name)| format!("{id} {name}")).collect()
+    }
+
+    pub(crate) fn trigger(self, request: &str, record: TriggerRecord) -> Self {
+        let text = layout::encode_trigger(&record);
+        self.write(&NodeKind::TriggerRequest(request.into()), text, Lifetime::Persistent)
+    }
+
+    pub(crate) fn once(self, record: OnceRecord) -> Self {
+        self.write(&NodeKind::Once, layout::encode_once(&record), Lifetime::Persistent)
+    }
+
+    /// Instance 1 can call once-per-cluster callbacks.
+    pub(crate) fn calling_back(mut self) -> Self {
+        self.settings.calls_back = true;
+        self
+    }
+
     pub(crate) fn triggered(self, n: u32) -> Self {
         let data = layout::TRIGGER.to_owned();
         self.write(&NodeKind::Instance(id(n)), data, Lifetime::Ephemeral)
@@ -144,6 +191,7 @@ impl Scene {
             total_count: total,
             strategy: String::new(),
             handled: 0,
+            names: std::collections::BTreeMap::new(),
             pending: std::collections::BTreeMap::new(),
         })
     }
@@ -180,8 +228,8 @@ impl Scene {
 
     pub(crate) fn due(self, fire: i64) -> Self {
         self.local(|local| {
-            local.due = Some(FireTime(fire));
-            local.last_fire_seen = local.due;
+            local.due = Some(Due { at: FireTime(fire), next: None, missed: Vec::new() });
+            local.last_fire_seen = Some(FireTime(fire));
         })
     }
 
@@ -219,6 +267,7 @@ impl Scene {
             view: &self.view,
             local: &self.local,
             strategies: &StrategyRegistry::default(),
+            settings: &self.settings,
         })
     }
 
@@ -236,7 +285,7 @@ impl Scene {
         for (item, ledger) in plan.runs_of(&id(1)) {
             self.local.begin(item, ledger);
         }
-        self.local.trigger_wanted = false;
+        self.local.wanted_triggers.clear();
         self.local.runs.retain(|_, run| run.outcome.is_none());
         assert_eq!(self.wants(duty), "nothing", "{case}: not a fixpoint after {plan}");
     }

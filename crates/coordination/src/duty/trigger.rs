@@ -1,52 +1,222 @@
-//! Manual trigger: an operator's request is noticed, and passed on to all instances.
+//! Manual trigger: an operator's request waits in the registry until each item has it in its record.
+
+use std::collections::BTreeSet;
+
+use sharding::ShardingItem;
 
 use super::{Context, Duty};
 use crate::plan::{Plan, Step};
+use crate::trigger_record::TriggerRecord;
+use crate::view::Versioned;
+use crate::{FireTime, JobConfig, ManualRequest};
 
-/// Accepts a request that an operator left at this instance, once it is clear which items that means; passes a request
-/// of this process on to all instances.
+/// Leaves what this process was asked for; accepts what was left at this instance; passes requests on to the items as
+/// the leader; takes away what everybody has seen.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
-    let left_here = cx.view.trigger_of(cx.me).filter(|_| cx.view.fits_config());
-    if let Some(version) = left_here {
-        let step = Step::AcceptTrigger { instance: cx.me.clone(), version };
-        return Some(Plan::as_session(Duty::Trigger, "triggered by an operator").step(step));
+    leave(cx).or_else(|| accept(cx)).or_else(|| pass_on(cx)).or_else(|| clear(cx))
+}
+
+fn leave(cx: &Context<'_>) -> Option<Plan> {
+    let (id, at) = cx.local.wanted_triggers.first_key_value()?;
+    let record = TriggerRecord { by: cx.me.to_string(), at: *at, items: None };
+    let step = Step::SetTrigger { id: id.clone(), expect: None, record };
+    Some(Plan::as_session(Duty::Trigger, "asked to trigger the job").step(step))
+}
+
+/// The convention of ElasticJob names an instance: that means the items that it has now. Without monitoring it runs them
+/// by itself; else they become a request of their own.
+fn accept(cx: &Context<'_>) -> Option<Plan> {
+    let version = cx.view.trigger_of(cx.me).filter(|_| cx.view.fits_config())?;
+    let config = cx.view.config()?;
+    let accepted = Step::AcceptTrigger { instance: cx.me.clone(), version };
+    let plan = Plan::as_session(Duty::Trigger, "triggered by an operator").step(accepted);
+    if !config.monitor_execution {
+        return Some(plan);
     }
-    if !cx.local.trigger_wanted {
+    let mine = cx.view.items().map(|(item, _)| item).filter(|i| cx.view.is_meant_for(*i, cx.me));
+    let record = TriggerRecord {
+        by: cx.me.to_string(),
+        at: FireTime(cx.now.wall_ms | 1),
+        items: Some(mine.collect()),
+    };
+    let id = format!("{}-node-{}", cx.me, version.0);
+    Some(plan.step(Step::AssignmentIs(cx.view.assignment_version()?)).step(Step::SetTrigger {
+        id,
+        expect: None,
+        record,
+    }))
+}
+
+/// Takes the oldest request that has something to go on with. Items that still have an earlier one get theirs later.
+fn pass_on(cx: &Context<'_>) -> Option<Plan> {
+    let config = cx.view.config().filter(|_| cx.view.fits_config())?;
+    let mut waiting: Vec<_> = cx.view.triggers().filter(|(_, t)| !t.value.is_handled()).collect();
+    waiting.sort_by_key(|(id, trigger)| (trigger.value.at, *id));
+    waiting.into_iter().find_map(|(id, trigger)| match config.monitor_execution {
+        true => pass_to_items(cx, config, id, trigger),
+        false => pass_to_instances(cx, id, trigger),
+    })
+}
+
+fn pass_to_items(
+    cx: &Context<'_>,
+    config: &JobConfig,
+    id: &str,
+    trigger: &Versioned<TriggerRecord>,
+) -> Option<Plan> {
+    let all = || (0..config.sharding_total_count).map(ShardingItem::new).collect();
+    let in_force = |item: &ShardingItem| item.index() < config.sharding_total_count;
+    let wanted: BTreeSet<_> = trigger.value.items.clone().unwrap_or_else(all);
+    let wanted: BTreeSet<_> = wanted.into_iter().filter(in_force).collect();
+    let request = ManualRequest { id: id.into(), at: trigger.value.at };
+    let changes = wanted.iter().filter_map(|item| {
+        let ledger = cx.view.item(*item).ledger.as_ref()?;
+        let next = ledger.value.with_request(request.clone())?;
+        Some((*item, Step::SetLedger { item: *item, expect: Some(ledger.version), ledger: next }))
+    });
+    let changes: Vec<_> = changes.take(cx.settings.items_per_plan).collect();
+    if changes.is_empty() && !wanted.is_empty() {
         return None;
     }
+    let done: BTreeSet<_> = changes.iter().map(|(item, _)| *item).collect();
+    let rest = wanted.difference(&done).copied().collect();
+    let plan = Plan::as_leader(Duty::Trigger, cx, "an operator's request for the items")?
+        .step(Step::ConfigIs(cx.view.config_version()?))
+        .steps(changes.into_iter().map(|(_, step)| step));
+    Some(plan.step(passed_on(id, trigger, rest)))
+}
+
+fn pass_to_instances(
+    cx: &Context<'_>,
+    id: &str,
+    trigger: &Versioned<TriggerRecord>,
+) -> Option<Plan> {
     let untriggered = cx.view.instances().filter(|id| cx.view.trigger_of(id).is_none());
     let steps = untriggered.filter_map(|id| {
         let version = cx.view.instance_version(id)?;
         Some(Step::RequestTrigger { instance: id.clone(), version })
     });
-    Plan::as_instance(Duty::Trigger, cx, "asked to trigger the job").steps(steps).if_any()
+    let plan = Plan::as_leader(Duty::Trigger, cx, "an operator's request for the instances")?;
+    Some(plan.steps(steps).step(passed_on(id, trigger, BTreeSet::new())))
+}
+
+fn passed_on(id: &str, trigger: &Versioned<TriggerRecord>, rest: BTreeSet<ShardingItem>) -> Step {
+    let record = TriggerRecord { items: Some(rest), ..trigger.value.clone() };
+    Step::SetTrigger { id: id.to_owned(), expect: Some(trigger.version), record }
+}
+
+/// Whoever left a request takes it away once it was passed on, so that it never has to wonder whether it arrived. The
+/// leader takes away what others left that are no instances (any more).
+fn clear(cx: &Context<'_>) -> Option<Plan> {
+    let leads = cx.view.term_of(cx.me).is_some();
+    let mine = |by: &str| by == cx.me.as_str();
+    let nobodys = |by: &str| leads && !cx.view.instances().any(|id| id.as_str() == by);
+    let handled = cx.view.triggers().filter(|(id, trigger)| {
+        let by = trigger.value.by.as_str();
+        let awaited = cx.local.wanted_triggers.contains_key(*id);
+        trigger.value.is_handled() && !awaited && (mine(by) || nobodys(by))
+    });
+    let clear = |(id, trigger): (&str, &Versioned<TriggerRecord>)| Step::ClearTrigger {
+        id: id.to_owned(),
+        version: trigger.version,
+    };
+    let steps = handled.map(clear).take(cx.settings.items_per_plan);
+    Plan::as_session(Duty::Trigger, "requests that were passed on").steps(steps).if_any()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::scene::{Scene, check};
+    use super::super::scene::{Scene, check, id, idle, item, running_by};
     use super::*;
 
+    fn request(items: Option<&[u32]>, by: u32) -> TriggerRecord {
+        let items = items.map(|items| items.iter().map(|i| item(*i)).collect());
+        TriggerRecord { by: id(by).to_string(), at: FireTime(555), items }
+    }
+
+    fn waits(at: i64) -> ManualRequest {
+        ManualRequest { id: "earlier".into(), at: FireTime(at) }
+    }
+
     #[test]
-    fn a_request_reaches_every_instance_and_is_accepted_by_each() {
-        let wanted = |scene: Scene| scene.local(|local| local.trigger_wanted = true);
+    fn a_request_is_left_accepted_passed_on_and_taken_away() {
+        let two = || Scene::cluster(2, 2);
+        let wanted =
+            two().local(|local| local.wanted_triggers.extend([("r".into(), FireTime(555))]));
         let rows = vec![
-            ("nobody asked", Scene::cluster(2, 2), "nothing"),
+            ("nobody asked", two(), "nothing"),
+            ("asked here", wanted, "trigger: asked to trigger the job\n  leave request r"),
             (
-                "left at me",
-                Scene::cluster(2, 2).triggered(1),
-                "trigger: triggered by an operator\n  accept the trigger",
+                "left at me as Java does",
+                two().triggered(1),
+                "trigger: triggered by an operator\n  accept the trigger\n  leave request 10.0.0.1@-@1-node-1",
             ),
             (
                 "left at me before anything is assigned",
                 Scene::job(2).member(1).triggered(1),
                 "nothing",
             ),
-            ("left at somebody else", Scene::cluster(2, 2).triggered(2), "nothing"),
+            ("left at somebody else", two().triggered(2), "nothing"),
+            (
+                "for all items",
+                two().trigger("r", request(None, 1)),
+                "trigger: an operator's request for the items\n  item 0 idle, asked for at 555\n  item 1 idle, asked for at 555\n  request r is passed on",
+            ),
+            (
+                "for one that runs",
+                two().trigger("r", request(Some(&[1, 9]), 1)).ledger(1, running_by(2)),
+                "trigger: an operator's request for the items\n  item 1 running NORMAL for 200 by 10.0.0.2@-@2, token 1, asked for at 555\n  request r is passed on",
+            ),
+            (
+                "one has an earlier one",
+                two()
+                    .trigger("r", request(None, 1))
+                    .ledger(0, idle().with_request(waits(333)).unwrap()),
+                "trigger: an operator's request for the items\n  item 1 idle, asked for at 555\n  request r is passed on in part",
+            ),
+            (
+                "all that is left have an earlier one",
+                two()
+                    .trigger("r", request(Some(&[0]), 1))
+                    .ledger(0, idle().with_request(waits(333)).unwrap()),
+                "nothing",
+            ),
+            ("somebody else leads", two().trigger("r", request(None, 1)).led_by(2), "nothing"),
+            (
+                "passed on: mine",
+                two().trigger("r", request(Some(&[]), 1)).led_by(2),
+                "trigger: requests that were passed on\n  clear request r",
+            ),
+            (
+                "passed on: another's, who is there",
+                two().trigger("r", request(Some(&[]), 2)),
+                "nothing",
+            ),
+            (
+                "passed on: of somebody who is gone",
+                two().trigger("r", request(Some(&[]), 7)),
+                "trigger: requests that were passed on\n  clear request r",
+            ),
         ];
-        check(Duty::Trigger, rows);
-        let all =
-            "trigger: asked to trigger the job\n  trigger 10.0.0.1@-@1\n  trigger 10.0.0.2@-@2";
-        assert_eq!(wanted(Scene::cluster(2, 2)).wants(Duty::Trigger), all);
+        for (case, scene, expected) in rows {
+            assert_eq!(scene.wants(Duty::Trigger), expected, "{case}");
+        }
+        check(
+            Duty::Trigger,
+            vec![(
+                "passed on",
+                two().trigger("r", request(Some(&[]), 7)),
+                "trigger: requests that were passed on\n  clear request r",
+            )],
+        );
+    }
+
+    #[test]
+    fn without_monitoring_every_instance_is_told() {
+        let scene = Scene::cluster(2, 2)
+            .configure(|config| (config.monitor_execution, config.failover) = (false, false))
+            .trigger("r", request(None, 1));
+        let expected = "trigger: an operator's request for the instances\n  trigger 10.0.0.1@-@1\n  trigger 10.0.0.2@-@2\n  request r is passed on";
+        assert_eq!(scene.wants(Duty::Trigger), expected);
     }
 }

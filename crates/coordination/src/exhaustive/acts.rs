@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use reg_center::{Lifetime, Txn};
+use reg_center::Txn;
+use sharding::ShardingItem;
 
 use super::moves::{Draft, Label};
 use super::scope::{Act, OPERATOR, instance, item, server};
 use super::state::{Standing, State};
 use super::world::World;
-use crate::layout::{DISABLED, NodeKind, TRIGGER};
+use crate::coordinator::seat::NOW;
+use crate::layout::{NodeKind, TRIGGER};
 use crate::local::Phase;
-use crate::{Event, JobConfig, encode_config};
+use crate::{Event, JobConfig, ServerState, encode_config};
 
 pub(super) fn drafts(world: &World, state: &State, drafts: &mut Vec<Draft>) {
     if state.spent.acts >= world.scope.acts {
@@ -32,10 +34,12 @@ fn draft(world: &World, state: &State, act: Act) -> Option<Draft> {
     let store = |config: &JobConfig| put(&NodeKind::Config, encode_config(config));
     let id = |p: usize| instance(p, state.processes[p].life);
     let txn = match act {
-        Act::DisableServer(p) => put(&NodeKind::Server(server(p)), DISABLED.to_owned()),
-        Act::DisableItem(i) => {
-            Txn::new().create(world.path(&NodeKind::ItemDisabled(item(i))), "", Lifetime::Persistent)
-        }
+        Act::DisableServer(p) => world.layout.set_server(&server(p), ServerState::Disabled),
+        Act::PauseServer(p) => world.layout.set_server(&server(p), ServerState::Paused),
+        Act::EnableServer(p) => world.layout.set_server(&server(p), ServerState::Enabled),
+        Act::DisableItem(i) => world.layout.set_item_disabled(item(i), true),
+        Act::EnableItem(i) => world.layout.set_item_disabled(item(i), false),
+        Act::Request => world.layout.request_run("asked", "operator", NOW.wall_ms, None::<[ShardingItem; 0]>),
         Act::Shrink if total > 1 => {
             store(&JobConfig { sharding_total_count: total - 1, ..JobConfig::clone(config) })
         }

@@ -15,8 +15,6 @@ pub(super) struct Transition<'a> {
     /// Whose transaction it was.
     pub(super) actor: &'a Process,
     pub(super) me: &'a InstanceId,
-    /// It was decided on an older view.
-    pub(super) stale: bool,
     /// Whether the session of an instance lives.
     pub(super) lives: &'a dyn Fn(&InstanceId) -> bool,
 }
@@ -67,7 +65,7 @@ impl Transition<'_> {
             return Some(Breach::Ownership);
         }
         let server = server_of(self.me)?;
-        if !self.before.is_enabled(&server) || (view.disabled && !self.stale && run.source != RunSource::Failover) {
+        if !self.before.is_enabled(&server) || (old.disabled && run.source != RunSource::Failover) {
             return Some(Breach::Disabled);
         }
         let owned = owner(view) == Some(self.me);
@@ -77,7 +75,10 @@ impl Transition<'_> {
                 let noted = old.misfire.is_some_and(|range| range.last == run.fire);
                 (owned && old.is_idle(), noted && old.last_fire < Some(run.fire))
             }
-            RunSource::Manual => (owned && old.is_idle(), true),
+            RunSource::Manual => {
+                let asked = old.request.as_ref().map(|request| request.at);
+                (owned && old.is_idle(), asked == Some(run.fire))
+            }
             RunSource::Failover => {
                 (matches!(old.state, LedgerState::Orphan(_)), old.run().map(|r| r.fire) == Some(run.fire))
             }

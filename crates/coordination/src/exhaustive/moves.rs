@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use reg_center::{Conflict, Revision};
 use sharding::ShardingItem;
@@ -13,10 +14,10 @@ use super::rule::Breach;
 use super::scope::{Act, fire_time, session};
 use super::state::{Process, Standing, State, print_of_flight};
 use super::world::{Commit, Told, Trial, World};
-use crate::coordinator::seat::{Flight, Seat};
+use crate::coordinator::seat::{Flight, NOW, Seat};
 use crate::duty::Duty;
 use crate::local::Phase;
-use crate::{Command, Event, FencingToken, JobEvent, Outcome, Reply, StartItem};
+use crate::{Command, Event, FencingToken, JobEvent, OnceStage, Outcome, Reply, StartItem};
 
 /// Something that happens, for people who read a trace.
 #[derive(Clone, PartialEq)]
@@ -39,6 +40,10 @@ pub(super) enum Label {
     /// A process learns that its session is over and begins another life.
     Reconnect(usize),
     Drain(usize),
+    /// Orphans have waited for an idle taker for long enough.
+    Patience(usize),
+    /// A callback that happens once per cluster has returned.
+    Return { process: usize, stage: OnceStage },
     Operator(Act),
     /// Nothing is left to do.
     Rest,
@@ -68,6 +73,8 @@ impl fmt::Debug for Label {
             Self::Expire(p) => write!(f, "the session of {p} expires"),
             Self::Reconnect(p) => write!(f, "{p} learns of it and begins another life"),
             Self::Drain(p) => write!(f, "{p} begins to leave"),
+            Self::Patience(p) => write!(f, "{p} has waited for an idle taker for long enough"),
+            Self::Return { process, stage } => write!(f, "the callback for {stage} returns at {process}"),
             Self::Operator(act) => write!(f, "an operator does {act:?}"),
             Self::Rest => f.write_str("nothing is left to do"),
         }
@@ -170,6 +177,7 @@ impl World {
                 if process.memory.leave_requested && process.memory.local.phase == Phase::Active {
                     drafts.push(Draft::new(Label::Drain(p), self.told(state, p, Event::Drain)));
                 }
+                self.pass(state, process, drafts);
                 self.faults(state, process, drafts);
             }
             Standing::Zombie => {
@@ -189,7 +197,9 @@ impl World {
         let p = process.index;
         if process.fires < self.scope.fires {
             let at = fire_time(process.fires);
-            let mut next = self.told(state, p, Event::Fire { at });
+            let next = Some(fire_time(process.fires + 1));
+            let fire = Event::Fire { at, next, missed: Vec::new() };
+            let mut next = self.told(state, p, fire);
             let fired = Process { fires: process.fires + 1, ..Process::clone(&next.processes[p]) };
             next.processes[p] = Arc::new(fired.sealed());
             drafts.push(Draft::new(Label::Fire { process: p, fire: process.fires }, next));
@@ -208,6 +218,24 @@ impl World {
                 }
                 drafts.push(Draft::new(Label::Finish { process: p, item, outcome }, next));
             }
+        }
+    }
+
+    /// Time passes: orphans have waited long enough for an idle taker; a callback returns.
+    fn pass(&self, state: &State, process: &Arc<Process>, drafts: &mut Vec<Draft>) {
+        let p = process.index;
+        let local = &process.memory.local;
+        if local.orphans_since.is_some_and(|since| since == NOW.mono) && !local.runs.is_empty() {
+            let mut patient = Process::clone(process);
+            patient.memory.local.orphans_since = Some(Duration::ZERO);
+            let mut next = state.clone();
+            next.processes[p] = Arc::new(patient.sealed());
+            drafts.push(Draft::new(Label::Patience(p), next));
+        }
+        for (stage, call) in local.calls.iter().filter(|(_, call)| !call.done) {
+            let returned = Event::OnceReturned { stage: *stage, token: call.token };
+            let next = self.told(state, p, returned);
+            drafts.push(Draft::new(Label::Return { process: p, stage: *stage }, next));
         }
     }
 
@@ -313,6 +341,7 @@ impl World {
                     }
                 }
                 Command::Commit { .. }
+                | Command::CallOnce { .. }
                 | Command::Interrupt(_)
                 | Command::Schedule(_)
                 | Command::Emit(_)
@@ -375,7 +404,7 @@ impl World {
             drafts.push(Draft { used, ..Draft::new(label(true), next) });
             return;
         }
-        let trial = self.trial(state, process, flight, print, stale);
+        let trial = self.trial(state, process, flight, print);
         match &trial.outcome {
             Ok(commit) => {
                 let mut next = self.after_telling(state, p, &trial.told);
@@ -414,13 +443,12 @@ impl World {
         process: &Arc<Process>,
         flight: &Arc<Flight>,
         print: Print,
-        stale: bool,
     ) -> Arc<Trial> {
         let live = state.processes.iter().map(|other| (other.life, other.standing.has_session()));
         let live: Vec<_> = live.collect();
-        let key = hash_of(&(state.registry.print, process.print, print, stale, live));
+        let key = hash_of(&(state.registry.print, process.print, print, live));
         self.trials.get_or(key, || {
-            let outcome = self.commit(state, process, flight, stale);
+            let outcome = self.commit(state, process, flight);
             let reply = match &outcome {
                 Ok(_) => Reply::Committed(Some(Revision(1))),
                 Err(conflict) => Reply::Conflict(*conflict),
@@ -447,7 +475,7 @@ impl World {
             next
         };
         drafts.push(Draft::new(Label::Vanish(p), without(state)));
-        if let Ok(commit) = self.commit(state, process, flight, true) {
+        if let Ok(commit) = self.commit(state, process, flight) {
             let label = Label::Land { process: p, plan: Arc::clone(flight) };
             let mut next = without(state);
             next.take(&commit);
@@ -465,7 +493,6 @@ impl World {
         state: &State,
         process: &Process,
         flight: &Flight,
-        stale: bool,
     ) -> Result<Commit, Conflict> {
         let (p, life) = (process.index, process.life);
         let session = session(p, life);
@@ -481,7 +508,6 @@ impl World {
             after: &self.view(&registry),
             actor: process,
             me: self.id(p, life),
-            stale,
             lives: &lives,
         };
         let breach = transition.breach();

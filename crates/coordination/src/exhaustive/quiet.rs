@@ -66,7 +66,7 @@ fn is_accounted(world: &World, state: &State, view: &JobView) -> bool {
         let item = view.item(ShardingItem::new(index));
         let facts = state.items[usize::try_from(index).expect("there are few items")];
         let Some(ledger) = &item.ledger else { return world.scope.fires == 0 };
-        let waits = ledger.value.misfire.is_some() && !item.disabled && !view.available().is_empty();
+        let waits = ledger.value.misfire.is_some() && !item.is_disabled() && !view.available().is_empty();
         let fires = 0..world.scope.fires;
         let settled = |fire: u8| {
             ledger.value.has_settled(fire_time(fire)) || facts.missed & (1 << fire) != 0
@@ -95,15 +95,16 @@ fn has_litter(world: &World, state: &State, view: &JobView) -> bool {
         .map(|process| world.path(&NodeKind::Instance(instance(process.index, process.life))))
         .collect();
     let strangers = view.instances().any(|id| !lives.contains(&world.path(&NodeKind::Instance(id.clone()))));
-    items || strangers
+    items || strangers || view.triggers().next().is_some()
 }
 
 fn is_idle(process: &Process) -> bool {
     let local = &process.memory.local;
     local.runs.is_empty()
         && local.maybe_claimed.is_empty()
-        && local.request.is_none()
-        && !local.trigger_wanted
+        && local.unmonitored_request.is_none()
+        && local.wanted_triggers.is_empty()
+        && local.calls.is_empty()
         && !local.is_claiming
 }
 

@@ -21,7 +21,10 @@ use reg_center::{
 use sharding::{InstanceId, ShardingItem};
 
 use super::print::{Print, hash_of};
-use crate::layout::{Layout, NodeKind, decode_assignment, encode_assignment};
+use crate::Ledger;
+use crate::layout::{
+    Layout, NodeKind, decode_assignment, decode_ledger, encode_assignment, encode_ledger,
+};
 use crate::view::JobView;
 
 /// The version at which every node is shown.
@@ -55,6 +58,7 @@ pub(super) struct Registry {
 pub(super) struct Written {
     paths: Vec<NodePath>,
     pub(super) request: bool,
+    pub(super) config: bool,
     pub(super) ledgers: Vec<ShardingItem>,
     pub(super) instances: Vec<InstanceId>,
 }
@@ -65,6 +69,7 @@ impl Written {
         for kind in paths.iter().filter_map(|path| layout.parse(path)) {
             match kind {
                 NodeKind::Request => written.request = true,
+                NodeKind::Config => written.config = true,
                 NodeKind::Ledger(item) => written.ledgers.push(item),
                 NodeKind::Instance(id) => written.instances.push(id),
                 _ => {}
@@ -113,6 +118,9 @@ impl Registry {
         let written = Written::of(layout, written);
         if written.request {
             age_handled_request(&mut nodes, layout);
+        }
+        if written.config {
+            age_claimed_config(&mut nodes, layout);
         }
         Ok((Self::new(nodes), written))
     }
@@ -182,11 +190,23 @@ fn check<'a>(
     }
 }
 
-/// The assignment says which version of the request counter was handled: the one value in which a version is kept.
+/// The assignment says which version of the request counter was handled.
 fn age_handled_request(nodes: &mut BTreeMap<NodePath, Entry>, layout: &Layout) {
     let path = layout.path(&NodeKind::Assignment);
     let Some(entry) = nodes.get_mut(&path) else { return };
     let mut record = decode_assignment(&entry.data).expect("the model's records can be read");
     record.handled = STALE.0;
     *entry = Entry::new(&path, encode_assignment(&record).into(), None);
+}
+
+/// The record of an item says under which version of the configuration it was claimed.
+fn age_claimed_config(nodes: &mut BTreeMap<NodePath, Entry>, layout: &Layout) {
+    for (path, entry) in nodes {
+        if !matches!(layout.parse(path), Some(NodeKind::Ledger(_))) {
+            continue;
+        }
+        let ledger = decode_ledger(&entry.data).expect("the model's records can be read");
+        let aged = Ledger { config: ledger.config.map(|_| STALE), ..ledger };
+        *entry = Entry::new(path, encode_ledger(&aged).into(), None);
+    }
 }

@@ -10,8 +10,16 @@ use sharding::{InstanceId, ShardingItem};
 pub(super) enum Act {
     /// Disables the server of a process.
     DisableServer(usize),
+    /// Lets nothing start on the server of a process.
+    PauseServer(usize),
+    /// Lets the server of a process take part.
+    EnableServer(usize),
     /// Disables an item.
     DisableItem(u32),
+    /// Enables an item.
+    EnableItem(u32),
+    /// Wants all items to run now.
+    Request,
     /// Takes the last item out of the job.
     Shrink,
     /// Puts it in again.
@@ -124,5 +132,6 @@ pub(super) fn is_permanent(kind: &NodeKind) -> bool {
             | NodeKind::Term
             | NodeKind::Request
             | NodeKind::Assignment
+            | NodeKind::Once
     )
 }

@@ -17,8 +17,8 @@ use crate::plan::Plan;
 use crate::view::{JobView, Versioned};
 use crate::{Command, Event, JobConfig, Now, Reply, Ticket};
 
-/// The model has no clock: durations are faults and delays, which it explores anyway.
-const NOW: Now = Now { wall_ms: 1_000_000, mono: Duration::ZERO };
+/// The model has no clock: what takes long, or has taken long enough, is explored as something that happens.
+pub(crate) const NOW: Now = Now { wall_ms: 1_000_000, mono: Duration::from_secs(1_000) };
 
 /// A plan under way, with the configuration under which it was decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(crate) struct Seat(Coordinator);
 
 impl Seat {
     pub(crate) fn new(identity: Identity) -> Self {
-        Self(Coordinator::new(identity, StrategyRegistry::default()))
+        Self(Coordinator::new(identity, StrategyRegistry::default()).calling_back())
     }
 
     /// Changes what the coordinator sees.

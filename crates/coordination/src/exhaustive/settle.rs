@@ -114,7 +114,6 @@ impl World {
         let holds_versions = !flights.is_empty()
             || !process.adrift.is_empty()
             || !local.maybe_claimed.is_empty()
-            || !local.maybe_triggered.is_empty()
             || local.trigger_seen.is_some();
         if process.standing != Standing::Up || !holds_versions {
             return;
@@ -124,10 +123,14 @@ impl World {
         let session = session(p, aged.life);
         aged.adrift.retain(|flight| !self.is_doomed(flight, session, &next.registry, written));
         let local = &mut aged.memory.local;
-        let claimed = local.maybe_claimed.iter_mut().filter(|(item, _)| written.ledgers.contains(item));
-        claimed.for_each(|(_, version)| *version = STALE);
-        let triggered = local.maybe_triggered.iter_mut().filter(|(id, _)| written.instances.contains(id));
-        triggered.for_each(|(_, version)| *version = STALE);
+        for (item, doubt) in &mut local.maybe_claimed {
+            if written.ledgers.contains(item) {
+                doubt.before = STALE;
+            }
+            if let Some(config) = doubt.config.as_mut().filter(|_| written.config) {
+                config.version = STALE;
+            }
+        }
         if written.instances.contains(self.id(p, aged.life)) {
             local.trigger_seen = local.trigger_seen.map(|_| STALE);
         }
@@ -171,15 +174,23 @@ impl World {
     }
 }
 
-/// If resharding was requested, what a plan on its way would record as handled is no longer the last request.
+/// What a plan on its way would record as handled is no longer the last request, and the configuration that it was
+/// decided under no longer the last one.
 fn age_flight(flight: &mut Arc<Flight>, written: &Written) {
-    let records = |step: &Step| matches!(step, Step::SetAssignment { .. });
-    if !written.request || !flight.plan.steps.iter().any(records) {
+    if !written.request && !written.config {
         return;
     }
-    for step in &mut Arc::make_mut(flight).plan.steps {
-        if let Step::SetAssignment { record, .. } = step {
-            record.handled = STALE.0;
+    let flight = Arc::make_mut(flight);
+    if let Some(config) = flight.config.as_mut().filter(|_| written.config) {
+        config.version = STALE;
+    }
+    for step in &mut flight.plan.steps {
+        match step {
+            Step::SetAssignment { record, .. } if written.request => record.handled = STALE.0,
+            Step::SetLedger { ledger, .. } if written.config => {
+                ledger.config = ledger.config.map(|_| STALE);
+            }
+            _ => {}
         }
     }
 }

@@ -49,7 +49,7 @@ fn exhaustive_try() {
         scope.settled = std::env::var("START").is_err();
         if let Ok(acts) = std::env::var("ACTS") {
             scope.acts = acts.parse().unwrap();
-            scope.choices = vec![Act::DisableServer(0), Act::DisableItem(0), Act::Shrink, Act::Grow, Act::FailoverOff, Act::Remove(0), Act::Drain(0), Act::Trigger(0)];
+            scope.choices = vec![Act::DisableServer(0), Act::PauseServer(0), Act::EnableServer(0), Act::DisableItem(0), Act::EnableItem(0), Act::Request, Act::Shrink, Act::Grow, Act::FailoverOff, Act::Remove(0), Act::Drain(0), Act::Trigger(0)];
         }
         explore(scope, 2);
     }

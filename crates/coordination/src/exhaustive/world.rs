@@ -181,6 +181,7 @@ impl World {
                 Command::Start(items) => starts.extend(items),
                 Command::Left => observed.standing = Standing::Left,
                 Command::Commit { .. }
+                | Command::CallOnce { .. }
                 | Command::Interrupt(_)
                 | Command::Schedule(_)
                 | Command::Emit(_)

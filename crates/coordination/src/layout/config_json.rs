@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use crate::{InvalidConfig, InvalidName, JavaJobType, JavaSettings, JobConfig, JobName};
+use crate::{CatchUp, InvalidConfig, InvalidName, JavaJobType, JavaSettings, JobConfig, JobName};
 
 /// A stored document that is no usable configuration.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -36,7 +36,7 @@ pub enum ConfigError {
 
 /// Writes the document, byte for byte as ElasticJob 2.1.5 does.
 ///
-/// Two things are ours: `timeZone` is appended when there is one, and fields that the document had before and nobody
+/// What is ours is appended: `timeZone`, `staticSharding` and `catchUp` where they are set. Fields that the document had before and nobody
 /// here knows follow at the end. Java instances skip both.
 ///
 /// # Examples
@@ -80,6 +80,15 @@ pub fn encode_config(config: &JobConfig) -> String {
     if let Some(zone) = &config.time_zone {
         json.string("timeZone", zone);
     }
+    if config.static_sharding {
+        json.raw("staticSharding", true);
+    }
+    if let Some(catch_up) = &config.catch_up {
+        json.object("catchUp", |json| {
+            json.raw("windowSeconds", catch_up.window_seconds);
+            json.raw("max", catch_up.max);
+        });
+    }
     for (name, value) in &config.unknown {
         json.raw(name, value);
     }
@@ -116,9 +125,21 @@ pub fn decode_config(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     config.reconcile_interval_minutes = u32::try_from(reconcile).unwrap_or(0);
     config.disabled = fields.boolean("disabled", false)?;
     config.overwrite = fields.boolean("overwrite", false)?;
+    config.static_sharding = fields.boolean("staticSharding", false)?;
+    config.catch_up = decode_catch_up(&mut fields)?;
     config.unknown = fields.rest();
     config.check_stored()?;
     Ok(config)
+}
+
+fn decode_catch_up(fields: &mut Fields) -> Result<Option<CatchUp>, ConfigError> {
+    let mut catch_up = Fields(fields.object("catchUp")?);
+    if catch_up.0.is_empty() {
+        return Ok(None);
+    }
+    let number = |value: i64| u32::try_from(value).unwrap_or(0);
+    let window_seconds = number(catch_up.integer("windowSeconds", 0)?);
+    Ok(Some(CatchUp { window_seconds, max: number(catch_up.integer("max", 0)?) }))
 }
 
 fn decode_java(fields: &mut Fields) -> Result<JavaSettings, ConfigError> {

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `config` | persistent | the configuration, JSON |
 //! | `instances/{id}` | ephemeral | empty, or `TRIGGER` when an operator wants a run |
-//! | `servers/{ip}` | persistent | empty, or `DISABLED` |
+//! | `servers/{ip}` | persistent | empty, `DISABLED`, or (ours) `PAUSED` |
 //! | `leader/election/instance` | ephemeral | id of the leader |
 //! | `leader/sharding/necessary` | persistent | empty; a Java instance asks for resharding |
 //! | `leader/failover/items/{i}` | persistent | empty; the item waits for somebody to take it over |
@@ -22,6 +22,9 @@
 //! | `coordination/request` | persistent | empty; its version counts the requests to reshard |
 //! | `coordination/assignment` | persistent | what the assignment was made for, JSON |
 //! | `coordination/draining/{id}` | ephemeral | empty; the instance is leaving and takes no more items |
+//! | `coordination/names/{id}` | ephemeral | the stable name of the instance, if it has one |
+//! | `coordination/triggers/{request}` | persistent | an operator's request to run now, JSON |
+//! | `coordination/once` | persistent | the last calls of once-per-cluster callbacks, JSON |
 
 mod config_json;
 mod records;
@@ -35,11 +38,15 @@ use crate::{JobName, ServerIp};
 
 pub use config_json::{ConfigError, decode_config, encode_config};
 pub(crate) use records::{
-    decode_assignment, decode_ledger, decode_term, encode_assignment, encode_ledger, encode_term,
+    decode_assignment, decode_ledger, decode_once, decode_term, decode_trigger, encode_assignment,
+    encode_ledger, encode_once, encode_term, encode_trigger,
 };
 
 /// The data of a server node that an operator has disabled.
 pub(crate) const DISABLED: &str = "DISABLED";
+/// The data of a server node on which no runs start, although its instances keep their items. Java instances take it
+/// for enabled.
+pub(crate) const PAUSED: &str = "PAUSED";
 /// The data of an instance node whose instance shall run now.
 pub(crate) const TRIGGER: &str = "TRIGGER";
 
@@ -63,6 +70,9 @@ pub(crate) enum NodeKind {
     Request,
     Assignment,
     Draining(InstanceId),
+    Name(InstanceId),
+    TriggerRequest(String),
+    Once,
 }
 
 impl NodeKind {
@@ -86,6 +96,9 @@ impl NodeKind {
             Self::Request => "coordination/request".to_owned(),
             Self::Assignment => "coordination/assignment".to_owned(),
             Self::Draining(id) => format!("coordination/draining/{id}"),
+            Self::Name(id) => format!("coordination/names/{id}"),
+            Self::TriggerRequest(id) => format!("coordination/triggers/{id}"),
+            Self::Once => "coordination/once".to_owned(),
         }
     }
 
@@ -111,6 +124,9 @@ impl NodeKind {
             ["coordination", "request"] => Self::Request,
             ["coordination", "assignment"] => Self::Assignment,
             ["coordination", "draining", id] => Self::Draining(InstanceId::new(*id)),
+            ["coordination", "names", id] => Self::Name(InstanceId::new(*id)),
+            ["coordination", "triggers", id] => Self::TriggerRequest((*id).to_owned()),
+            ["coordination", "once"] => Self::Once,
             _ => return None,
         })
     }
@@ -193,6 +209,11 @@ impl Layout {
             Step::OwnerIs(item, version) => self.check(&NodeKind::Owner(*item), Some(*version)),
             Step::LedgerIs(item, version) => self.check(&NodeKind::Ledger(*item), Some(*version)),
 
+            Step::ItemDisabledIs(item, true) => self.check(&NodeKind::ItemDisabled(*item), None),
+            Step::ItemDisabledIs(item, false) => {
+                Op::CheckAbsent { path: self.path(&NodeKind::ItemDisabled(*item)) }
+            }
+
             Step::AddServer { ip, disabled } => {
                 let data = if *disabled { DISABLED } else { "" };
                 self.create(&NodeKind::Server(ip.clone()), data, Lifetime::Persistent)
@@ -201,6 +222,18 @@ impl Layout {
             Step::Deregister(id) => self.unmark(&NodeKind::Instance(id.clone())),
             Step::MarkDraining(id) => self.mark(&NodeKind::Draining(id.clone()), ""),
             Step::UnmarkDraining(id) => self.unmark(&NodeKind::Draining(id.clone())),
+            Step::SetName { instance, name } => self.mark(&NodeKind::Name(instance.clone()), name),
+            Step::ClearName(id) => self.unmark(&NodeKind::Name(id.clone())),
+            Step::SetTrigger { id, expect, record } => {
+                self.set(&NodeKind::TriggerRequest(id.clone()), *expect, encode_trigger(record))
+            }
+            Step::ClearTrigger { id, version } => Op::Delete {
+                path: self.path(&NodeKind::TriggerRequest(id.clone())),
+                expect: Expect::Version(*version),
+            },
+            Step::SetOnce { expect, record } => {
+                self.set(&NodeKind::Once, *expect, encode_once(record))
+            }
             Step::RequestResharding { first } => self.count(&NodeKind::Request, *first),
             Step::Lead(me) => self.mark(&NodeKind::Leader, me.as_str()),
             Step::Abdicate => self.unmark(&NodeKind::Leader),

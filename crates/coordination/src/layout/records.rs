@@ -2,11 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use reg_center::Version;
 use serde::{Deserialize, Serialize};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::assignment::AssignmentRecord;
-use crate::{FencingToken, FireRange, FireTime, Ledger, LedgerState, Outcome, Run, RunSource};
+use crate::once::{OnceCall, OnceRecord};
+use crate::trigger_record::TriggerRecord;
+use crate::{
+    FencingToken, FireRange, FireTime, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,
+};
 
 #[derive(Serialize, Deserialize)]
 struct LedgerDoc {
@@ -25,9 +30,27 @@ struct LedgerDoc {
     #[serde(skip_serializing_if = "Option::is_none")]
     previous: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     misfire: Option<RangeDoc>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<RequestDoc>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    disabled: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<OutcomeDoc>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    began: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<i64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RequestDoc {
+    id: String,
+    at: i64,
 }
 
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -141,6 +164,12 @@ pub(crate) fn encode_ledger(ledger: &Ledger) -> String {
         token: ledger.token.0,
         last: ledger.last_fire.map(|fire| fire.0),
         previous: ledger.previous_fire.map(|fire| fire.0),
+        next: ledger.next_fire.map(|fire| fire.0),
+        config: ledger.config.map(|version| version.0),
+        request: ledger.request.as_ref().map(|r| RequestDoc { id: r.id.to_string(), at: r.at.0 }),
+        disabled: ledger.disabled,
+        began: ledger.began_ms,
+        ended: ledger.ended_ms,
         misfire: ledger.misfire.map(Into::into),
         outcome: ledger.outcome.map(Into::into),
     })
@@ -168,6 +197,12 @@ pub(crate) fn decode_ledger(bytes: &[u8]) -> Result<Ledger, String> {
         state,
         last_fire: doc.last.map(FireTime),
         previous_fire: doc.previous.map(FireTime),
+        next_fire: doc.next.map(FireTime),
+        config: doc.config.map(Version),
+        request: doc.request.map(|r| ManualRequest { id: r.id.into(), at: FireTime(r.at) }),
+        disabled: doc.disabled,
+        began_ms: doc.began,
+        ended_ms: doc.ended,
         token: FencingToken(doc.token),
         misfire: doc.misfire.map(Into::into),
         outcome: doc.outcome.map(Into::into),
@@ -190,28 +225,56 @@ pub(crate) fn decode_term(bytes: &[u8]) -> Result<InstanceId, String> {
     Ok(InstanceId::new(doc.leader))
 }
 
+/// Items as inclusive ranges, first and last.
+type RangesDoc = Vec<(u32, u32)>;
+
+fn encode_items(items: impl IntoIterator<Item = ShardingItem>) -> RangesDoc {
+    let mut ranges = RangesDoc::new();
+    items.into_iter().for_each(|item| add_item(&mut ranges, item));
+    ranges
+}
+
+/// Adds an item that comes after all others.
+fn add_item(ranges: &mut RangesDoc, item: ShardingItem) {
+    match ranges.last_mut() {
+        Some((_, last)) if *last + 1 == item.index() => *last += 1,
+        _ => ranges.push((item.index(), item.index())),
+    }
+}
+
+fn decode_items(ranges: &RangesDoc) -> Result<Vec<ShardingItem>, String> {
+    let mut items = Vec::new();
+    for (first, last) in ranges {
+        if *last >= crate::MAX_SHARDING_TOTAL_COUNT {
+            return Err(format!("item {last} is out of range"));
+        }
+        items.extend((*first..=*last).map(ShardingItem::new));
+    }
+    Ok(items)
+}
+
 #[derive(Serialize, Deserialize)]
 struct AssignmentDoc {
     members: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    names: BTreeMap<String, String>,
     total: u32,
     strategy: String,
     handled: u32,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pending: BTreeMap<String, Vec<(u32, u32)>>,
+    pending: BTreeMap<String, RangesDoc>,
 }
 
 /// Writes what an assignment was made for. Items to follow are written as inclusive ranges per instance.
 pub(crate) fn encode_assignment(record: &AssignmentRecord) -> String {
-    let mut pending: BTreeMap<String, Vec<(u32, u32)>> = BTreeMap::new();
+    let mut pending: BTreeMap<String, RangesDoc> = BTreeMap::new();
     for (item, owner) in &record.pending {
-        let ranges = pending.entry(owner.to_string()).or_default();
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == item.index() => *last += 1,
-            _ => ranges.push((item.index(), item.index())),
-        }
+        add_item(pending.entry(owner.to_string()).or_default(), *item);
     }
+    let names = record.names.iter().map(|(id, name)| (id.to_string(), name.clone()));
     to_json(&AssignmentDoc {
         members: record.members.iter().map(ToString::to_string).collect(),
+        names: names.collect(),
         total: record.total_count,
         strategy: record.strategy.clone(),
         handled: record.handled,
@@ -225,20 +288,84 @@ pub(crate) fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, String
     let mut pending = BTreeMap::new();
     for (owner, ranges) in doc.pending {
         let owner = InstanceId::new(owner);
-        for (first, last) in ranges {
-            if last >= crate::MAX_SHARDING_TOTAL_COUNT {
-                return Err(format!("item {last} is out of range"));
-            }
-            pending.extend((first..=last).map(|i| (ShardingItem::new(i), owner.clone())));
-        }
+        pending.extend(decode_items(&ranges)?.into_iter().map(|item| (item, owner.clone())));
     }
     Ok(AssignmentRecord {
         members: doc.members.into_iter().map(InstanceId::new).collect(),
+        names: doc.names.into_iter().map(|(id, name)| (InstanceId::new(id), name)).collect(),
         total_count: doc.total,
         strategy: doc.strategy,
         handled: doc.handled,
         pending,
     })
+}
+
+#[derive(Serialize, Deserialize)]
+struct TriggerDoc {
+    by: String,
+    at: i64,
+    /// Absent for all items; empty once every item has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    items: Option<RangesDoc>,
+}
+
+/// Writes an operator's request.
+pub(crate) fn encode_trigger(record: &TriggerRecord) -> String {
+    to_json(&TriggerDoc {
+        by: record.by.clone(),
+        at: record.at.0,
+        items: record.items.as_ref().map(|items| encode_items(items.iter().copied())),
+    })
+}
+
+/// Reads an operator's request.
+pub(crate) fn decode_trigger(bytes: &[u8]) -> Result<TriggerRecord, String> {
+    let doc: TriggerDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let items = doc.items.as_ref().map(decode_items).transpose()?;
+    let items = items.map(|items| items.into_iter().collect());
+    Ok(TriggerRecord { by: doc.by, at: FireTime(doc.at), items })
+}
+
+#[derive(Serialize, Deserialize)]
+struct OnceDoc {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started: Option<CallDoc>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completed: Option<CallDoc>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct CallDoc {
+    fire: i64,
+    token: u64,
+    holder: String,
+    done: bool,
+}
+
+/// Writes which callbacks were called once per cluster.
+pub(crate) fn encode_once(record: &OnceRecord) -> String {
+    let call = |call: &OnceCall| CallDoc {
+        fire: call.fire.0,
+        token: call.token.0,
+        holder: call.holder.to_string(),
+        done: call.done,
+    };
+    to_json(&OnceDoc {
+        started: record.started.as_ref().map(call),
+        completed: record.completed.as_ref().map(call),
+    })
+}
+
+/// Reads which callbacks were called once per cluster.
+pub(crate) fn decode_once(bytes: &[u8]) -> Result<OnceRecord, String> {
+    let doc: OnceDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let call = |call: CallDoc| OnceCall {
+        fire: FireTime(call.fire),
+        token: FencingToken(call.token),
+        holder: InstanceId::new(call.holder),
+        done: call.done,
+    };
+    Ok(OnceRecord { started: doc.started.map(call), completed: doc.completed.map(call) })
 }
 
 fn to_json(doc: &impl Serialize) -> String {
@@ -248,15 +375,22 @@ fn to_json(doc: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Claimant;
 
     fn ledgers() -> Vec<Ledger> {
-        let id = || InstanceId::new("10.0.0.1@-@7-a");
-        let running = Ledger::new(None).claim(id(), FireTime(1_000), RunSource::Normal).unwrap();
+        let holder = InstanceId::new("10.0.0.1@-@7-a");
+        let by = Claimant { holder, config: Version(3), now_ms: 1_002 };
+        let next = Some(FireTime(2_000));
+        let running = Ledger::new(None).claim(&by, FireTime(1_000), next).unwrap();
         let noted = running.note_misfire(FireTime(2_000)).unwrap();
         let orphan = noted.orphan().unwrap();
-        let done = running.complete(Outcome::Failed).unwrap();
+        let done = running.complete(Outcome::Failed, 1_500).unwrap();
         let retired = done.retire().unwrap();
-        vec![Ledger::new(Some(FireTime(5))), running, noted, orphan, done, retired]
+        let request = ManualRequest { id: "r".into(), at: FireTime(1_501) };
+        let asked = done.with_request(request).unwrap();
+        let disabled = asked.with_disabled(true).unwrap();
+        let born = Ledger::new(Some(FireTime(5)));
+        vec![born, running, noted, orphan, done, retired, asked, disabled]
     }
 
     #[test]
@@ -270,7 +404,7 @@ mod tests {
     #[test]
     fn the_bytes_of_a_ledger_record_are_fixed() {
         let text = encode_ledger(&ledgers()[2]);
-        let expected = r#"{"state":"running","holder":"10.0.0.1@-@7-a","fire":1000,"source":"NORMAL","token":1,"last":1000,"misfire":{"first":2000,"last":2000,"count":1}}"#;
+        let expected = r#"{"state":"running","holder":"10.0.0.1@-@7-a","fire":1000,"source":"NORMAL","token":1,"last":1000,"next":2000,"config":3,"misfire":{"first":2000,"last":2000,"count":1},"began":1002}"#;
         assert_eq!(text, expected);
     }
 
@@ -279,14 +413,37 @@ mod tests {
         let owner = |i: u32| InstanceId::new(format!("10.0.0.{}@-@1", 1 + i / 100));
         let record = AssignmentRecord {
             members: vec![owner(0), owner(100)],
+            names: [(owner(0), "first".to_owned())].into(),
             total_count: 200,
             strategy: "AVG_ALLOCATION".into(),
             handled: 7,
             pending: (0..200).map(|i| (ShardingItem::new(i), owner(i))).collect(),
         };
         let text = encode_assignment(&record);
-        assert!(text.len() < 250, "{text}");
+        assert!(text.len() < 300, "{text}");
         assert_eq!(decode_assignment(text.as_bytes()).unwrap(), record);
+    }
+
+    #[test]
+    fn requests_and_calls_are_read_back() {
+        let items = [vec![], vec![0, 1, 2, 7]].map(|items| {
+            Some(
+                items.into_iter().map(ShardingItem::new).collect::<std::collections::BTreeSet<_>>(),
+            )
+        });
+        for items in items.into_iter().chain([None]) {
+            let record = TriggerRecord { by: "somebody".into(), at: FireTime(7), items };
+            let text = encode_trigger(&record);
+            assert_eq!(decode_trigger(text.as_bytes()).unwrap(), record, "{text}");
+        }
+        let call = OnceCall {
+            fire: FireTime(1_000),
+            token: FencingToken(4),
+            holder: InstanceId::new("10.0.0.1@-@7-a"),
+            done: true,
+        };
+        let record = OnceRecord { started: Some(call), completed: None };
+        assert_eq!(decode_once(encode_once(&record).as_bytes()).unwrap(), record);
     }
 
     #[test]

@@ -4,12 +4,15 @@
 //! delivered, and time stands still. A test moves single steps where the order matters and calls
 //! [`Cluster::run_for`] where it does not.
 
+#![allow(dead_code, reason = "every file of stories uses another part of it")]
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use coordination::{
-    Command, Coordinator, Duty, Event, FireTime, Identity, JobConfig, JobEvent, JobName, JobView,
-    Layout, Ledger, Now, Outcome, Reply, ServerIp, StartItem, Ticket, encode_config, instance_id,
+    Command, Coordinator, Duty, Event, FencingToken, FireTime, Identity, JobConfig, JobEvent,
+    JobName, JobView, Layout, Ledger, Now, OnceStage, Outcome, Reply, ServerIp, StartItem, Ticket,
+    encode_config, instance_id,
 };
 use reg_center::model::Model;
 use reg_center::{Change, Lifetime, NodePath, SessionId, Txn, TxnOutcome};
@@ -57,9 +60,21 @@ struct Instance {
     commits: VecDeque<Commit>,
     replies: VecDeque<(Ticket, Reply)>,
     executing: Vec<StartItem>,
+    calls: Vec<Call>,
     events: Vec<JobEvent>,
     left: bool,
 }
+
+/// A once-per-cluster callback that an instance was told to call and that has yet to return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub(crate) stage: OnceStage,
+    pub(crate) fire: FireTime,
+    pub(crate) token: FencingToken,
+}
+
+/// What every coordinator of a cluster is told about itself; the number is that of its instance.
+type Options = fn(Coordinator, usize) -> Coordinator;
 
 /// The cluster. Instances are numbered from 0; number `n` is on server `10.0.0.{n + 1}`.
 pub(crate) struct Cluster {
@@ -72,7 +87,9 @@ pub(crate) struct Cluster {
     observer: Coordinator,
     now: Now,
     traffic: Traffic,
+    most_operations: usize,
     started: Vec<(usize, StartItem)>,
+    options: Options,
     log: Vec<String>,
 }
 
@@ -93,6 +110,15 @@ fn coordinator_on(server: &ServerIp) -> Coordinator {
 impl Cluster {
     /// Returns a cluster whose instances have just connected and know nothing yet.
     pub(crate) fn starting(instances: usize, config: &JobConfig, delivery: Delivery) -> Self {
+        Self::starting_with(instances, config, delivery, |coordinator, _| coordinator)
+    }
+
+    fn starting_with(
+        instances: usize,
+        config: &JobConfig,
+        delivery: Delivery,
+        options: Options,
+    ) -> Self {
         let mut registry = Model::new();
         let operator = registry.open_session();
         let mut cluster = Self {
@@ -104,7 +130,9 @@ impl Cluster {
             observer: coordinator_on(&ServerIp::new("192.0.2.1").unwrap()),
             now: Now { wall_ms: 1_700_000_000_000, mono: Duration::ZERO },
             traffic: Traffic::default(),
+            most_operations: 0,
             started: Vec::new(),
+            options,
             log: Vec::new(),
         };
         let empty = Event::Registry(vec![Change::Init, Change::Ready]);
@@ -123,8 +151,21 @@ impl Cluster {
         cluster
     }
 
+    /// Returns a settled cluster whose coordinators are told something about themselves.
+    pub(crate) fn settled_with(instances: usize, config: &JobConfig, options: Options) -> Self {
+        let delivery = Delivery::ChangeByChange;
+        let mut cluster = Self::starting_with(instances, config, delivery, options);
+        cluster.run_for(Duration::from_secs(2));
+        cluster
+    }
+
     /// Starts one more instance, on a server of its own.
     pub(crate) fn join(&mut self) {
+        self.join_as(self.instances.len());
+    }
+
+    /// Starts one more instance, on a server of its own, that is told what instance `told_as` is.
+    pub(crate) fn join_as(&mut self, told_as: usize) {
         let number = self.instances.len() + 1;
         let server = ServerIp::new(&format!("10.0.0.{number}")).unwrap();
         let incarnation = instance_id(&server, &number.to_string()).unwrap();
@@ -133,7 +174,7 @@ impl Cluster {
         let entries = self.registry.subtree(&root).cloned().map(Change::Entry);
         let snapshot = [Change::Init].into_iter().chain(entries).chain([Change::Ready]).collect();
         self.instances.push(Instance {
-            coordinator: coordinator_on(&server),
+            coordinator: (self.options)(coordinator_on(&server), told_as),
             server,
             session,
             alive: true,
@@ -141,6 +182,7 @@ impl Cluster {
             commits: VecDeque::new(),
             replies: VecDeque::new(),
             executing: Vec::new(),
+            calls: Vec::new(),
             events: Vec::new(),
             left: false,
         });
@@ -172,6 +214,9 @@ impl Cluster {
                 self.started.extend(items.iter().cloned().map(|start| (instance, start)));
                 this.executing.extend(items);
             }
+            Command::CallOnce { stage, fire, token } => {
+                this.calls.push(Call { stage, fire, token });
+            }
             Command::Emit(event) => this.events.push(event),
             Command::Left => this.left = true,
             Command::LeaveRequested => self.tell(instance, Event::Drain),
@@ -201,6 +246,7 @@ impl Cluster {
         if commit.confirm_absent.iter().any(|path| self.registry.read(path).is_some()) {
             return Reply::HolderAlive;
         }
+        self.most_operations = self.most_operations.max(commit.txn.ops().len());
         let session = self.instances[commit.instance].session;
         match self.registry.commit(session, commit.txn.ops()) {
             Ok((TxnOutcome::Committed(committed), changes)) => {
@@ -321,11 +367,31 @@ impl Cluster {
 impl Cluster {
     /// Tells all instances that a fire scheduled for this moment is due.
     pub(crate) fn fire(&mut self) -> FireTime {
+        self.fire_after(&[])
+    }
+
+    /// Tells all instances that a fire scheduled for this moment is due, and which ones there were before it; the
+    /// schedule has one each second.
+    pub(crate) fn fire_after(&mut self, missed: &[FireTime]) -> FireTime {
         let at = FireTime(self.now.wall_ms);
+        let next = Some(FireTime(at.0 + 1_000));
         for instance in self.living() {
-            self.tell(instance, Event::Fire { at });
+            self.tell(instance, Event::Fire { at, next, missed: missed.to_vec() });
         }
         at
+    }
+
+    /// Lets all once-per-cluster callbacks that were called return; returns them with who called.
+    pub(crate) fn return_calls(&mut self) -> Vec<(usize, Call)> {
+        let mut returned = Vec::new();
+        for instance in self.living() {
+            for call in std::mem::take(&mut self.instances[instance].calls) {
+                let Call { stage, token, .. } = call;
+                self.tell(instance, Event::OnceReturned { stage, token });
+                returned.push((instance, call));
+            }
+        }
+        returned
     }
 
     /// Ends all runs of an instance successfully, at the same moment.
@@ -468,6 +534,21 @@ impl Cluster {
     /// Returns the items that ran, once for each run, in ascending order.
     pub(crate) fn items_run(&self) -> Vec<u32> {
         sorted(self.runs())
+    }
+
+    /// Returns the number of operations of the largest transaction so far.
+    pub(crate) fn most_operations(&self) -> usize {
+        self.most_operations
+    }
+
+    /// Returns which instance calls a once-per-cluster callback.
+    pub(crate) fn caller(&self) -> Option<usize> {
+        self.living().find(|instance| !self.instances[*instance].calls.is_empty())
+    }
+
+    /// Returns the names of the nodes right below a node of the job.
+    pub(crate) fn nodes_below(&self, node: &str) -> Vec<String> {
+        self.registry.children(&self.path(node)).unwrap_or_default()
     }
 
     /// Returns how many commits there were so far.

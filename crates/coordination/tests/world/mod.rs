@@ -283,6 +283,9 @@ impl World {
                 }
             }
             Command::Interrupt(_) => self.nodes[index].interrupted = true,
+            Command::CallOnce { stage, token, .. } => {
+                self.tell(index, Event::OnceReturned { stage, token });
+            }
             Command::Left => {
                 self.nodes[index].left = true;
                 self.coverage.left += 1;
@@ -536,7 +539,7 @@ impl World {
 
     fn deliver_fire(&mut self, index: usize) {
         if let Some(at) = self.nodes[index].fires.pop_front() {
-            self.tell(index, Event::Fire { at });
+            self.tell(index, Event::Fire { at, next: None, missed: Vec::new() });
         }
     }
 

@@ -7,14 +7,14 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coordination::{JobEvent, JobName, Layout};
+use coordination::{JobConfig, JobEvent, JobName, Layout, encode_config};
 use jiff::Timestamp;
 use lite::{
-    JobBuilder, JobEvents, JobHandle, JobRecord, Outcome, Scheduler, SchedulerBuilder,
+    Clock, JobBuilder, JobEvents, JobHandle, JobRecord, Outcome, Scheduler, SchedulerBuilder,
     ShardingContext, TokioClock, job_fn,
 };
 use parking_lot::Mutex;
-use reg_center::{MemoryCenter, MemoryRegistry, NodePath, RegistryCenter};
+use reg_center::{MemoryCenter, MemoryRegistry, NodePath, RegistryCenter, Txn};
 use tokio::sync::Notify;
 
 /// More than any test needs, in paused time.
@@ -89,6 +89,26 @@ impl Cluster {
             }
         })
         .await;
+    }
+
+    /// Lets this much time pass on the clock that all members share.
+    pub(crate) async fn pass(&self, time: Duration) {
+        let until = self.clock.monotonic() + time;
+        self.clock.sleep_until(until).await;
+    }
+
+    /// Replaces the stored configuration, as an operator does.
+    pub(crate) async fn configure(&self, config: &JobConfig) {
+        let operator = self.registry.connect();
+        let path = Layout::new(&config.job_name).config_path();
+        let outcome = operator.commit(Txn::new().put(path, encode_config(config))).await.unwrap();
+        assert!(outcome.is_committed(), "{outcome:?}");
+    }
+
+    /// Returns the owners of a job's items, as they are stored.
+    pub(crate) fn owners(&self, job: &str, total: usize) -> Vec<String> {
+        let owner = |item: usize| self.stored(job, &["sharding", &item.to_string(), "instance"]);
+        (0..total).filter_map(owner).collect()
     }
 
     /// Returns every node of the registry with its data, in path order.
@@ -215,12 +235,8 @@ pub(crate) async fn balanced(cluster: &Cluster, handles: &[&JobHandle], total: u
         members.extend(handle.status().await.unwrap().instance.map(|id| id.to_string()));
     }
     let job = handles[0].name().as_str();
-    let owners = || -> Vec<String> {
-        let owner = |item: usize| cluster.stored(job, &["sharding", &item.to_string(), "instance"]);
-        (0..total).filter_map(owner).collect()
-    };
     let wanted = || {
-        let owners = owners();
+        let owners = cluster.owners(job, total);
         owners.len() == total && BTreeSet::from_iter(owners) == members
     };
     cluster.until(job, "a balanced assignment", wanted).await;

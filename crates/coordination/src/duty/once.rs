@@ -1,0 +1,175 @@
+//! Once: callbacks that happen once per cluster and fire, when all items have begun it and when all have ended it.
+//!
+//! Nobody waits for anybody: that all items have got so far is read off their records, which never go back. Whoever wins
+//! the write of the record of calls calls; if it is lost before its callback has returned, and the job fails over,
+//! somebody else calls again under a greater token.
+
+use sharding::ShardingItem;
+
+use super::{Context, Duty};
+use crate::once::{OnceCall, OnceRecord, OnceStage};
+use crate::plan::{Plan, Step};
+use crate::{FireTime, JobConfig, Ledger};
+
+/// Records callbacks that have returned; calls what is due.
+pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
+    returned(cx).or_else(|| call(cx))
+}
+
+fn returned(cx: &Context<'_>) -> Option<Plan> {
+    let once = cx.view.once()?;
+    let mine = |stage: &OnceStage| {
+        let call = once.value.call(*stage).filter(|call| call.holder == *cx.me && !call.done)?;
+        let local = cx.local.calls.get(stage)?;
+        (local.done && local.token == call.token).then(|| (*stage, call.clone()))
+    };
+    let (stage, call) = OnceStage::ALL.iter().find_map(mine)?;
+    let record = once.value.with(stage, OnceCall { done: true, ..call });
+    let set = Step::SetOnce { expect: Some(once.version), record };
+    Some(Plan::as_session(Duty::Once, format!("the callback for {stage} has returned")).step(set))
+}
+
+fn call(cx: &Context<'_>) -> Option<Plan> {
+    let config = cx.startable().filter(|config| config.monitor_execution)?;
+    if !cx.settings.calls_back || !cx.view.fits_config() {
+        return None;
+    }
+    let nothing = OnceRecord::default();
+    let before = cx.view.once().map_or(&nothing, |once| &once.value);
+    let due = |stage: OnceStage| Some((stage, due(cx, config, before, stage)?));
+    let (stage, fire) = OnceStage::ALL.into_iter().find_map(due)?;
+    let (token, holder) = (before.next_token(), cx.me.clone());
+    let record = before.with(stage, OnceCall { fire, token, holder, done: false });
+    let expect = cx.view.once().map(|once| once.version);
+    let plan = Plan::as_owner(Duty::Once, cx, format!("all items have {stage} fire {fire}"))?;
+    Some(plan.step(Step::SetOnce { expect, record }))
+}
+
+/// Returns the fire for which the callback has to be called now.
+fn due(
+    cx: &Context<'_>,
+    config: &JobConfig,
+    record: &OnceRecord,
+    stage: OnceStage,
+) -> Option<FireTime> {
+    let reached = reached(cx, config, stage)?;
+    if stage == OnceStage::Completed {
+        // The two callbacks of a fire come one after the other.
+        record.started.as_ref().filter(|started| started.done && started.fire >= reached)?;
+    }
+    match record.call(stage) {
+        Some(last) if !last.done && cx.view.is_registered(&last.holder) => None,
+        Some(last) if !last.done && config.fails_over() => Some(reached.max(last.fire)),
+        Some(last) if last.fire >= reached => None,
+        Some(_) | None => Some(reached),
+    }
+}
+
+/// Returns the last fire that every item has begun, or ended.
+fn reached(cx: &Context<'_>, config: &JobConfig, stage: OnceStage) -> Option<FireTime> {
+    let items = (0..config.sharding_total_count).map(ShardingItem::new);
+    let progress = items.map(|item| {
+        let ledger = &cx.view.item(item).ledger.as_ref()?.value;
+        match stage {
+            OnceStage::Started => ledger.last_fire,
+            OnceStage::Completed => completed(ledger),
+        }
+    });
+    // An item of which nothing is known holds everybody back: `None` is less than any fire.
+    progress.min().flatten()
+}
+
+/// Returns the last scheduled fire that the item has nothing more to do for; `None` if that is not known.
+fn completed(ledger: &Ledger) -> Option<FireTime> {
+    let last = ledger.last_fire?;
+    match ledger.run().filter(|run| run.is_scheduled()) {
+        Some(run) if run.fire == last => ledger.previous_fire,
+        Some(_) => None,
+        None if ledger.misfire.is_some_and(|range| range.first <= last) => None,
+        None => Some(last),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Scene, done, id, running_by};
+    use super::*;
+    use crate::FencingToken;
+    use crate::local::LocalCall;
+
+    /// Two items of instance 1 that have finished fire 200; instance 1 calls back.
+    fn finished() -> Scene {
+        Scene::cluster(2, 1).calling_back().ledger(0, done(200)).ledger(1, done(200))
+    }
+
+    fn called(stage: OnceStage, fire: i64, by: u32, done: bool) -> OnceRecord {
+        let call = OnceCall { fire: FireTime(fire), token: FencingToken(1), holder: id(by), done };
+        OnceRecord::default().with(stage, call)
+    }
+
+    #[test]
+    fn each_callback_is_called_once_for_a_fire_and_in_order() {
+        use OnceStage::{Completed, Started};
+        let both = called(Started, 200, 1, true).with(
+            Completed,
+            OnceCall { fire: FireTime(200), token: FencingToken(2), holder: id(1), done: true },
+        );
+        let start = "once: all items have started fire 200\n  once: started 200 by 10.0.0.1@-@1";
+        let rows = [
+            ("nobody calls back here", Scene::cluster(2, 1).ledger(0, done(200)), "nothing"),
+            ("all have begun", finished(), start),
+            (
+                "one has not begun",
+                finished()
+                    .ledger(1, super::super::scene::idle())
+                    .once(called(Started, 100, 1, true)),
+                "once: all items have completed fire 100\n  once: started 100 by 10.0.0.1@-@1, done; completed 100 by 10.0.0.1@-@1",
+            ),
+            (
+                "the callback has not returned",
+                finished().once(called(Started, 200, 1, false)),
+                "nothing",
+            ),
+            (
+                "it has: all have ended",
+                finished().once(called(Started, 200, 1, true)),
+                "once: all items have completed fire 200\n  once: started 200 by 10.0.0.1@-@1, done; completed 200 by 10.0.0.1@-@1",
+            ),
+            (
+                "one still runs",
+                finished().ledger(1, running_by(1)).once(called(Started, 200, 1, true)),
+                "once: all items have completed fire 100\n  once: started 200 by 10.0.0.1@-@1, done; completed 100 by 10.0.0.1@-@1",
+            ),
+            ("both were called", finished().once(both), "nothing"),
+            (
+                "somebody else calls",
+                finished().member(2).once(called(Started, 200, 2, false)),
+                "nothing",
+            ),
+            ("who called is gone", finished().once(called(Started, 200, 2, false)), start),
+            (
+                "who called is gone, and the job does not fail over: the next fire goes on",
+                finished().configure(|c| c.failover = false).once(called(Started, 100, 2, false)),
+                start,
+            ),
+            (
+                "who called is gone, and the job does not fail over",
+                finished().configure(|c| c.failover = false).once(called(Started, 200, 2, false)),
+                "nothing",
+            ),
+        ];
+        for (case, scene, expected) in rows {
+            assert_eq!(scene.wants(Duty::Once), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn a_callback_that_has_returned_is_recorded() {
+        let local = LocalCall { token: FencingToken(1), done: true };
+        let scene = finished()
+            .once(called(OnceStage::Started, 200, 1, false))
+            .local(|mine| mine.calls.extend([(OnceStage::Started, local)]));
+        let expected = "once: the callback for started has returned\n  once: started 200 by 10.0.0.1@-@1, done";
+        assert_eq!(scene.wants(Duty::Once), expected);
+    }
+}

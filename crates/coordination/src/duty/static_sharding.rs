@@ -1,0 +1,136 @@
+//! Static sharding: items stay with their instances, whoever comes and goes.
+//!
+//! Only a change of the number of items or of the strategy, or an explicit request, assigns items anew. An instance that
+//! is gone keeps its items if it has a stable name: whoever comes back under that name goes on with them. Without a name
+//! nobody could come back, so its items are dealt out to those that are there.
+
+use std::collections::BTreeMap;
+
+use sharding::{Assignment, InstanceId, ShardingItem};
+
+use crate::JobConfig;
+use crate::view::JobView;
+
+/// Returns the owners with lost instances replaced, or `None` if nobody has to be.
+pub(super) fn replace_lost(
+    view: &JobView,
+    config: &JobConfig,
+    members: &[InstanceId],
+    owners: &Assignment,
+) -> Option<Assignment> {
+    if !config.static_sharding {
+        return None;
+    }
+    let mut next: BTreeMap<ShardingItem, Option<InstanceId>> =
+        owners.iter().map(|(item, owner)| (item, owner.cloned())).collect();
+    let lost: Vec<_> = owners
+        .iter()
+        .filter_map(|(item, owner)| Some((item, replacement(view, members, owner?)?)))
+        .collect();
+    for (item, replacement) in &lost {
+        let owner = match replacement {
+            Replacement::Namesake(id) => Some(id.clone()),
+            Replacement::Anybody => least_loaded(members, &next),
+        };
+        next.insert(*item, owner);
+    }
+    (!lost.is_empty()).then(|| Assignment::from_owners(next.into_values()))
+}
+
+enum Replacement {
+    /// The instance that has the name now.
+    Namesake(InstanceId),
+    /// There was no name.
+    Anybody,
+}
+
+/// Returns by whom a lost owner is to be replaced; `None` if it is there, or can come back.
+fn replacement(view: &JobView, members: &[InstanceId], owner: &InstanceId) -> Option<Replacement> {
+    if view.is_registered(owner) {
+        return None;
+    }
+    let record = view.assignment().map(|assignment| &assignment.value);
+    let Some(name) = record.and_then(|record| record.names.get(owner)) else {
+        return Some(Replacement::Anybody);
+    };
+    let namesake = members.iter().find(|id| view.name_of(id) == Some(name));
+    namesake.cloned().map(Replacement::Namesake)
+}
+
+fn least_loaded(
+    members: &[InstanceId],
+    owners: &BTreeMap<ShardingItem, Option<InstanceId>>,
+) -> Option<InstanceId> {
+    let load = |id: &&InstanceId| owners.values().filter(|o| o.as_ref() == Some(*id)).count();
+    members.iter().min_by_key(load).cloned()
+}
+
+/// Returns the stable names of the members, and of owners that are away.
+pub(super) fn names(
+    view: &JobView,
+    members: &[InstanceId],
+    owners: &Assignment,
+) -> BTreeMap<InstanceId, String> {
+    let before = view.assignment().map(|assignment| &assignment.value.names);
+    let name_of = |id: &InstanceId| {
+        let kept = || before.and_then(|names| names.get(id)).cloned();
+        view.name_of(id).map(str::to_owned).or_else(kept)
+    };
+    let ids = members.iter().chain(owners.iter().filter_map(|(_, owner)| owner));
+    ids.filter_map(|id| Some((id.clone(), name_of(id)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Duty;
+    use super::super::scene::{Scene, check, id};
+
+    /// Two items: item 0 of instance 1, item 1 of instance 2, which are called `a` and `b`.
+    fn fixed() -> Scene {
+        let scene = Scene::cluster(2, 2).configure(|config| config.static_sharding = true);
+        let mut record = scene.plan_record();
+        record.names = [(id(1), "a".to_owned()), (id(2), "b".to_owned())].into();
+        scene.assigned(record).named(1, "a").named(2, "b")
+    }
+
+    fn nameless() -> Scene {
+        Scene::cluster(2, 2).configure(|config| config.static_sharding = true)
+    }
+
+    #[test]
+    fn items_stay_until_somebody_comes_back_under_the_name_of_their_owner() {
+        let rows = vec![
+            ("nothing changed", fixed(), "nothing"),
+            ("somebody joins", fixed().member(3).named(3, "c"), "nothing"),
+            ("asked for by those who join", fixed().member(3).requested(), "nothing"),
+            ("a named one goes", fixed().gone(2), "nothing"),
+            ("a server is disabled", fixed().server(2, "DISABLED"), "nothing"),
+            (
+                "a named one comes back",
+                fixed().gone(2).member(3).named(3, "b"),
+                "resharding: items of lost instances go on\n  item 1 to 10.0.0.3@-@3\n  assign 2 items to 2 instances, 0 to follow",
+            ),
+            (
+                "a nameless one goes",
+                nameless().gone(2),
+                "resharding: items of lost instances go on\n  item 1 to 10.0.0.1@-@1\n  assign 2 items to 1 instances, 0 to follow",
+            ),
+            (
+                "the number of items changes",
+                fixed().owned(0, 2).owned(1, 1).configure(|config| config.sharding_total_count = 1),
+                "resharding: the number of items changed\n  item 1 retired\n  item 1 to nobody\n  assign 1 items to 2 instances, 0 to follow",
+            ),
+        ];
+        check(Duty::Resharding, rows);
+    }
+
+    #[test]
+    fn the_names_of_those_who_are_away_are_kept() {
+        let scene = fixed().gone(2).configure(|config| config.sharding_total_count = 3);
+        let plan = scene.plan(Duty::Resharding).expect("there are more items");
+        assert!(plan.to_string().contains("item 1 to 10.0.0.1@-@1"), "the whole is dealt out anew");
+        let back = fixed().gone(2).member(3).named(3, "b");
+        let names = back.planned_names();
+        assert_eq!(names, ["10.0.0.1@-@1 a", "10.0.0.3@-@3 b"]);
+    }
+}

@@ -1,0 +1,78 @@
+//! Callbacks that happen once per cluster and fire: when all items have begun it, and when all have ended it.
+
+use std::fmt;
+
+use sharding::InstanceId;
+
+use crate::{FencingToken, FireTime};
+
+/// When a once-per-cluster callback is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OnceStage {
+    /// Every item has begun the fire, or accounted for it otherwise.
+    Started,
+    /// Every item has ended the fire.
+    Completed,
+}
+
+impl OnceStage {
+    /// Both, in the order in which they are reached.
+    pub const ALL: [Self; 2] = [Self::Started, Self::Completed];
+
+    /// Returns `started` or `completed`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Started => "started",
+            Self::Completed => "completed",
+        }
+    }
+}
+
+impl fmt::Display for OnceStage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One call of a callback.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnceCall {
+    /// The last fire that it stands for; those since the call before were merged into it.
+    pub fire: FireTime,
+    /// Greater than that of any earlier call.
+    pub token: FencingToken,
+    /// Who calls.
+    pub holder: InstanceId,
+    /// Whether the callback has returned.
+    pub done: bool,
+}
+
+/// The last call of each callback: who has won the write has won the call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OnceRecord {
+    pub(crate) started: Option<OnceCall>,
+    pub(crate) completed: Option<OnceCall>,
+}
+
+impl OnceRecord {
+    pub(crate) fn call(&self, stage: OnceStage) -> Option<&OnceCall> {
+        match stage {
+            OnceStage::Started => self.started.as_ref(),
+            OnceStage::Completed => self.completed.as_ref(),
+        }
+    }
+
+    pub(crate) fn with(&self, stage: OnceStage, call: OnceCall) -> Self {
+        match stage {
+            OnceStage::Started => Self { started: Some(call), ..self.clone() },
+            OnceStage::Completed => Self { completed: Some(call), ..self.clone() },
+        }
+    }
+
+    /// Returns the token of the next call, of either callback.
+    pub(crate) fn next_token(&self) -> FencingToken {
+        let tokens = [&self.started, &self.completed].into_iter().flatten().map(|call| call.token);
+        tokens.max().unwrap_or(FencingToken(0)).next()
+    }
+}

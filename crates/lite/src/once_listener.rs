@@ -1,0 +1,103 @@
+//! Callbacks that happen once per cluster and fire.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use coordination::{FencingToken, FireTime, JobName, OnceStage};
+use futures_util::FutureExt;
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+
+use crate::context::timestamp;
+use crate::inbox::Answer;
+
+/// Is called on one instance of the cluster when all items have begun a fire, and on one when all have ended it.
+///
+/// Register it on every instance with [`Registration::once_per_cluster`](crate::Registration::once_per_cluster); whoever
+/// is the first to record the call calls. No run waits for a callback, and a fire whose items were all merged into a
+/// later one is not called for by itself. A callback that has not returned when its instance is lost is called again
+/// elsewhere under a greater token if the job has failover; without failover it is not. Panics are logged.
+///
+/// # Examples
+/// ```
+/// use async_trait::async_trait;
+/// use lite::{OnceContext, OnceListener};
+///
+/// struct Summary;
+///
+/// #[async_trait]
+/// impl OnceListener for Summary {
+///     async fn completed(&self, context: OnceContext) {
+///         println!("all items of {} have ended {}", context.job_name(), context.fire_time());
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait OnceListener: Send + Sync + 'static {
+    /// All items have begun the fire, or accounted for it otherwise. Does nothing by default.
+    async fn started(&self, context: OnceContext) {
+        let _ = context;
+    }
+
+    /// All items have ended the fire. Comes after [`started`](Self::started) has returned. Does nothing by default.
+    async fn completed(&self, context: OnceContext) {
+        let _ = context;
+    }
+}
+
+/// What a once-per-cluster callback is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnceContext {
+    job: JobName,
+    fire: FireTime,
+    token: FencingToken,
+}
+
+impl OnceContext {
+    /// Returns the name of the job.
+    #[must_use]
+    pub fn job_name(&self) -> &JobName {
+        &self.job
+    }
+
+    /// Returns the scheduled time of the fire; those since the call before were merged into it.
+    #[must_use]
+    pub fn fire_time(&self) -> Timestamp {
+        timestamp(self.fire)
+    }
+
+    /// Returns the token of the call, greater than that of every earlier one of the job.
+    #[must_use]
+    pub fn fencing_token(&self) -> u64 {
+        self.token.0
+    }
+}
+
+/// One call, for a task of its own.
+pub(crate) struct Call {
+    pub(crate) listener: Arc<dyn OnceListener>,
+    pub(crate) job: JobName,
+    pub(crate) stage: OnceStage,
+    pub(crate) fire: FireTime,
+    pub(crate) token: FencingToken,
+}
+
+impl Call {
+    /// Calls, and answers whatever becomes of it.
+    pub(crate) async fn run(self, answers: mpsc::UnboundedSender<Answer>) {
+        let Self { listener, job, stage, fire, token } = self;
+        let context = OnceContext { job, fire, token };
+        let callback = async {
+            match stage {
+                OnceStage::Started => listener.started(context).await,
+                OnceStage::Completed => listener.completed(context).await,
+            }
+        };
+        if AssertUnwindSafe(callback).catch_unwind().await.is_err() {
+            tracing::error!(%stage, fire_time = %timestamp(fire), "once-per-cluster callback panicked");
+        }
+        // The driver is gone if the job has ended; then nobody records the return.
+        let _ = answers.send(Answer::Called { stage, token });
+    }
+}
