@@ -10,7 +10,7 @@ use super::world::World;
 use crate::layout::NodeKind;
 use crate::local::Phase;
 use crate::view::JobView;
-use crate::LedgerState;
+use crate::{LedgerState, ServerState, server_of};
 
 /// Returns what is wrong with a state in which nobody wants anything and everything has ended.
 pub(super) fn breach(world: &World, state: &State) -> Option<Breach> {
@@ -22,7 +22,7 @@ pub(super) fn breach(world: &World, state: &State) -> Option<Breach> {
         (Breach::NoLeader, !is_led(&view)),
         (Breach::NotAssigned, !is_assigned(&view)),
         (Breach::Unfinished, is_unfinished(&view)),
-        (Breach::NotAccounted, up().next().is_some() && !is_accounted(world, state, &view)),
+        (Breach::NotAccounted, !view.available().is_empty() && !is_accounted(world, state, &view)),
         (Breach::Litter, has_litter(world, state, &view) || up().any(|process| !is_idle(process))),
     ];
     rules.into_iter().find_map(|(breach, holds)| holds.then_some(breach))
@@ -66,13 +66,22 @@ fn is_accounted(world: &World, state: &State, view: &JobView) -> bool {
         let item = view.item(ShardingItem::new(index));
         let facts = state.items[usize::try_from(index).expect("there are few items")];
         let Some(ledger) = &item.ledger else { return world.scope.fires == 0 };
-        let waits = ledger.value.misfire.is_some() && !item.is_disabled() && !view.available().is_empty();
+        let held_back = waits_for_operator(view, ShardingItem::new(index));
+        let waits = ledger.value.misfire.is_some() && !item.is_disabled() && !held_back && !view.available().is_empty();
         let fires = 0..world.scope.fires;
         let settled = |fire: u8| {
             ledger.value.has_settled(fire_time(fire)) || facts.missed & (1 << fire) != 0
         };
-        !waits && fires.into_iter().all(settled)
+        !waits && (held_back || fires.into_iter().all(settled))
     })
+}
+
+/// The item belongs to an instance on whose server an operator lets nothing start: its fire is run when that ends, or
+/// told of with the next one.
+fn waits_for_operator(view: &JobView, item: ShardingItem) -> bool {
+    let owner = view.item(item).owner.as_ref();
+    let server = owner.and_then(|owner| server_of(&owner.value));
+    server.is_some_and(|server| view.server_state(&server) != Some(ServerState::Enabled))
 }
 
 /// Marks and entries say what the records say, and the processes remember nothing that is over.
@@ -98,10 +107,10 @@ fn has_litter(world: &World, state: &State, view: &JobView) -> bool {
     items || strangers || view.triggers().next().is_some()
 }
 
+/// A claim in doubt may stay so until the next one, which settles it.
 fn is_idle(process: &Process) -> bool {
     let local = &process.memory.local;
     local.runs.is_empty()
-        && local.maybe_claimed.is_empty()
         && local.unmonitored_request.is_none()
         && local.wanted_triggers.is_empty()
         && local.calls.is_empty()

@@ -54,6 +54,8 @@ pub(super) struct Scope {
     pub(super) choices: Vec<Act>,
     pub(super) failover: bool,
     pub(super) misfire: bool,
+    /// Callbacks that happen once per cluster and fire are called.
+    pub(super) calls_back: bool,
     /// The resource that runs write to refuses tokens lower than one that it has seen.
     pub(super) fence: bool,
     /// Everything is registered, elected and assigned at the beginning; otherwise nothing is.
@@ -75,6 +77,7 @@ impl Scope {
             choices: Vec::new(),
             failover: true,
             misfire: true,
+            calls_back: false,
             fence: true,
             settled: true,
         }

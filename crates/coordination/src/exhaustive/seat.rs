@@ -41,6 +41,8 @@ pub(crate) struct Sitter {
     pub(crate) identity: Identity,
     pub(crate) me: InstanceId,
     pub(crate) session: SessionId,
+    /// Whether it can call callbacks that happen once per cluster and fire.
+    pub(crate) calls_back: bool,
 }
 
 /// One coordinator, lent to whoever sits down.
@@ -49,7 +51,7 @@ pub(crate) struct Seat(Coordinator);
 
 impl Seat {
     pub(crate) fn new(identity: Identity) -> Self {
-        Self(Coordinator::new(identity, StrategyRegistry::default()).calling_back())
+        Self(Coordinator::new(identity, StrategyRegistry::default()))
     }
 
     /// Changes what the coordinator sees.
@@ -72,6 +74,7 @@ impl Seat {
         });
         let seat = &mut self.0;
         seat.identity = sitter.identity.clone();
+        seat.settings.calls_back = sitter.calls_back;
         seat.me = Some(sitter.me.clone());
         seat.session = Some(sitter.session);
         seat.connected = true;

@@ -47,6 +47,7 @@ fn exhaustive_try() {
         let mut scope = Scope::new("try", p.into(), i.into(), f).faults(c, e);
         scope.lost_replies = l;
         scope.settled = std::env::var("START").is_err();
+        scope.calls_back = std::env::var("CALLS").is_ok();
         if let Ok(acts) = std::env::var("ACTS") {
             scope.acts = acts.parse().unwrap();
             scope.choices = vec![Act::DisableServer(0), Act::PauseServer(0), Act::EnableServer(0), Act::DisableItem(0), Act::EnableItem(0), Act::Request, Act::Shrink, Act::Grow, Act::FailoverOff, Act::Remove(0), Act::Drain(0), Act::Trigger(0)];

@@ -90,6 +90,7 @@ impl World {
             let sitter = |life| Sitter {
                 me: instance(p, life),
                 session: session(p, life),
+                calls_back: scope.calls_back,
                 identity: identity.clone(),
             };
             (1..=scope.expiries + 1).map(sitter).collect()
