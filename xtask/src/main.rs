@@ -1,11 +1,13 @@
 //! Development tasks: `cargo xtask help` lists them.
 #![expect(clippy::print_stdout, reason = "a task talks to the person who runs it")]
 
+mod check;
 mod ci;
 mod demo;
 mod error;
 mod steps;
 mod test;
+mod verify;
 mod zookeeper;
 
 use std::env;
@@ -21,7 +23,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 6] = [
+const TASKS: [Task; 8] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -43,6 +45,12 @@ const TASKS: [Task; 6] = [
         summary: "kill a worker in the middle of an item and check the outcome",
         run: demo::run,
     },
+    Task {
+        usage: "verify [--backend memory|zk] [--scenario F05] [--seed N] [--nightly]",
+        summary: "fault scenarios, simulated or with real processes, each judged",
+        run: verify::run_scenarios,
+    },
+    Task { usage: "check HISTORY", summary: "judge what was recorded in a run", run: check::judge },
     Task {
         usage: "ci",
         summary: "formatting, lints and documentation, with warnings denied",
@@ -113,6 +121,7 @@ mod tests {
             ("surplus", "ci --fast", "`ci` takes no argument `--fast`"),
             ("zero rounds", "demo --rounds 0", "`--rounds` takes a number from 1, not `0`"),
             ("no number", "demo --rounds", "`--rounds` takes a number from 1, not nothing"),
+            ("nothing to judge", "check", "`check` needs a file or a folder"),
             ("another option", "demo --round 1", "`demo` takes `--rounds N` only, not `--round`"),
         ];
         for (case, line, expected) in rows {

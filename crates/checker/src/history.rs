@@ -22,7 +22,7 @@ pub struct Record {
     /// Which life of the process, from 0: it counts starts of the program, not sessions.
     #[serde(default)]
     pub inc: u32,
-    /// Counts the records of one life of one process, without gaps.
+    /// Counts the records of one life of one process, from 0 and without gaps.
     pub seq: u64,
     /// Nanoseconds on the monotonic clock that the run shares.
     pub mt: u64,

@@ -1,3 +1,44 @@
 #![doc = include_str!("../README.md")]
 
+pub mod blind;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "it looks at a few kinds of facts, and all others do not concern it"
+)]
+mod check;
+mod cron;
+mod docs;
 pub mod history;
+mod input;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "it looks at a few kinds of facts, and all others do not concern it"
+)]
+mod integrity;
+mod names;
+mod options;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "it looks at a few kinds of facts, and all others do not concern it"
+)]
+mod pass;
+mod property;
+mod replay;
+mod report;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "it looks at a few kinds of facts, and all others do not concern it"
+)]
+pub mod svg;
+mod tally;
+mod timeline;
+mod tree;
+mod violation;
+
+pub use check::check;
+pub use input::{History, ReadError};
+pub use options::Options;
+pub use property::Property;
+pub use replay::Replay;
+pub use report::{Coverage, Judged, Report, Verdict};
+pub use violation::{At, Subject, Violation};

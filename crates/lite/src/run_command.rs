@@ -22,6 +22,7 @@ impl Driver {
     pub(crate) fn run_command(&mut self, command: Command) {
         match command {
             Command::Commit { ticket, duty, reason, txn, confirm_absent } => {
+                let txn = txn.labelled(duty.as_str());
                 self.commit(duty, &reason, Commit { ticket, txn, confirm_absent });
             }
             Command::Start(items) => self.start(items),

@@ -135,6 +135,7 @@ impl fmt::Display for Op {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Txn {
     session: Option<SessionId>,
+    label: &'static str,
     ops: Vec<Op>,
 }
 
@@ -150,6 +151,15 @@ impl Txn {
     #[must_use]
     pub fn in_session(mut self, session: SessionId) -> Self {
         self.session = Some(session);
+        self
+    }
+
+    /// Says what the transaction is for: for those who look on, such as logs and fault injection.
+    ///
+    /// No registry stores or heeds it. Default: empty.
+    #[must_use]
+    pub fn labelled(mut self, label: &'static str) -> Self {
+        self.label = label;
         self
     }
 
@@ -212,6 +222,12 @@ impl Txn {
     #[must_use]
     pub fn session(&self) -> Option<SessionId> {
         self.session
+    }
+
+    /// Returns what the transaction is for; empty if nobody has said.
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        self.label
     }
 
     /// Returns the operations in order.

@@ -3,3 +3,5 @@
 pub mod scenario;
 pub mod sim;
 pub mod system;
+
+pub use checker::{Report, Verdict};

@@ -56,12 +56,34 @@ impl Ensemble {
         let peers: Vec<Ipv4Addr> = servers.iter().map(Server::ip).collect();
         for server in &mut servers {
             server.configure(&peers)?;
+        }
+        let mut ensemble = Ensemble { servers };
+        ensemble.launch_missing()?;
+        Ok(ensemble)
+    }
+
+    /// Kills all servers that run: from now on there is no registry, and nobody was told.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn kill_all(&mut self) -> Result<(), Error> {
+        self.servers.iter_mut().filter(|server| server.is_launched()).try_for_each(Server::kill)
+    }
+
+    /// Starts all servers that do not run, on their addresses and data, and waits until all serve.
+    ///
+    /// Servers are started together: one alone has no quorum and would never serve.
+    ///
+    /// # Errors
+    /// As [`Ensemble::start`].
+    pub fn launch_missing(&mut self) -> Result<(), Error> {
+        for server in self.servers.iter_mut().filter(|server| !server.is_launched()) {
             server.launch()?;
         }
-        for server in &mut servers {
+        for server in &mut self.servers {
             server.wait_until_serving()?;
         }
-        Ok(Ensemble { servers })
+        Ok(())
     }
 
     /// Returns where clients connect to any of the servers: `127.9.8.1:2181,127.9.8.2:2181`.

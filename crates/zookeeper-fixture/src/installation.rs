@@ -51,6 +51,15 @@ impl Installation {
         jars.with_java(find_java_of_environment())
     }
 
+    /// Returns a command that runs a class of the server's jars, such as its tool that prints
+    /// transaction logs. Arguments are up to the caller.
+    #[must_use]
+    pub fn tool(&self, class: &str) -> Command {
+        let mut command = Command::new(&self.java);
+        command.arg("-cp").arg(&self.class_path).arg(class);
+        command
+    }
+
     /// Returns the folder for a downloaded release: `target/zookeeper-<version>` of this workspace.
     #[must_use]
     pub fn download_folder() -> PathBuf {

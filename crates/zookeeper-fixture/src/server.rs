@@ -195,6 +195,12 @@ impl Server {
         self.folder.path().join("server.log")
     }
 
+    /// Returns the folder of the server's transaction logs and snapshots. It goes with the server.
+    #[must_use]
+    pub fn transaction_folder(&self) -> PathBuf {
+        self.folder.path().join("data").join("version-2")
+    }
+
     /// Returns `standalone`, `leader` or `follower`, or `None` from a server that runs but has no
     /// quorum.
     ///

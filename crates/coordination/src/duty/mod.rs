@@ -109,11 +109,11 @@ impl Duty {
         (Self::Once, once::plan),
         (Self::Cleanup, cleanup::plan),
     ];
-}
 
-impl fmt::Display for Duty {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    /// Returns its name, in lower case: `claim`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
             Self::Membership => "membership",
             Self::Election => "election",
             Self::Resharding => "resharding",
@@ -126,7 +126,13 @@ impl fmt::Display for Duty {
             Self::Trigger => "trigger",
             Self::Once => "once",
             Self::Cleanup => "cleanup",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Duty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) async fn run(shared: Arc<Shared>, mut client: TcpStream, number: u64)
     let cut = tokio::select! {
         biased;
         cut = ordered_cut(&mut orders, number) => cut,
-        ended = relay(&shared, &mut client, &mut server) => match ended {
+        ended = relay(&shared, &mut client, &mut server, number) => match ended {
             Ok(()) => Cut::Close,
             // One side is broken; the other must not take that for an orderly end.
             Err(_) => Cut::Reset,
@@ -51,6 +51,7 @@ async fn relay(
     shared: &Shared,
     client: &mut TcpStream,
     server: &mut Option<TcpStream>,
+    number: u64,
 ) -> io::Result<()> {
     let server = server.insert(TcpStream::connect(shared.upstream).await?);
     client.set_nodelay(true)?;
@@ -58,8 +59,8 @@ async fn relay(
     let (from_client, to_client) = client.split();
     let (from_server, to_server) = server.split();
     tokio::try_join!(
-        pump(shared, from_client, to_server, Direction::Requests),
-        pump(shared, from_server, to_client, Direction::Replies),
+        pump(shared, from_client, to_server, Direction::Requests, number),
+        pump(shared, from_server, to_client, Direction::Replies, number),
     )?;
     Ok(())
 }
@@ -70,6 +71,7 @@ async fn pump(
     from: ReadHalf<'_>,
     mut to: WriteHalf<'_>,
     direction: Direction,
+    number: u64,
 ) -> io::Result<()> {
     let mut orders = shared.orders.subscribe();
     let mut line = DelayLine::default();
@@ -78,7 +80,7 @@ async fn pump(
         tokio::select! {
             _ = from.readable(), if line.accepts() => {
                 if let Some(content) = read(&from, &mut chunk) {
-                    count(shared, direction, &content);
+                    note(shared, direction, &content, number);
                     let delay = orders.borrow().mode.delay();
                     line.arrive(content, delay);
                 }
@@ -147,8 +149,11 @@ fn leave(
     None
 }
 
-fn count(shared: &Shared, direction: Direction, content: &Content) {
+fn note(shared: &Shared, direction: Direction, content: &Content, number: u64) {
     let Content::Bytes(bytes) = content else { return };
+    if direction == Direction::Replies {
+        shared.greetings.hear(number, bytes);
+    }
     shared.counters.send_modify(|counters| match direction {
         Direction::Requests => counters.add_request_bytes(bytes.len()),
         Direction::Replies => counters.add_reply_bytes(bytes.len()),

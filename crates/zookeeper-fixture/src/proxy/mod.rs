@@ -2,11 +2,13 @@
 //!
 //! It runs inside the test's tokio runtime, needs no privileges, and gives each client its own
 //! network: start one proxy per client. In reading order: `mode` says what it can do, `delay_line`
-//! how bytes wait, `connection` how they move, `counters` what can be waited for.
+//! how bytes wait, `connection` how they move, `counters` what can be waited for, `greetings` how
+//! each connection began.
 
 mod connection;
 mod counters;
 mod delay_line;
+mod greetings;
 mod listener;
 mod mode;
 
@@ -19,6 +21,8 @@ use tokio::task::AbortHandle;
 
 use crate::Error;
 use crate::loopback::LoopbackAddress;
+use greetings::Greetings;
+
 pub use counters::Counters;
 pub use mode::{Cut, Mode};
 
@@ -58,6 +62,7 @@ struct Shared {
     upstream: SocketAddr,
     orders: watch::Sender<Orders>,
     counters: watch::Sender<Counters>,
+    greetings: Greetings,
 }
 
 /// What a test wants of the proxy's tasks.
@@ -87,6 +92,7 @@ impl Proxy {
             upstream,
             orders: watch::Sender::new(orders),
             counters: watch::Sender::new(Counters::default()),
+            greetings: Greetings::default(),
         });
         let listener = listener::bind(&shared).await?;
         let listening = tokio::spawn(listener::run(shared.clone(), listener)).abort_handle();
@@ -159,6 +165,16 @@ impl Proxy {
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.shared.counters.borrow().clone()
+    }
+
+    /// Returns the first bytes that the server sent on each connection so far, at most 64 of each,
+    /// in the order in which the connections were accepted. Connections without any are left out.
+    ///
+    /// ZooKeeper's first reply has the id and the password of the session, by which a test can take
+    /// the session over and end it although its owner does not run.
+    #[must_use]
+    pub fn greetings(&self) -> Vec<Vec<u8>> {
+        self.shared.greetings.all()
     }
 
     /// Waits until `n_connections` have been accepted since the start, whatever became of them.

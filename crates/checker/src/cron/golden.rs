@@ -1,0 +1,106 @@
+//! What Quartz 2.3.2 answered, against this crate's own reading of expressions.
+
+use serde_json::Value;
+
+use super::Schedule;
+
+/// Rows whose classes this reading covers; the file is the one that the product's cron is tested with.
+const VECTORS: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../trigger/testdata/quartz-cron-vectors.jsonl");
+
+const FORTY_DAYS: i64 = 40 * 86_400_000;
+
+/// Returns the fires after an instant. In the first pass of a repeated hour Quartz goes by the wall clock: what the
+/// clock has shown already does not come again.
+fn next(schedule: &Schedule, start: i64, count: usize, until: i64) -> Vec<i64> {
+    let second = start.div_euclid(1_000) + 1;
+    let wall = |second: i64| second + schedule.offset(second).unwrap();
+    let mut fires = Vec::new();
+    let mut shown = wall(second);
+    for fire in schedule.between(second * 1_000, until) {
+        let at = wall(fire / 1_000);
+        if at < shown {
+            continue;
+        }
+        shown = at;
+        fires.push(fire);
+        if fires.len() == count {
+            break;
+        }
+    }
+    fires
+}
+
+#[test]
+fn quartz_answers_the_same() {
+    let text = std::fs::read_to_string(VECTORS).unwrap();
+    let (mut answered, mut refused) = (0, 0);
+    for (line, row) in (1..).zip(text.lines().filter(|line| !line.trim().is_empty())) {
+        let row: Value = serde_json::from_str(row).unwrap();
+        let note = row["note"].as_str().unwrap_or_default();
+        // Sloppy forms that Quartz puts up with are not the product's, and artefacts are nobody's.
+        if note.starts_with("quirk") || note.starts_with("artefact") {
+            continue;
+        }
+        let (cron, zone) = (row["expr"].as_str().unwrap(), row["tz"].as_str().unwrap());
+        let schedule = Schedule::parse(cron, zone);
+        if !row["valid"].as_bool().unwrap() {
+            assert!(!matches!(schedule, Ok(Some(_))), "{line}: {cron} was accepted");
+            refused += 1;
+            continue;
+        }
+        // A second by second search takes its time: one row of four is enough for a second opinion.
+        if line % 4 != 0 {
+            continue;
+        }
+        let schedule = schedule.unwrap_or_else(|error| panic!("{line}: {error}"));
+        let Some(schedule) = schedule else { panic!("{line}: {cron:?} is no schedule") };
+        let expected: Vec<i64> =
+            row["next"].as_array().unwrap().iter().map(|fire| fire.as_i64().unwrap()).collect();
+        let start = row["start"].as_i64().unwrap();
+        // Second by second, far fires take their time.
+        let Some(last) = expected.last().filter(|last| **last - start < FORTY_DAYS) else {
+            continue;
+        };
+        assert_eq!(
+            next(&schedule, start, expected.len(), *last),
+            expected,
+            "{line}: {cron} in {zone}"
+        );
+        answered += 1;
+    }
+    assert!(answered > 700 && refused > 1_000, "{answered} answered, {refused} refused");
+}
+
+#[test]
+fn a_repeated_hour_fires_in_its_second_pass_and_a_missing_one_not_at_all() {
+    let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_millisecond();
+    let rows = [
+        ("0 30 1 * * ?", "2026-11-01T05:30:00Z", false),
+        ("0 30 1 * * ?", "2026-11-01T06:30:00Z", true),
+        ("0 30 2 * * ?", "2026-03-08T07:30:00Z", false),
+        ("0 0 3 * * ?", "2026-03-08T07:00:00Z", true),
+    ];
+    for (cron, instant, fires) in rows {
+        let schedule = Schedule::parse(cron, "America/New_York").unwrap().unwrap();
+        assert_eq!(schedule.fires_at(at(instant)), fires, "{cron} at {instant}");
+    }
+}
+
+#[test]
+fn zones_are_names_or_offsets() {
+    let noon =
+        |zone| Schedule::parse("0 0 12 * * ?", zone).map(|s| s.unwrap().fires_at(4 * 3_600_000));
+    let rows = [
+        ("Asia/Shanghai", Ok(true)),
+        ("GMT+8", Ok(true)),
+        ("GMT+08:00", Ok(true)),
+        ("GMT+0800", Ok(true)),
+        ("", Ok(false)),
+        ("GMT-8", Ok(false)),
+    ];
+    for (zone, expected) in rows {
+        assert_eq!(noon(zone), expected, "{zone}");
+    }
+    assert!(noon("Mars").is_err() && noon("GMT+99").is_err());
+}

@@ -1,0 +1,195 @@
+//! Which seconds a schedule fires at, found by asking of every second whether it does.
+//!
+//! This is the checker's own reading of Quartz expressions, independent of the product's: a predicate over wall clock
+//! times, and nothing clever. It knows lists, ranges that may wrap, steps, names, `?`, `L`, `W` and `#`.
+
+mod day;
+mod field;
+#[cfg(test)]
+mod golden;
+
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
+
+use day::{Days, Weekdays};
+use field::Set;
+
+/// A schedule: an expression in a time zone.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    seconds: Set,
+    minutes: Set,
+    hours: Set,
+    days: Days,
+    months: Set,
+    weekdays: Weekdays,
+    years: Option<Vec<i16>>,
+    zone: TimeZone,
+    /// The whole of the text, to tell schedules apart.
+    text: (String, String),
+}
+
+impl PartialEq for Schedule {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+/// The length of the steps in which days without fires and changes of the offset are looked for.
+const BLOCK: i64 = 3_600;
+
+impl Schedule {
+    /// Reads an expression and a time zone; both may be empty, which means no schedule, and UTC.
+    pub(crate) fn parse(cron: &str, zone: &str) -> Result<Option<Self>, String> {
+        let text = (cron.to_owned(), zone.to_owned());
+        let zone = time_zone(zone)?;
+        if cron.trim().is_empty() {
+            return Ok(None);
+        }
+        let upper = cron.to_ascii_uppercase();
+        let fields: Vec<_> = upper.split([' ', '\t']).filter(|field| !field.is_empty()).collect();
+        // What follows the year is ignored, as Quartz does.
+        let year = fields.get(6).copied().unwrap_or("*");
+        let fields = fields.get(..6).unwrap_or(&fields);
+        let [second, minute, hour, day, month, weekday] = fields else {
+            return Err(format!("{cron:?} has {} fields; valid are 6 or 7", fields.len()));
+        };
+        if (*day == "?") == (*weekday == "?") {
+            return Err(format!("{cron:?}: exactly one of day of month and day of week is '?'"));
+        }
+        Ok(Some(Self {
+            seconds: field::parse(second, &field::SECOND)?,
+            minutes: field::parse(minute, &field::MINUTE)?,
+            hours: field::parse(hour, &field::HOUR)?,
+            days: Days::parse(day)?,
+            months: field::parse(month, &field::MONTH)?,
+            weekdays: Weekdays::parse(weekday)?,
+            years: field::years(year)?,
+            zone,
+            text,
+        }))
+    }
+
+    /// Returns true if the schedule fires at this instant, in milliseconds since 1970 UTC.
+    #[cfg(test)]
+    pub(crate) fn fires_at(&self, ms: i64) -> bool {
+        self.between(ms, ms).next() == Some(ms)
+    }
+
+    /// Returns the fires from the first to the last instant, both included, in milliseconds since 1970 UTC.
+    pub(crate) fn between(&self, first: i64, last: i64) -> impl Iterator<Item = i64> + '_ {
+        let (mut second, end) = (first.div_euclid(1_000), last.div_euclid(1_000));
+        if first.rem_euclid(1_000) != 0 {
+            second += 1;
+        }
+        let mut block = Block::default();
+        std::iter::from_fn(move || {
+            while second <= end {
+                if !(block.from..block.until).contains(&second) {
+                    block = self.block(second)?;
+                }
+                if !block.may_fire {
+                    second = block.until;
+                    continue;
+                }
+                let at = second;
+                second += 1;
+                if self.matches(at + block.offset) && self.is_last_pass(at) {
+                    return Some(at * 1_000);
+                }
+            }
+            None
+        })
+    }
+
+    /// Returns the stretch of instants around `second` that share an offset and, as far as that goes, a day.
+    fn block(&self, second: i64) -> Option<Block> {
+        let mut from = second.div_euclid(BLOCK) * BLOCK;
+        let mut until = from + BLOCK;
+        let offset = self.offset(second)?;
+        // Within a stretch in which the offset changes, every second is one of its own.
+        if self.offset(from)? != offset || self.offset(until - 1)? != offset {
+            (from, until) = (second, second + 1);
+        }
+        let days = [from + offset, until - 1 + offset].map(date_of);
+        let may_fire = days.into_iter().any(|day| day.is_some_and(|day| self.fires_on(day)));
+        Some(Block { from, until, offset, may_fire })
+    }
+
+    fn offset(&self, second: i64) -> Option<i64> {
+        let instant = Timestamp::from_second(second).ok()?;
+        Some(i64::from(self.zone.to_offset(instant).seconds()))
+    }
+
+    /// Asks of a wall clock time, in seconds since 1970 as if it were UTC, whether it is one of the schedule's.
+    fn matches(&self, wall: i64) -> bool {
+        let of_day = wall.rem_euclid(86_400);
+        self.seconds.has(of_day % 60)
+            && self.minutes.has(of_day / 60 % 60)
+            && self.hours.has(of_day / 3_600)
+            && date_of(wall).is_some_and(|day| self.fires_on(day))
+    }
+
+    fn fires_on(&self, day: Date) -> bool {
+        self.months.has(i64::from(day.month()))
+            && self.years.as_ref().is_none_or(|years| years.contains(&day.year()))
+            && (1970..=field::LAST_YEAR).contains(&day.year())
+            && self.days.has(day)
+            && self.weekdays.has(day)
+    }
+
+    /// Of a wall clock time that comes twice, only the second one counts.
+    fn is_last_pass(&self, second: i64) -> bool {
+        let Ok(instant) = Timestamp::from_second(second) else { return false };
+        let offset = self.zone.to_offset(instant);
+        let wall: DateTime = offset.to_datetime(instant);
+        match self.zone.to_ambiguous_timestamp(wall).offset() {
+            AmbiguousOffset::Fold { after, .. } => offset == after,
+            AmbiguousOffset::Unambiguous { .. } | AmbiguousOffset::Gap { .. } => true,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    from: i64,
+    until: i64,
+    offset: i64,
+    may_fire: bool,
+}
+
+fn date_of(wall: i64) -> Option<Date> {
+    let instant = Timestamp::from_second(wall).ok()?;
+    Some(Offset::UTC.to_datetime(instant).date())
+}
+
+/// Reads an IANA name, `GMT+8`, `GMT+08:00` or nothing, which is UTC.
+fn time_zone(text: &str) -> Result<TimeZone, String> {
+    if text.is_empty() {
+        return Ok(TimeZone::UTC);
+    }
+    let fixed = text.strip_prefix("GMT").and_then(fixed_offset);
+    match fixed {
+        Some(seconds) => Offset::from_seconds(seconds)
+            .map(TimeZone::fixed)
+            .map_err(|error| format!("time zone {text:?}: {error}")),
+        None => TimeZone::get(text).map_err(|error| format!("time zone {text:?}: {error}")),
+    }
+}
+
+/// Reads `+8`, `-0330` or `+08:00`.
+fn fixed_offset(text: &str) -> Option<i32> {
+    let (sign, digits) = match text.split_at_checked(1)? {
+        ("+", digits) => (1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
+    };
+    let (hours, minutes) = match digits.split_once(':') {
+        Some((hours, minutes)) => (hours, minutes),
+        None if digits.len() > 2 => digits.split_at_checked(digits.len() - 2)?,
+        None => (digits, "0"),
+    };
+    let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
+    (hours <= 23 && minutes <= 59).then_some(sign * (hours * 3_600 + minutes * 60))
+}

@@ -1,0 +1,194 @@
+//! P5: every fire of every item in force is accounted for once, and what was missed had a cause. S3, L0, L5.
+
+use super::justify::Unused;
+use super::targets::Targets;
+use super::{Facts, Findings};
+use crate::Property::{L0, L5, S3};
+use crate::docs::{Ledger, Outcome, Source, State};
+use crate::replay::trace::{Change, Claim, ItemTrace, JobTrace, Spot};
+
+/// One item of one job.
+struct Account<'a> {
+    facts: &'a Facts<'a>,
+    name: &'a str,
+    job: &'a JobTrace,
+    item: u32,
+    trace: &'a ItemTrace,
+    targets: &'a Targets,
+}
+
+pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
+    for (index, name, job) in facts.jobs() {
+        let configs = || job.configs.iter().filter_map(|from| from.config.as_ref());
+        if configs().any(|config| !config.monitor) {
+            findings.notes.push(format!("S1, S3, S5 of {name} while it is not monitored"));
+        }
+        if job.configs.iter().all(|from| from.schedule.is_none()) {
+            findings.notes.push(format!("the fires of {name}: it has no schedule"));
+            continue;
+        }
+        let targets = Targets::of(facts, job);
+        findings.problems.extend(targets.problem.clone());
+        for (item, trace) in &job.items {
+            let account = Account { facts, name, job, item: *item, trace, targets: &targets };
+            account.settle(findings);
+        }
+        let claims = facts.trace().claims.iter().filter(|claim| claim.job == index);
+        for claim in claims {
+            let Some(trace) = job.items.get(&claim.item) else { continue };
+            let item = claim.item;
+            let account = Account { facts, name, job, item, trace, targets: &targets };
+            account.claim(claim, findings);
+        }
+    }
+}
+
+impl Account<'_> {
+    /// Walks through the changes of the record: wherever the last fire advances, what lies between was missed.
+    fn settle(&self, findings: &mut Findings) {
+        // From which fire on the item owes anything; none while it is not in force.
+        let mut owes: Option<i64> = None;
+        let mut last = Spot::default();
+        for Change { spot, before, after } in &self.trace.changes {
+            let in_force =
+                |ledger: &Option<Ledger>| ledger.is_some_and(|l| l.state != State::Retired);
+            let begins = in_force(after) && !in_force(before);
+            let born = self.facts.wall_of(spot.mt.saturating_add(self.facts.bounds.epsilon));
+            let Some(ledger) = after.filter(|_| in_force(after)) else {
+                owes = None;
+                continue;
+            };
+            if begins {
+                owes = Some(ledger.last.unwrap_or(i64::MIN).max(born));
+            } else if let (Some(from), Some(to)) = (owes, ledger.last)
+                && Some(to) > before.and_then(|before| before.last)
+            {
+                self.advance(*spot, &ledger, from, to, findings);
+                owes = Some(from.max(to));
+            }
+            last = *spot;
+        }
+        if let Some(from) = owes {
+            self.rest(last, from, findings);
+        }
+    }
+
+    fn advance(&self, spot: Spot, ledger: &Ledger, from: i64, to: i64, findings: &mut Findings) {
+        findings.tally.judged(S3);
+        let how = match (ledger.run, ledger.outcome) {
+            (Some(_), _) => "fires claimed",
+            (None, Some(Outcome::Disabled)) => "fires of disabled items",
+            (None, _) => "fires passed over",
+        };
+        findings.count(how, 1);
+        let span = ledger.run.map_or((to, to), |run| run.span());
+        for fire in self.targets.between(from, to) {
+            if (span.0..=span.1).contains(fire) || is_noted(ledger, *fire) || self.was_noted(*fire)
+            {
+                findings.count("fires merged into a later run", 1);
+                continue;
+            }
+            findings.count("fires missed", 1);
+            self.without_cause(spot, *fire, "was missed", findings);
+        }
+    }
+
+    /// Fires since the last one that the record names are noted, or still due, or nobody was there.
+    fn rest(&self, spot: Spot, from: i64, findings: &mut Findings) {
+        let ledger = self.trace.changes.last().and_then(|change| change.after);
+        for fire in self.targets.between(from, i64::MAX) {
+            if ledger.is_some_and(|ledger| is_noted(&ledger, *fire)) {
+                continue;
+            }
+            findings.count("fires open at the end", 1);
+            let due = self.facts.mt_of(*fire);
+            let unused = self.facts.unused(self.job, self.trace, due, self.until(*fire));
+            let subject = (self.name, Some(self.item));
+            findings.expect(unused.is_none(), S3, subject, &[spot, self.record_at(due)], || {
+                format!("fire {fire} is not accounted for, although {}", self.who(unused))
+            });
+            if unused.is_some() {
+                // The others are open for the same reason.
+                return;
+            }
+        }
+    }
+
+    /// Noted fires that a later run has stood for before the last fire advanced.
+    fn was_noted(&self, fire: i64) -> bool {
+        self.trace.changes.iter().any(|change| change.after.is_some_and(|l| is_noted(&l, fire)))
+    }
+
+    fn without_cause(&self, spot: Spot, fire: i64, what: &str, findings: &mut Findings) {
+        let due = self.facts.mt_of(fire);
+        self.judge(spot, fire, (due, self.until(fire)), what, findings);
+    }
+
+    /// Until when a fire can be claimed: it stays due until the next one.
+    fn until(&self, fire: i64) -> u64 {
+        let next = self.targets.next(fire).map(|next| self.facts.mt_of(next));
+        next.unwrap_or(self.facts.end).min(self.facts.end)
+    }
+
+    fn who(&self, unused: Option<Unused>) -> String {
+        let Some(Unused { owner, from, until }) = unused else { return "nobody could".to_owned() };
+        let ms = until.saturating_sub(from) / 1_000_000;
+        format!("{} could have claimed it for {ms} ms", self.facts.replay.names.text(owner))
+    }
+
+    /// A claim is for a fire that the schedule has, and in time unless there is a cause.
+    fn claim(&self, claim: &Claim, findings: &mut Findings) {
+        let (due, at) = (self.facts.mt_of(claim.fire), claim.spot.mt);
+        match claim.source {
+            Source::Manual | Source::Failover => return,
+            Source::Normal | Source::Misfire => {
+                let subject = (self.name, Some(self.item));
+                let known = self.targets.is_known(claim.fire) || self.is_before_the_run(claim.fire);
+                findings.expect(known, S3, subject, &[claim.spot], || {
+                    format!("fire {} is none of the schedule's", claim.fire)
+                });
+            }
+        }
+        let late = at > due.saturating_add(self.facts.bounds.epsilon);
+        if late && claim.source == Source::Normal {
+            findings.count("fires claimed late", 1);
+            self.judge(claim.spot, claim.fire, (due, at), "was claimed late", findings);
+        } else {
+            findings.tally.judged(L0);
+        }
+    }
+
+    /// Fires that were missed before the history began can be caught up with.
+    fn is_before_the_run(&self, fire: i64) -> bool {
+        let begin = self.job.configs.first().map_or(0, |from| from.mt);
+        fire <= self.facts.wall_of(begin)
+    }
+
+    fn judge(
+        &self,
+        spot: Spot,
+        fire: i64,
+        (due, until): (u64, u64),
+        what: &str,
+        findings: &mut Findings,
+    ) {
+        let unused = self.facts.unused(self.job, self.trace, due, until);
+        let beside = |owner| self.facts.runs_another(owner, self.item, due);
+        let property = if unused.is_some_and(|unused| beside(unused.owner)) { L5 } else { L0 };
+        let subject = (self.name, Some(self.item));
+        findings.expect(unused.is_none(), property, subject, &[self.record_at(due), spot], || {
+            format!("fire {fire} {what}, although {}", self.who(unused))
+        });
+    }
+
+    /// Returns the first record at or after a time, to show what went on then.
+    fn record_at(&self, mt: u64) -> Spot {
+        let record = self.facts.records.partition_point(|record| record.mt < mt);
+        let record = record.min(self.facts.records.len().saturating_sub(1));
+        Spot { record, mt, zxid: None }
+    }
+}
+
+fn is_noted(ledger: &Ledger, fire: i64) -> bool {
+    ledger.misfire.is_some_and(|noted| (noted.first..=noted.last).contains(&fire))
+}

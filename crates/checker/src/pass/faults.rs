@@ -1,0 +1,49 @@
+//! Faults, from their beginning to their end.
+
+use crate::history::{Fact, FaultOutcome, NemesisEvent, Record};
+
+/// A fault that was injected, or was meant to be.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault<'a> {
+    pub(crate) kind: &'a str,
+    pub(crate) target: &'a str,
+    pub(crate) from: u64,
+    pub(crate) until: u64,
+    pub(crate) outcome: FaultOutcome,
+}
+
+impl Fault<'_> {
+    /// Returns true if it may have had an effect.
+    pub(crate) fn is_real(&self) -> bool {
+        self.outcome != FaultOutcome::Skipped
+    }
+}
+
+/// Returns the faults in the order in which they began. What never ends lasts until everything is healed, or until the
+/// end.
+pub(super) fn of(records: &[Record], end: u64) -> Vec<Fault<'_>> {
+    let mut faults: Vec<Fault<'_>> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    for record in records {
+        match &record.fact {
+            Fact::Nemesis { ev: NemesisEvent::End, kind, target, .. } => {
+                let begun = open.iter().position(|fault| {
+                    faults[*fault].kind == kind && faults[*fault].target == target
+                });
+                if let Some(begun) = begun {
+                    faults[open.swap_remove(begun)].until = record.mt;
+                }
+            }
+            Fact::Nemesis { ev, kind, target, outcome, .. } => {
+                let lasts = *ev == NemesisEvent::Begin;
+                if lasts {
+                    open.push(faults.len());
+                }
+                let until = if lasts { end } else { record.mt };
+                faults.push(Fault { kind, target, from: record.mt, until, outcome: *outcome });
+            }
+            _ => {}
+        }
+    }
+    faults
+}

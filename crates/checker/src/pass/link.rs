@@ -1,0 +1,150 @@
+//! P2: runs and claims belong together. S1, S1a, S3, S11, L0, L4.
+
+use std::collections::BTreeMap;
+
+use super::{Exec, Facts, Findings};
+use crate::Property::{L0, L4, S1, S1a, S3, S11, S12};
+use crate::docs::Outcome;
+use crate::replay::trace::{Claim, Ending};
+
+pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
+    let claims = &facts.trace().claims;
+    let by_token: BTreeMap<_, _> = claims
+        .iter()
+        .enumerate()
+        .map(|(place, claim)| ((claim.job, claim.item, claim.token), place))
+        .collect();
+    let mut runs: Vec<Option<&Exec<'_>>> = vec![None; claims.len()];
+    for exec in &facts.execs {
+        let place = exec.job.and_then(|job| by_token.get(&(job, exec.item, exec.token)));
+        match place.map(|place| (*place, &claims[*place])) {
+            Some((place, claim)) => {
+                let subject = (exec.job_name, Some(exec.item));
+                findings.expect(
+                    runs[place].is_none(),
+                    S1a,
+                    subject,
+                    &[claim.spot, exec.start],
+                    || format!("fire {} was run twice under token {}", exec.fire, exec.token),
+                );
+                runs[place] = Some(exec);
+                linked(facts, findings, exec, claim);
+            }
+            None => unclaimed(facts, findings, exec),
+        }
+    }
+    if facts.execs.is_empty() {
+        findings.notes.push("whether claims were run: the history has no runs".to_owned());
+        return;
+    }
+    for (claim, exec) in claims.iter().zip(runs) {
+        run_of(facts, findings, claim, exec);
+    }
+}
+
+/// A run without a claim: only jobs that are not monitored have those.
+fn unclaimed(facts: &Facts<'_>, findings: &mut Findings, exec: &Exec<'_>) {
+    let configs = exec.job.and_then(|job| facts.trace().jobs.get(job)).map(|job| &job.configs);
+    let unmonitored = exec.token == 0
+        && configs.into_iter().flatten().any(|from| {
+            let version = u32::try_from(from.version).ok() == Some(exec.config);
+            version && from.config.as_ref().is_some_and(|config| !config.monitor)
+        });
+    if unmonitored {
+        return findings.count("runs without monitoring", 1);
+    }
+    findings.expect(false, S1, (exec.job_name, Some(exec.item)), &[exec.start], || {
+        format!(
+            "{} ran fire {} under token {}, which nobody has claimed",
+            exec.process, exec.fire, exec.token
+        )
+    });
+}
+
+fn linked(facts: &Facts<'_>, findings: &mut Findings, exec: &Exec<'_>, claim: &Claim) {
+    let subject = (exec.job_name, Some(exec.item));
+    let evidence = [claim.spot, exec.start];
+    let owner = facts.replay.sessions.process_of(claim.session);
+    let same = claim.fire == exec.fire
+        && claim.source.as_str() == exec.source
+        && owner.is_none_or(|owner| owner == exec.process);
+    findings.expect(same, S1, subject, &evidence, || {
+        format!(
+            "{} ran {} {} under token {}, claimed by {} as {} {}",
+            exec.process,
+            exec.source,
+            exec.fire,
+            exec.token,
+            owner.unwrap_or("somebody"),
+            claim.source.as_str(),
+            claim.fire
+        )
+    });
+    let after = exec.start.mt.saturating_add(facts.bounds.clock) >= claim.spot.mt;
+    findings.expect(after, S1, subject, &evidence, || {
+        format!("fire {} was begun before it was claimed", exec.fire)
+    });
+    let config = u32::try_from(claim.config).ok();
+    findings.expect(config == Some(exec.config), S11, subject, &evidence, || {
+        format!(
+            "the run of {} saw configuration {}, its claim checked {}",
+            exec.fire, exec.config, claim.config
+        )
+    });
+    if claim.end.is_some_and(|end| end.spot.mt < exec.start.mt) {
+        findings.count("runs begun after their claim had ended", 1);
+    }
+}
+
+/// What is recorded as done was done, and what was done is recorded.
+fn run_of(facts: &Facts<'_>, findings: &mut Findings, claim: &Claim, exec: Option<&Exec<'_>>) {
+    let job = facts.replay.nodes.job_name(claim.job);
+    let subject = (job, Some(claim.item));
+    if let Some(end) = claim.end.filter(|end| end.how == Ending::Done(Some(Outcome::Succeeded))) {
+        let result = exec.and_then(|exec| exec.end).map(|(_, result)| result);
+        findings.expect(result == Some("ok"), S3, subject, &[claim.spot, end.spot], || {
+            let result = result.unwrap_or("nothing that ended");
+            format!("fire {} is recorded as succeeded; its run shows {result}", claim.fire)
+        });
+    }
+    handed_over(findings, subject, claim, exec);
+    let Some(process) = facts.replay.sessions.process_of(claim.session) else { return };
+    let epsilon = facts.bounds.epsilon;
+    let closed = claim.end.map_or(facts.end, |end| end.spot.mt);
+    match exec {
+        None => {
+            let by = claim.spot.mt.saturating_add(epsilon);
+            let overdue = by < closed && facts.health.is_calm(process, claim.spot.mt, by);
+            findings.expect(!overdue, L0, subject, &[claim.spot], || {
+                format!("{process} has claimed fire {} and did not run it", claim.fire)
+            });
+        }
+        Some(Exec { end: Some((ended, result)), .. }) => {
+            let by = ended.mt.saturating_add(epsilon);
+            let overdue = by < closed && facts.health.is_calm(process, claim.spot.mt, by);
+            let mut evidence = vec![claim.spot, *ended];
+            evidence.extend(claim.end.map(|end| end.spot));
+            findings.expect(!overdue, L4, subject, &evidence, || {
+                format!("the run of {} ended with {result} and was not recorded", claim.fire)
+            });
+        }
+        Some(Exec { end: None, .. }) => {}
+    }
+}
+
+/// Only a run that was cancelled is handed over by its holder.
+fn handed_over(
+    findings: &mut Findings,
+    subject: (&str, Option<u32>),
+    claim: &Claim,
+    exec: Option<&Exec<'_>>,
+) {
+    let Some(end) = claim.end.filter(|end| end.by_holder && end.how == Ending::Orphaned) else {
+        return;
+    };
+    let finished = exec.and_then(|exec| exec.end).filter(|(_, result)| *result != "cancelled");
+    findings.expect(finished.is_none(), S12, subject, &[claim.spot, end.spot], || {
+        let result = finished.map_or("", |(_, result)| result);
+        format!("the run of {} ended with {result} and was handed over", claim.fire)
+    });
+}

@@ -1,0 +1,100 @@
+//! P4: which fires there should be, by the schedules that were in force. And the blind match of runs to them.
+
+use std::collections::BTreeSet;
+
+use super::{Facts, Findings};
+use crate::blind;
+use crate::replay::trace::{ConfigFrom, JobTrace};
+
+/// The fires of a job.
+#[derive(Debug, Default)]
+pub(super) struct Targets {
+    /// Those that must be accounted for, ascending.
+    fires: Vec<i64>,
+    /// Those of schedules that came or went at about the time: they may be accounted for.
+    may: BTreeSet<i64>,
+    /// Why they may not be all.
+    pub(super) problem: Option<String>,
+}
+
+/// Nobody records more than a year; a clock that says so is wrong.
+const LONGEST_MS: i64 = 366 * 86_400_000;
+
+impl Targets {
+    pub(super) fn of(facts: &Facts<'_>, job: &JobTrace) -> Self {
+        let mut targets = Self::default();
+        let epsilon = i64::try_from(facts.bounds.epsilon / 1_000_000).unwrap_or(i64::MAX);
+        let mut configs = job.configs.iter().peekable();
+        let mut since = None;
+        while let Some(from) = configs.next() {
+            let begin = since.take().unwrap_or(from.mt);
+            if configs.peek().is_some_and(|next| same_schedule(from, next)) {
+                since = Some(begin);
+                continue;
+            }
+            let Some(schedule) = &from.schedule else { continue };
+            let until = configs.peek().map_or(facts.end, |next| next.mt);
+            let (begin, until) = (facts.wall_of(begin), facts.wall_of(until));
+            if until.saturating_sub(begin) > LONGEST_MS {
+                targets.problem = Some(format!(
+                    "a schedule in force for {} ms is not followed; valid is at most {LONGEST_MS} ms",
+                    until.saturating_sub(begin)
+                ));
+                continue;
+            }
+            for fire in schedule.between(begin - epsilon, until + epsilon) {
+                if begin + epsilon < fire && fire < until - epsilon {
+                    targets.fires.push(fire);
+                } else {
+                    targets.may.insert(fire);
+                }
+            }
+        }
+        targets
+    }
+
+    pub(super) fn is_known(&self, fire: i64) -> bool {
+        self.fires.binary_search(&fire).is_ok() || self.may.contains(&fire)
+    }
+
+    /// Returns the fires that must be accounted for, strictly between the two.
+    pub(super) fn between(&self, after: i64, before: i64) -> &[i64] {
+        let first = self.fires.partition_point(|fire| *fire <= after);
+        let end = self.fires.partition_point(|fire| *fire < before);
+        self.fires.get(first..end).unwrap_or_default()
+    }
+
+    /// Returns the next fire of any kind, if there is one before the end.
+    pub(super) fn next(&self, after: i64) -> Option<i64> {
+        let place = self.fires.partition_point(|fire| *fire <= after);
+        let may = self.may.range(after.saturating_add(1)..).next();
+        self.fires.get(place).into_iter().chain(may).min().copied()
+    }
+}
+
+fn same_schedule(a: &ConfigFrom, b: &ConfigFrom) -> bool {
+    a.schedule == b.schedule && a.config.is_some() == b.config.is_some()
+}
+
+/// Matches runs to fires by time alone, per job and item: what no run can stand for, and runs that stand for nothing.
+pub(super) fn blind(facts: &Facts<'_>, findings: &mut Findings) {
+    let (mut missed, mut extra) = (0, 0);
+    for (index, _, job) in facts.jobs() {
+        let targets = Targets::of(facts, job);
+        let items: BTreeSet<u32> =
+            facts.execs.iter().filter(|e| e.job == Some(index)).map(|e| e.item).collect();
+        for item in items {
+            let of_item = facts.execs.iter().filter(|e| e.job == Some(index) && e.item == item);
+            let runs: Vec<u64> = of_item.map(|exec| exec.start.mt).collect();
+            let windows = targets.fires.iter().map(|fire| {
+                let from = facts.mt_of(*fire);
+                blind::Window { from, until: from.saturating_add(facts.bounds.epsilon) }
+            });
+            let matched = blind::match_runs(&windows.collect::<Vec<_>>(), &runs);
+            missed += matched.missed.len();
+            extra += matched.extra.len();
+        }
+    }
+    findings.count("blind: fires without a run in time", missed as u64);
+    findings.count("blind: runs without a fire in time", extra as u64);
+}

@@ -1,0 +1,301 @@
+//! Taking what was committed, whether or not it was allowed.
+
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+use crate::Property::S1;
+use crate::cron::Schedule;
+use crate::docs::{self, Ledger, State};
+use crate::names::Name;
+use crate::replay::Replay;
+use crate::replay::job::{InForce, Instance, Item, Term};
+use crate::replay::judge::{Judge, Txn, Write};
+use crate::replay::nodes::JobIndex;
+use crate::replay::trace::{Change, Claim, ClaimEnd, ConfigFrom, Ending, Membership};
+use crate::tree::Kind;
+
+impl Judge<'_> {
+    /// Judges a write to the record of an item; returns true if only the leader may do it. `place` is where the write
+    /// stands in the transaction.
+    pub(super) fn record(
+        &mut self,
+        i: u32,
+        place: usize,
+        after: Option<&Result<Ledger, String>>,
+    ) -> bool {
+        let absent = Item::default();
+        let item = self.job.items.get(&i).unwrap_or(&absent);
+        // A transaction that writes a record twice is judged step by step.
+        let earlier = self.txn.writes[..place].iter().rev().find_map(|write| match write {
+            Write::Ledger(other, Some(Ok(ledger))) if *other == i => Some(*ledger),
+            Write::Config(_)
+            | Write::Instance(..)
+            | Write::Server(..)
+            | Write::Leader(_)
+            | Write::Term(_)
+            | Write::Request(_)
+            | Write::Assignment(_)
+            | Write::Draining(..)
+            | Write::Owner(..)
+            | Write::Ledger(..)
+            | Write::Mark(..) => None,
+        });
+        match (earlier.or(item.ledger), after) {
+            (Some(before), Some(Ok(after))) => self.ledger(i, item, &before, after),
+            (None, Some(Ok(after))) => {
+                let new = after.state == State::Idle && after.token == 0;
+                self.expect(new || item.unreadable, S1, Some(i), |_| {
+                    format!("the record begins as {:?}, token {}", after.state, after.token)
+                });
+                true
+            }
+            (_, Some(Err(error))) => {
+                self.violate(S1, Some(i), format!("the record cannot be read: {error}"));
+                false
+            }
+            (_, None) => {
+                let remains = self.job.config.is_some();
+                self.expect(!remains, S1, Some(i), |_| {
+                    "the record was deleted while the job exists".to_owned()
+                });
+                false
+            }
+        }
+    }
+}
+
+impl Replay {
+    /// Takes all writes of a transaction.
+    pub(super) fn take(&mut self, job: JobIndex, txn: &Txn<'_>) {
+        let mut all = false;
+        let mut touched = Vec::new();
+        for write in &txn.writes {
+            match write {
+                Write::Config(data) => self.take_config(job, *data),
+                Write::Instance(id, present) => self.take_instance(job, *id, *present, txn.sid),
+                Write::Server(ip, server) => {
+                    let servers = &mut self.jobs[job].servers;
+                    match server {
+                        Some(server) => drop(servers.insert(*ip, *server)),
+                        None => drop(servers.remove(ip)),
+                    }
+                }
+                Write::Leader(leader) => self.take_leader(job, *leader, txn.sid),
+                Write::Term(term) => {
+                    let version = term.as_ref().map(|(_, version)| *version);
+                    let session = txn.sid;
+                    self.jobs[job].term = version.map(|version| Term { version, session });
+                    self.trace.job(job).terms += 1;
+                }
+                Write::Request(version) => self.jobs[job].request = *version,
+                Write::Assignment(record) => self.take_assignment(job, record.as_ref()),
+                Write::Draining(id, true) => {
+                    self.jobs[job].draining.insert(*id);
+                }
+                Write::Draining(id, false) => {
+                    self.jobs[job].draining.remove(id);
+                }
+                Write::Owner(item, owner) => self.item(job, *item).owner = *owner,
+                Write::Ledger(item, ledger) => self.take_ledger(job, *item, ledger.as_ref(), txn),
+                Write::Mark(kind, present) => self.take_mark(job, *kind, *present),
+            }
+            match write {
+                Write::Owner(item, _) | Write::Ledger(item, _) => touched.push(*item),
+                Write::Mark(Kind::Running(item) | Kind::ItemDisabled(item), _) => {
+                    touched.push(*item);
+                }
+                Write::Mark(..) | Write::Leader(_) | Write::Term(_) | Write::Request(_) => {}
+                Write::Config(_)
+                | Write::Instance(..)
+                | Write::Server(..)
+                | Write::Assignment(_)
+                | Write::Draining(..) => all = true,
+            }
+        }
+        if all {
+            touched = self.jobs[job].items.keys().copied().collect();
+        }
+        touched.iter().for_each(|item| self.stand(job, *item));
+    }
+
+    fn item(&mut self, job: JobIndex, item: u32) -> &mut Item {
+        self.jobs[job].items.entry(item).or_default()
+    }
+
+    fn take_config(&mut self, job: JobIndex, data: Option<(&str, i32)>) {
+        let old = self.jobs[job].config.take();
+        let before = old.as_ref().and_then(|old| old.config.clone());
+        self.jobs[job].config_before = before.clone();
+        let mt = self.spot.mt;
+        let Some((text, version)) = data else {
+            let gone = ConfigFrom { mt, version: -1, config: None, schedule: None };
+            return self.trace.job(job).configs.push(gone);
+        };
+        // A document that cannot be used leaves the last good one in force.
+        let read = docs::config(text).and_then(|config| {
+            let schedule = Schedule::parse(&config.cron, &config.time_zone)?;
+            Ok((Arc::new(config), schedule.map(Arc::new)))
+        });
+        let (config, schedule) = match read {
+            Ok((config, schedule)) => (Some(config), schedule),
+            Err(_) => (before, old.and_then(|old| old.schedule)),
+        };
+        let from = ConfigFrom { mt, version, config: config.clone(), schedule: schedule.clone() };
+        self.trace.job(job).configs.push(from);
+        self.jobs[job].config = Some(InForce { version, config, schedule });
+    }
+
+    fn take_instance(&mut self, job: JobIndex, id: Name, present: bool, session: i64) {
+        let (instances, mt) = (&mut self.jobs[job].instances, self.spot.mt);
+        if present {
+            // An operator's request is written into the node of a registered instance.
+            if let Entry::Vacant(absent) = instances.entry(id) {
+                absent.insert(Instance { session });
+                let membership = Membership { instance: id, session, from: mt, until: None };
+                self.trace.job(job).memberships.push(membership);
+            }
+        } else if instances.remove(&id).is_some() {
+            end(&mut self.trace.job(job).memberships, id, mt);
+        }
+    }
+
+    fn take_leader(&mut self, job: JobIndex, leader: Option<Name>, session: i64) {
+        let mt = self.spot.mt;
+        if let Some(old) = std::mem::replace(&mut self.jobs[job].leader, leader) {
+            end(&mut self.trace.job(job).leaderships, old, mt);
+        }
+        if let Some(instance) = leader {
+            let membership = Membership { instance, session, from: mt, until: None };
+            self.trace.job(job).leaderships.push(membership);
+        }
+    }
+
+    fn take_assignment(
+        &mut self,
+        job: JobIndex,
+        record: Option<&Result<Box<docs::Assignment>, String>>,
+    ) {
+        let state = &mut self.jobs[job];
+        state.assignment_unreadable = matches!(record, Some(Err(_)));
+        state.assignment = match record {
+            Some(Ok(assignment)) => Some((**assignment).clone()),
+            Some(Err(_)) | None => None,
+        };
+        self.trace.job(job).reshardings += u64::from(record.is_some());
+    }
+
+    fn take_mark(&mut self, job: JobIndex, kind: Kind, present: bool) {
+        let mt = self.spot.mt;
+        match kind {
+            Kind::Running(item) => self.item(job, item).running = present,
+            Kind::Misfire(item) => self.item(job, item).misfire = present,
+            Kind::Failover(item) => self.item(job, item).failover = present,
+            Kind::Queued(item) => self.item(job, item).queued = present,
+            Kind::ItemDisabled(item) => {
+                let item = self.item(job, item);
+                item.disabled = present;
+                item.enabled_at = (!present).then_some(mt);
+            }
+            Kind::Config
+            | Kind::Instance(_)
+            | Kind::Server(_)
+            | Kind::Leader
+            | Kind::Owner(_)
+            | Kind::Ledger(_)
+            | Kind::Term
+            | Kind::Request
+            | Kind::Assignment
+            | Kind::Draining(_)
+            | Kind::Other => {}
+        }
+    }
+
+    fn take_ledger(
+        &mut self,
+        job: JobIndex,
+        i: u32,
+        record: Option<&Result<Ledger, String>>,
+        txn: &Txn<'_>,
+    ) {
+        let spot = self.spot;
+        let item = self.jobs[job].items.entry(i).or_default();
+        let before = item.ledger;
+        let after = record.and_then(|record| record.as_ref().ok()).copied();
+        item.unreadable = matches!(record, Some(Err(_)));
+        item.ledger = after;
+        let change = Change { spot, before, after };
+        self.trace.job(job).items.entry(i).or_default().changes.push(change);
+        self.trace.job(job).retired +=
+            u64::from(after.is_some_and(|after| after.state == State::Retired));
+
+        let running = |ledger: Option<Ledger>| ledger.filter(|l| l.state == State::Running);
+        let (was, is) = (running(before), running(after));
+        if was.is_some() && was.map(|l| (l.run, l.token)) != is.map(|l| (l.run, l.token)) {
+            self.take_end(job, i, after, txn.sid);
+        }
+        if is.is_some() && is.map(|l| (l.run, l.token)) != was.map(|l| (l.run, l.token)) {
+            self.take_claim(job, i, before, is, txn.sid);
+        }
+        let item = self.item(job, i);
+        if after.is_none_or(|after| !after.is_busy()) {
+            (item.claim, item.claimed_in) = (None, None);
+        }
+    }
+
+    fn take_end(&mut self, job: JobIndex, i: u32, after: Option<Ledger>, sid: i64) {
+        let item = &self.jobs[job].items[&i];
+        let by_holder = item.claimed_in == Some(sid);
+        let how = match after {
+            Some(after) if after.state == State::Orphan => Ending::Orphaned,
+            Some(after) => Ending::Done(after.outcome),
+            None => Ending::Done(None),
+        };
+        let claim = item.claim.and_then(|claim| self.trace.claims.get_mut(claim));
+        if let Some(claim) = claim {
+            claim.end = Some(ClaimEnd { spot: self.spot, how, by_holder });
+        }
+    }
+
+    fn take_claim(
+        &mut self,
+        job: JobIndex,
+        i: u32,
+        before: Option<Ledger>,
+        after: Option<Ledger>,
+        session: i64,
+    ) {
+        let Some((after, run)) = after.and_then(|after| Some((after, after.run?))) else { return };
+        let in_force = self.jobs[job].config.as_ref().map_or(-1, |config| config.version);
+        let named = after.config.and_then(|named| i32::try_from(named).ok());
+        let item = self.jobs[job].items.entry(i).or_default();
+        let takes_over = before.filter(|b| b.state == State::Orphan).and(item.claim);
+        let claim = Claim {
+            spot: self.spot,
+            job,
+            item: i,
+            fire: run.fire,
+            source: run.source,
+            span: run.span(),
+            token: after.token,
+            holder: run.holder,
+            session,
+            config: named.unwrap_or(in_force),
+            takes_over,
+            end: None,
+        };
+        if matches!(run.source, docs::Source::Normal | docs::Source::Misfire) {
+            item.covered.insert(claim.span.0, claim.span.1);
+        }
+        item.claim = Some(self.trace.claims.len());
+        item.claimed_in = Some(session);
+        self.trace.claims.push(claim);
+    }
+}
+
+/// Ends the open membership of an instance.
+fn end(memberships: &mut [Membership], id: Name, mt: u64) {
+    let open = memberships.iter_mut().rev().find(|m| m.instance == id && m.until.is_none());
+    if let Some(membership) = open {
+        membership.until = Some(mt);
+    }
+}

@@ -1,0 +1,145 @@
+//! Claims and takeovers: by whom, of what, under which configuration. S1, S1a, S2, S3, S10, S11.
+
+use crate::Property::{S1, S1a, S2, S3, S10, S11};
+use crate::docs::{Ledger, Run, Source};
+use crate::replay::job::{Item, Server};
+use crate::replay::judge::Judge;
+
+impl Judge<'_> {
+    /// Idle to running.
+    pub(crate) fn claim(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) {
+        let Some(run) = after.run else { return };
+        self.expect(run.source != Source::Failover, S1, Some(i), |_| {
+            format!("fire {} was taken over although nothing was left unfinished", run.fire)
+        });
+        self.owned(i, &run);
+        self.enabled(i, &run, before);
+        self.configured(i, after);
+        match run.source {
+            Source::Normal | Source::Misfire => self.scheduled(i, item, before, after, &run),
+            Source::Manual => {
+                self.last_stays(i, before, after);
+                self.notes_stay(i, before, after);
+            }
+            Source::Failover => {}
+        }
+    }
+
+    /// The claimant owns the item, in the life in which it writes, and the item is not about to move.
+    fn owned(&mut self, i: u32, run: &Run) {
+        let owner = self.job.items.get(&i).and_then(|item| item.owner);
+        let pending = self.job.pending(i);
+        let total = self.job.config().map_or(0, |config| config.total);
+        let wrong = match owner {
+            _ if !self.job.is_life(run.holder, self.txn.sid) => {
+                Some("the claimant is not registered in this session".to_owned())
+            }
+            Some(owner) if owner != run.holder => {
+                Some(format!("the item belongs to {}", self.text(owner)))
+            }
+            None => Some("the item belongs to nobody".to_owned()),
+            Some(_) if pending.is_some() => Some("the item has yet to move".to_owned()),
+            Some(_) if !self.job.fits_config() => {
+                Some("the assignment was made for another number of items".to_owned())
+            }
+            Some(_) if i >= total => Some(format!("the job has {total} items")),
+            Some(_) => None,
+        };
+        self.expect(wrong.is_none(), S2, Some(i), |judge| {
+            format!("{}: {}", judge.run(Some(*run)), wrong.unwrap_or_default())
+        });
+    }
+
+    /// Neither the server is disabled or paused nor, unless it is a takeover, the item.
+    fn enabled(&mut self, i: u32, run: &Run, before: &Ledger) {
+        let server = self.job.server_of(run.holder, self.names);
+        let wrong = match server {
+            None => Some("its server is not known"),
+            Some(Server::Disabled) => Some("its server is disabled"),
+            Some(Server::Paused) => Some("its server is paused"),
+            Some(Server::Enabled) if before.disabled && run.source != Source::Failover => {
+                Some("the item is disabled")
+            }
+            Some(Server::Enabled) => None,
+        };
+        self.expect(wrong.is_none(), S10, Some(i), |judge| {
+            format!("{}: {}", judge.run(Some(*run)), wrong.unwrap_or_default())
+        });
+    }
+
+    /// The claim names the configuration of this revision, if it names one.
+    fn configured(&mut self, i: u32, after: &Ledger) {
+        let Some(named) = after.config else { return };
+        let current = self.job.config.as_ref().map(|config| config.version);
+        self.expect(current == i32::try_from(named).ok(), S11, Some(i), |_| {
+            format!("claimed under configuration {named}; the registry has {current:?}")
+        });
+    }
+
+    /// A scheduled fire: not claimed before, and it says what it stands for and what was missed.
+    fn scheduled(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger, run: &Run) {
+        let later = run.source == Source::Misfire || before.last < Some(run.fire);
+        let (first, last) = run.span();
+        let done = item.covered.range(..=last).next_back().filter(|(_, end)| **end >= first);
+        self.expect(later && done.is_none(), S1a, Some(i), |judge| {
+            let done = done.map(|(first, last)| format!(", {first} to {last} having been claimed"));
+            format!("{} after {:?}{}", judge.run(Some(*run)), before.last, done.unwrap_or_default())
+        });
+        let named = run.merged.is_none_or(|range| {
+            range.first <= range.last && range.last == run.fire && range.count >= 1
+        });
+        self.expect(named, S3, Some(i), |judge| {
+            let range = run.merged.map(|range| (range.first, range.last, range.count));
+            format!(
+                "{} stands for {range:?}, which is no range that ends with it",
+                judge.run(Some(*run))
+            )
+        });
+        let expected = before.last.max(Some(run.fire));
+        self.expect(after.last == expected, S3, Some(i), |judge| {
+            format!("{} left the last fire at {:?}", judge.run(Some(*run)), after.last)
+        });
+        if after.last != before.last {
+            self.previous(i, before, after);
+        }
+        self.notes_covered(i, before, after, (first, last));
+    }
+
+    /// Noted fires are either still noted or among what the claim stands for.
+    fn notes_covered(&mut self, i: u32, before: &Ledger, after: &Ledger, span: (i64, i64)) {
+        let Some(noted) = before.misfire else { return };
+        let remains = after.misfire.map_or((i64::MAX, i64::MIN), |now| (now.first, now.last));
+        let within = |fire: i64, (first, last): (i64, i64)| first <= fire && fire <= last;
+        let kept = [noted.first, noted.last]
+            .into_iter()
+            .all(|fire| within(fire, span) || within(fire, remains));
+        self.expect(kept, S3, Some(i), |_| {
+            format!(
+                "the noted fires {} to {} are gone; the claim stands for {} to {}",
+                noted.first, noted.last, span.0, span.1
+            )
+        });
+    }
+
+    /// Orphan to running: the same fire, under the next token, by somebody who is registered.
+    pub(crate) fn takeover(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+        let (Some(left), Some(run)) = (before.run, after.run) else { return };
+        let same = run.source == Source::Failover
+            && run.fire == left.fire
+            && run.merged == left.merged
+            && after.last == before.last;
+        self.expect(same, S1, Some(i), |judge| {
+            format!(
+                "{} was left unfinished, and {} was begun",
+                judge.run(Some(left)),
+                judge.run(Some(run))
+            )
+        });
+        self.expect(self.job.is_life(run.holder, self.txn.sid), S2, Some(i), |judge| {
+            format!("{}: the claimant is not registered in this session", judge.run(Some(run)))
+        });
+        self.enabled(i, &run, before);
+        self.configured(i, after);
+        self.notes_stay(i, before, after);
+    }
+}

@@ -1,0 +1,129 @@
+//! One job as it stands at a revision.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::cron::Schedule;
+use crate::docs::{Assignment, Config, Ledger, State};
+use crate::names::{Name, Names};
+
+/// The configuration that is in force: the stored one, or the last one that could be read.
+#[derive(Clone, Debug)]
+pub(crate) struct InForce {
+    /// The version of the node, whether or not what it holds could be read.
+    pub(crate) version: i32,
+    pub(crate) config: Option<Arc<Config>>,
+    pub(crate) schedule: Option<Arc<Schedule>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instance {
+    pub(crate) session: i64,
+}
+
+/// What an operator wants a server to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Server {
+    Enabled,
+    Disabled,
+    /// Its instances keep their items, but nothing starts.
+    Paused,
+}
+
+/// The term: which version, who leads in it, and the session that began it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Term {
+    pub(crate) version: i32,
+    pub(crate) session: i64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Item {
+    pub(crate) owner: Option<Name>,
+    pub(crate) ledger: Option<Ledger>,
+    /// Its record is there and cannot be read.
+    pub(crate) unreadable: bool,
+    /// The session that made the claim that is running or left unfinished.
+    pub(crate) claimed_in: Option<i64>,
+    /// That claim, by its place in the trace.
+    pub(crate) claim: Option<usize>,
+    /// Fires that claims stand for, first to last; they never overlap.
+    pub(crate) covered: BTreeMap<i64, i64>,
+    pub(crate) running: bool,
+    pub(crate) misfire: bool,
+    pub(crate) failover: bool,
+    pub(crate) queued: bool,
+    pub(crate) disabled: bool,
+    /// When an operator enabled it again.
+    pub(crate) enabled_at: Option<u64>,
+}
+
+impl Item {
+    pub(crate) fn is_busy(&self) -> bool {
+        self.ledger.is_some_and(|ledger| ledger.is_busy())
+    }
+
+    pub(crate) fn is_retired(&self) -> bool {
+        self.ledger.is_some_and(|ledger| ledger.state == State::Retired)
+    }
+}
+
+/// One job.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Job {
+    pub(crate) config: Option<InForce>,
+    /// The configuration before, to be patient with who has not seen its end yet.
+    pub(crate) config_before: Option<Arc<Config>>,
+    pub(crate) instances: BTreeMap<Name, Instance>,
+    pub(crate) servers: BTreeMap<Name, Server>,
+    pub(crate) draining: BTreeSet<Name>,
+    pub(crate) leader: Option<Name>,
+    pub(crate) term: Option<Term>,
+    pub(crate) request: Option<i32>,
+    pub(crate) assignment: Option<Assignment>,
+    /// The assignment's record is there and cannot be read.
+    pub(crate) assignment_unreadable: bool,
+    pub(crate) items: BTreeMap<u32, Item>,
+}
+
+impl Job {
+    pub(crate) fn config(&self) -> Option<&Arc<Config>> {
+        self.config.as_ref()?.config.as_ref()
+    }
+
+    pub(crate) fn is_monitored(&self) -> bool {
+        self.config().is_some_and(|config| config.monitor)
+    }
+
+    /// Returns true if the instance is registered, on an enabled server, and not leaving.
+    pub(crate) fn is_available(&self, id: Name, names: &Names) -> bool {
+        let server = names.server_of(id).and_then(|server| self.servers.get(&server));
+        self.instances.contains_key(&id)
+            && !self.draining.contains(&id)
+            && matches!(server, Some(Server::Enabled | Server::Paused))
+    }
+
+    /// Returns the available instances, in ascending order of their numbers.
+    pub(crate) fn available(&self, names: &Names) -> Vec<Name> {
+        self.instances.keys().copied().filter(|id| self.is_available(*id, names)).collect()
+    }
+
+    pub(crate) fn server_of(&self, id: Name, names: &Names) -> Option<Server> {
+        self.servers.get(&names.server_of(id)?).copied()
+    }
+
+    /// Returns true if `session` registered the instance and it is still registered.
+    pub(crate) fn is_life(&self, id: Name, session: i64) -> bool {
+        self.instances.get(&id).is_some_and(|instance| instance.session == session)
+    }
+
+    pub(crate) fn pending(&self, item: u32) -> Option<Name> {
+        self.assignment.as_ref()?.pending.get(&item).copied()
+    }
+
+    /// Returns true if the assignment was made for as many items as the configuration has.
+    pub(crate) fn fits_config(&self) -> bool {
+        let total = self.config().map(|config| config.total);
+        total.is_some() && total == self.assignment.as_ref().map(|assignment| assignment.total)
+    }
+}

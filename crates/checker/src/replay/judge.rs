@@ -1,0 +1,100 @@
+//! What a rule may look at: one transaction, and the job as it stood before it.
+
+use crate::Property;
+use crate::docs::{Assignment, Ledger};
+use crate::names::{Name, Names};
+use crate::options::Bounds;
+use crate::replay::job::{Job, Server};
+use crate::replay::session::Sessions;
+use crate::replay::trace::{Spot, Trace};
+use crate::tally::Tally;
+use crate::tree::Kind;
+use crate::violation::{At, Subject, Violation};
+
+/// A node of a job was written or deleted; documents are decoded already, and `Err` says what is wrong with them.
+#[derive(Clone, Debug)]
+pub(crate) enum Write<'a> {
+    Config(Option<(&'a str, i32)>),
+    Instance(Name, bool),
+    Server(Name, Option<Server>),
+    Leader(Option<Name>),
+    Term(Option<(Result<Name, String>, i32)>),
+    Request(Option<i32>),
+    Assignment(Option<Result<Box<Assignment>, String>>),
+    Draining(Name, bool),
+    Owner(u32, Option<Name>),
+    Ledger(u32, Option<Result<Ledger, String>>),
+    /// One of the nodes that only show something: running, misfire, failover, queued, disabled.
+    Mark(Kind, bool),
+}
+
+/// The part of a transaction that is about one job.
+#[derive(Clone, Debug)]
+pub(crate) struct Txn<'a> {
+    pub(crate) sid: i64,
+    /// Written by an operator or the harness.
+    pub(crate) by_operator: bool,
+    pub(crate) writes: Vec<Write<'a>>,
+    pub(crate) checks: Vec<(Kind, Option<i32>)>,
+}
+
+/// The rules are methods of this, each in the file of its subject.
+#[derive(Debug)]
+pub(crate) struct Judge<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) job: &'a Job,
+    pub(crate) txn: &'a Txn<'a>,
+    pub(crate) sessions: &'a Sessions,
+    pub(crate) names: &'a Names,
+    pub(crate) trace: &'a Trace,
+    pub(crate) bounds: Bounds,
+    pub(crate) spot: Spot,
+    pub(crate) tally: &'a mut Tally,
+    pub(crate) found: &'a mut Vec<Violation>,
+}
+
+impl Judge<'_> {
+    pub(crate) fn judged(&mut self, property: Property) {
+        self.tally.judged(property);
+    }
+
+    /// Counts a property as judged, and reports it as broken unless it holds.
+    pub(crate) fn expect(
+        &mut self,
+        holds: bool,
+        property: Property,
+        item: Option<u32>,
+        message: impl FnOnce(&Self) -> String,
+    ) {
+        self.judged(property);
+        if !holds {
+            let message = message(self);
+            self.violate(property, item, message);
+        }
+    }
+
+    pub(crate) fn violate(&mut self, property: Property, item: Option<u32>, message: String) {
+        let claim = item.and_then(|item| self.job.items.get(&item)?.claim);
+        let claim = claim.and_then(|claim| self.trace.claims.get(claim));
+        let mut evidence: Vec<_> = claim.map(|claim| claim.spot.record).into_iter().collect();
+        evidence.push(self.spot.record);
+        self.found.push(Violation {
+            property,
+            at: self.spot.into(),
+            subject: Subject { job: self.name.to_owned(), item },
+            message,
+            evidence,
+            window: Vec::new(),
+        });
+    }
+
+    pub(crate) fn text(&self, name: Name) -> &str {
+        self.names.text(name)
+    }
+}
+
+impl From<Spot> for At {
+    fn from(spot: Spot) -> Self {
+        Self { record: spot.record, mt: spot.mt, zxid: spot.zxid }
+    }
+}

@@ -1,0 +1,71 @@
+//! Leaders: each leads in a term of its own, and writes as leader in that term only. S8.
+
+use crate::Property::S8;
+use crate::replay::judge::{Judge, Write};
+use crate::tree::Kind;
+
+impl Judge<'_> {
+    /// A term begins together with the leader's node, in the leader's own session; terms are never deleted.
+    pub(crate) fn election(&mut self) {
+        let mut term = None;
+        let mut leader = None;
+        for write in &self.txn.writes {
+            match write {
+                Write::Term(written) => term = Some(written.clone()),
+                Write::Leader(Some(name)) => leader = Some(*name),
+                Write::Leader(None)
+                | Write::Config(_)
+                | Write::Instance(..)
+                | Write::Server(..)
+                | Write::Request(_)
+                | Write::Assignment(_)
+                | Write::Draining(..)
+                | Write::Owner(..)
+                | Write::Ledger(..)
+                | Write::Mark(..) => {}
+            }
+        }
+        if term.is_none() && leader.is_none() {
+            return;
+        }
+        let wrong = match (term, leader) {
+            (Some(None), _) => Some("the term was deleted".to_owned()),
+            (Some(Some((Err(error), _))), _) => Some(format!("the term cannot be read: {error}")),
+            (None, Some(leader)) => {
+                Some(format!("{} leads without a term of its own", self.text(leader)))
+            }
+            (Some(Some((Ok(name), _))), None) => {
+                Some(format!("a term of {} begins without the leader's node", self.text(name)))
+            }
+            (Some(Some((Ok(name), _))), Some(leader)) if name != leader => {
+                Some(format!("{} leads a term of {}", self.text(leader), self.text(name)))
+            }
+            (Some(Some((Ok(name), _))), Some(_)) if !self.job.is_life(name, self.txn.sid) => {
+                Some(format!("{} leads and is not registered in this session", self.text(name)))
+            }
+            (Some(Some((Ok(_), _))), Some(_)) | (None, None) => None,
+        };
+        self.expect(wrong.is_none(), S8, None, |_| wrong.unwrap_or_default());
+    }
+
+    /// Whoever writes as the leader has begun the present term, and checks it.
+    pub(crate) fn leads(&mut self, what: &'static str) {
+        let checked = self.txn.checks.iter().find(|(kind, _)| *kind == Kind::Term);
+        let wrong = match (self.job.term, checked) {
+            (None, _) => Some("there is no term".to_owned()),
+            (Some(_), None | Some((_, None))) => {
+                Some("it does not check the version of the term".to_owned())
+            }
+            (Some(term), Some((_, Some(version)))) if *version != term.version => {
+                Some(format!("it checks term {version}; the term is {}", term.version))
+            }
+            (Some(term), Some(_)) if term.session != self.txn.sid => {
+                Some(format!("session {} has begun the term", term.session))
+            }
+            (Some(_), Some(_)) => None,
+        };
+        self.expect(wrong.is_none(), S8, None, |judge| {
+            format!("session {} {what}: {}", judge.txn.sid, wrong.unwrap_or_default())
+        });
+    }
+}

@@ -1,0 +1,55 @@
+//! Graceful leaves: nothing is left behind. S12.
+
+use crate::Property::S12;
+use crate::history::ProcessEvent;
+use crate::names::Name;
+use crate::replay::Replay;
+use crate::replay::judge::Judge;
+use crate::replay::session::Life;
+use crate::violation::Subject;
+
+impl Judge<'_> {
+    /// An instance that takes itself out holds nothing any more.
+    pub(super) fn deregisters(&mut self, id: Name) {
+        if !self.job.is_life(id, self.txn.sid) {
+            return;
+        }
+        let sid = self.txn.sid;
+        let held = self.job.items.iter().find(|(_, item)| {
+            let running = item.ledger.is_some_and(|l| l.state == crate::docs::State::Running);
+            running && item.claimed_in == Some(sid)
+        });
+        let held = held.map(|(i, _)| *i);
+        self.expect(held.is_none(), S12, held, |judge| {
+            format!("{} leaves while it holds the item", judge.text(id))
+        });
+    }
+}
+
+impl Replay {
+    /// A process that says that it has left in order holds nothing.
+    pub(super) fn process(&mut self, process: &str, inc: u32, event: ProcessEvent) {
+        if event != ProcessEvent::Left {
+            return;
+        }
+        let life = Life { process: process.to_owned(), inc };
+        self.tally.judged(S12);
+        let mut held = Vec::new();
+        for (index, job) in self.jobs.iter().enumerate() {
+            for (i, item) in &job.items {
+                let running = item.ledger.is_some_and(|l| l.state == crate::docs::State::Running);
+                let session = item.claimed_in.and_then(|sid| self.sessions.get(sid));
+                if running && session.is_some_and(|s| s.life.as_ref() == Some(&life)) {
+                    held.push((index, *i, item.claim));
+                }
+            }
+        }
+        for (index, i, claim) in held {
+            let job = self.nodes.job_name(index).to_owned();
+            let since = claim.and_then(|claim| self.trace.claims.get(claim));
+            let since = since.map_or(self.spot.record, |claim| claim.spot.record);
+            let message = format!("{process} has left in order and still holds the item");
+            self.violate(S12, Subject { job, item: Some(i) }, message, since);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Steps of an item's record: which are allowed, and to whom. S1, S1a, S3, S6, S7.
+
+use crate::Property::{S1, S1a, S3, S4, S6, S7, S11};
+use crate::docs::{Ledger, Outcome, Run, State};
+use crate::replay::job::Item;
+use crate::replay::judge::Judge;
+
+impl Judge<'_> {
+    /// Judges one change of a record. Returns true if only the leader may do it.
+    pub(crate) fn ledger(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
+        self.order(i, before, after);
+        match (before.state, after.state) {
+            (State::Idle, State::Running) => self.claim(i, item, before, after),
+            (State::Orphan, State::Running) => self.takeover(i, before, after),
+            (State::Running, State::Running) | (State::Orphan, State::Orphan) => {
+                self.same_run(i, before, after);
+            }
+            (State::Running, State::Orphan) => return self.orphaned(i, item, before, after),
+            (State::Running, State::Idle) => return self.ended(i, item, before, after),
+            (State::Orphan, State::Idle) => {
+                self.abandoned(i, before, after);
+                return true;
+            }
+            (State::Idle, State::Idle) => self.stays_idle(i, item, before, after),
+            (State::Idle, State::Retired) => {
+                let in_force = self.job.config().map_or(0, |config| config.total);
+                self.expect(i >= in_force, S4, Some(i), |_| {
+                    format!("was retired while the job has {in_force} items")
+                });
+                return true;
+            }
+            (State::Retired, State::Idle) => return true,
+            (State::Retired, State::Retired) => {}
+            (State::Running | State::Orphan, State::Retired) => {
+                self.violate(S7, Some(i), "was retired while a run was unfinished".to_owned());
+            }
+            (State::Idle | State::Retired, State::Orphan) | (State::Retired, State::Running) => {
+                let message = format!("went from {:?} to {:?}", before.state, after.state);
+                self.violate(S1, Some(i), message);
+            }
+        }
+        false
+    }
+
+    /// Tokens and last fires never decrease; tokens change with claims only.
+    fn order(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+        let starts = after.state == State::Running && before.state != State::Running;
+        let (old, new) = (before.token, after.token);
+        let ordered = if starts { new > old } else { new == old };
+        self.expect(ordered, S1, Some(i), |_| {
+            let valid = if starts { "more than" } else { "exactly" };
+            format!("the token went from {old} to {new}; valid is {valid} {old}")
+        });
+        self.expect(after.last >= before.last, S1a, Some(i), |_| {
+            format!("the last fire went back from {:?} to {:?}", before.last, after.last)
+        });
+    }
+
+    fn same_run(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+        if before.run != after.run {
+            let message = format!(
+                "{} was replaced by {}; a run ends before the next begins",
+                self.run(before.run),
+                self.run(after.run)
+            );
+            self.violate(S1, Some(i), message);
+        }
+        self.expect(before.config == after.config, S11, Some(i), |_| {
+            format!("the run's configuration went from {:?} to {:?}", before.config, after.config)
+        });
+        self.last_stays(i, before, after);
+        self.notes_stay(i, before, after);
+    }
+
+    /// What was noted as a misfire stays noted until a run stands for it.
+    pub(crate) fn notes_stay(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+        let Some(noted) = before.misfire else { return };
+        let kept =
+            after.misfire.is_some_and(|now| now.first <= noted.first && now.last >= noted.last);
+        self.expect(kept, S3, Some(i), |_| {
+            format!(
+                "the noted fires {} to {} are gone, and no run stands for them",
+                noted.first, noted.last
+            )
+        });
+    }
+
+    pub(crate) fn last_stays(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+        self.expect(after.last == before.last, S3, Some(i), |_| {
+            format!("the last fire went from {:?} to {:?} without a claim", before.last, after.last)
+        });
+    }
+
+    /// Running to orphan: by the holder, or by the leader once the session of the holder is over.
+    fn orphaned(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
+        let unchanged = before.run == after.run;
+        self.expect(unchanged, S1, Some(i), |judge| {
+            format!("{} became an orphan as {}", judge.run(before.run), judge.run(after.run))
+        });
+        self.last_stays(i, before, after);
+        self.notes_stay(i, before, after);
+        self.gone_or_holder(i, item, before)
+    }
+
+    /// Returns true if somebody else than the holder writes, which only the leader may.
+    fn gone_or_holder(&mut self, i: u32, item: &Item, before: &Ledger) -> bool {
+        if item.claimed_in == Some(self.txn.sid) {
+            self.judged(S6);
+            return false;
+        }
+        let lives = item.claimed_in.is_some_and(|session| !self.sessions.is_closed(session));
+        self.expect(!lives, S6, Some(i), |judge| {
+            format!(
+                "{} was given up by session {} while the session of its holder, {}, lives",
+                judge.run(before.run),
+                judge.txn.sid,
+                item.claimed_in.unwrap_or_default()
+            )
+        });
+        true
+    }
+
+    /// Running to idle: completed by the holder, or given up by the leader where nobody takes over.
+    fn ended(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
+        self.last_stays(i, before, after);
+        self.notes_stay(i, before, after);
+        if item.claimed_in == Some(self.txn.sid) {
+            self.judged(S7);
+            return false;
+        }
+        self.expect(after.outcome == Some(Outcome::Interrupted), S7, Some(i), |judge| {
+            format!(
+                "{} was completed as {:?} by session {}, which does not hold it",
+                judge.run(before.run),
+                after.outcome,
+                judge.txn.sid
+            )
+        });
+        self.nobody_takes_over(i, before);
+        self.gone_or_holder(i, item, before)
+    }
+
+    fn abandoned(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+        self.last_stays(i, before, after);
+        self.notes_stay(i, before, after);
+        self.expect(after.outcome == Some(Outcome::Interrupted), S7, Some(i), |judge| {
+            format!("{} was completed without being taken over", judge.run(before.run))
+        });
+        self.nobody_takes_over(i, before);
+    }
+
+    /// A run may be given up for good only where failover is off, or the item is not in force. Who reads the
+    /// configuration a moment before it changes is forgiven.
+    fn nobody_takes_over(&mut self, i: u32, before: &Ledger) {
+        let configs = [self.job.config(), self.job.config_before.as_ref()];
+        let wanted =
+            configs.into_iter().flatten().all(|config| config.fails_over() && i < config.total);
+        self.expect(!wanted, S7, Some(i), |judge| {
+            format!("{} was given up although failover is on", judge.run(before.run))
+        });
+    }
+
+    /// Idle to idle: notes of operators, or a fire of a disabled item that is accounted for without a run.
+    fn stays_idle(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) {
+        self.notes_stay(i, before, after);
+        if after.last == before.last {
+            return;
+        }
+        let recently = item.enabled_at.is_some_and(|at| at + self.bounds.epsilon >= self.spot.mt);
+        let disabled = before.disabled || item.disabled || recently;
+        let accounted = after.outcome == Some(Outcome::Disabled) && disabled;
+        self.expect(accounted, S3, Some(i), |_| {
+            format!(
+                "passed from fire {:?} to {:?} as {:?} without a run, and is not disabled",
+                before.last, after.last, after.outcome
+            )
+        });
+        self.previous(i, before, after);
+    }
+
+    /// Where the last fire advances, the record says from where: what lies between was missed.
+    pub(crate) fn previous(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+        self.expect(after.previous == before.last, S3, Some(i), |_| {
+            format!(
+                "says that {:?} was the fire before {:?}; it was {:?}",
+                after.previous, after.last, before.last
+            )
+        });
+    }
+
+    pub(crate) fn run(&self, run: Option<Run>) -> String {
+        match run {
+            None => "no run".to_owned(),
+            Some(run) => {
+                format!("{} {} by {}", run.source.as_str(), run.fire, self.text(run.holder))
+            }
+        }
+    }
+}

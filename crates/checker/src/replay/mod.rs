@@ -1,0 +1,288 @@
+//! The registry's log, replayed revision by revision.
+
+mod apply;
+mod assignment;
+mod claim;
+mod decode;
+pub(crate) mod job;
+mod judge;
+mod leader;
+mod leave;
+mod ledger;
+pub(crate) mod nodes;
+pub(crate) mod session;
+mod standing;
+pub(crate) mod trace;
+mod watch;
+
+use crate::Property;
+use crate::history::{Fact, NemesisEvent, Record, RegOp};
+use crate::names::Names;
+use crate::options::{Bounds, Options};
+use crate::tally::Tally;
+use crate::violation::{Subject, Violation};
+use job::Job;
+use judge::{Judge, Txn, Write};
+use nodes::{JobIndex, Nodes, Step};
+use session::Sessions;
+use trace::{Spot, Trace};
+use watch::Watch;
+
+/// Judges a history record by record: the first broken promise is known at the revision that breaks it.
+///
+/// It judges what the registry's log shows: S1, S1a, S2, S4–S12, and L1–L3 and L7 after healing. What takes the
+/// records of the code that ran, of the resource, or of the schedule needs the whole history: see
+/// [`check`](crate::check).
+///
+/// # Examples
+/// ```
+/// use checker::{Options, Property, Replay};
+/// use checker::history::{Fact, Record, RegOp};
+///
+/// let mut replay = Replay::new(Options::default());
+/// let data = |state: &str, token| format!(r#"{{"state":"{state}","token":{token}}}"#);
+/// let path = "/report/ledger/0".to_owned();
+/// let ops = [
+///     RegOp::Create { path: path.clone(), data: data("idle", 4), ephemeral: false },
+///     RegOp::Set { path, ver: 1, data: data("idle", 3) },
+/// ];
+/// let found: Vec<_> = (0..).zip(ops).flat_map(|(seq, op)| {
+///     let fact = Fact::Reg { zxid: 1 + seq as i64, sid: 7, ops: vec![op] };
+///     replay.apply(&Record { p: "registry".into(), inc: 0, seq, mt: seq, wt: 0, fact })
+/// }).collect();
+/// assert!(found.iter().any(|violation| violation.property == Property::S1));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Replay {
+    pub(crate) bounds: Bounds,
+    options: Options,
+    pub(crate) names: Names,
+    pub(crate) nodes: Nodes,
+    pub(crate) sessions: Sessions,
+    pub(crate) jobs: Vec<Job>,
+    pub(crate) trace: Trace,
+    pub(crate) tally: Tally,
+    watch: Watch,
+    records: usize,
+    spot: Spot,
+    zxid: Option<i64>,
+    found: Vec<Violation>,
+    problems: Vec<String>,
+}
+
+impl Replay {
+    /// Returns a judge that has seen nothing yet.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self {
+            bounds: options.bounds(0),
+            options,
+            names: Names::default(),
+            nodes: Nodes::default(),
+            sessions: Sessions::default(),
+            jobs: Vec::new(),
+            trace: Trace::default(),
+            tally: Tally::default(),
+            watch: Watch::default(),
+            records: 0,
+            spot: Spot::default(),
+            zxid: None,
+            found: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Takes the next record and returns which promises it breaks. Records come in the order of
+    /// [`History::records`](crate::History::records).
+    pub fn apply(&mut self, record: &Record) -> Vec<Violation> {
+        self.spot = Spot { record: self.records, mt: record.mt, zxid: None };
+        self.records += 1;
+        match &record.fact {
+            Fact::RunMeta { session_timeout_ms, .. } => {
+                self.bounds = self.options.bounds(*session_timeout_ms);
+            }
+            Fact::SessionOpened { sid, owner } => {
+                self.sessions.entry(*sid).owner = Some(owner.clone());
+            }
+            Fact::Session { sid, .. } => {
+                let life = session::Life { process: record.p.clone(), inc: record.inc };
+                self.sessions.entry(*sid).life = Some(life);
+            }
+            Fact::Reg { zxid, sid, ops } => self.commit(*zxid, *sid, ops),
+            Fact::SessClose { zxid, sid, ephemerals } => self.close(*zxid, *sid, ephemerals),
+            Fact::Process { ev, .. } => self.process(&record.p, record.inc, *ev),
+            Fact::Nemesis { ev: NemesisEvent::Begin | NemesisEvent::Point, .. } => {
+                self.watch.disturbed(record.mt);
+            }
+            Fact::Healed => {
+                self.watch.healed(record.mt);
+                (0..self.jobs.len()).for_each(|job| self.look(job));
+            }
+            Fact::End => self.end(),
+            Fact::Nemesis { ev: NemesisEvent::End, .. }
+            | Fact::Fire { .. }
+            | Fact::Event { .. }
+            | Fact::Missed { .. }
+            | Fact::Exec { .. }
+            | Fact::Effect { .. }
+            | Fact::Once { .. }
+            | Fact::Operator { .. }
+            | Fact::HarnessFailure { .. } => {}
+        }
+        std::mem::take(&mut self.found)
+    }
+
+    /// Returns what cannot be true about the log: then it is the harness that failed.
+    #[must_use]
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    fn problem(&mut self, text: impl std::fmt::Display) {
+        // The first ones tell what there is to know.
+        if self.problems.len() < 20 {
+            self.problems.push(format!("record {}: {text}", self.spot.record));
+        }
+    }
+
+    fn revision(&mut self, zxid: i64) {
+        self.spot.zxid = Some(zxid);
+        if self.zxid.is_some_and(|last| last >= zxid) {
+            self.problem(format_args!("revision {zxid} after {}", self.zxid.unwrap_or_default()));
+        }
+        self.zxid = Some(zxid);
+    }
+
+    fn commit(&mut self, zxid: i64, sid: i64, ops: &[RegOp]) {
+        self.revision(zxid);
+        if self.sessions.is_closed(sid) {
+            self.problem(format_args!("session {sid} commits after its end"));
+        }
+        let mut steps = Vec::with_capacity(ops.len());
+        for op in ops {
+            match self.nodes.apply(op, sid, &mut self.names) {
+                Ok(step) => steps.extend(step),
+                Err(problem) => self.problem(problem),
+            }
+        }
+        self.steps(sid, &steps);
+    }
+
+    fn close(&mut self, zxid: i64, sid: i64, ephemerals: &[String]) {
+        self.revision(zxid);
+        self.sessions.entry(sid).closed = Some(self.spot.mt);
+        let mut steps = Vec::with_capacity(ephemerals.len());
+        for path in ephemerals {
+            match self.nodes.end(path, sid) {
+                Ok(step) => steps.extend(step),
+                Err(problem) => self.problem(problem),
+            }
+        }
+        let left = self.nodes.of_session(sid).next().map(ToOwned::to_owned);
+        if let Some(path) = left {
+            self.problem(format_args!("{path} stays although session {sid} has ended"));
+        }
+        let jobs = each_job(&steps);
+        for job in jobs {
+            let txn = self.txn(job, sid, &steps);
+            self.take(job, &txn);
+        }
+        // Runs whose holder is gone show in no node of the session.
+        (0..self.jobs.len()).for_each(|job| self.look(job));
+    }
+
+    /// Judges and takes what a transaction does, job by job.
+    fn steps(&mut self, sid: i64, steps: &[Step<'_>]) {
+        for job in each_job(steps) {
+            let txn = self.txn(job, sid, steps);
+            if txn.writes.is_empty() {
+                continue;
+            }
+            if !txn.by_operator {
+                self.judge(job, &txn, |judge| judge.before());
+            }
+            self.take(job, &txn);
+            let assigns =
+                |write: &Write<'_>| matches!(write, Write::Assignment(_) | Write::Owner(..));
+            if txn.writes.iter().any(assigns) {
+                self.judge(job, &txn, |judge| judge.whole());
+            }
+            self.look(job);
+        }
+    }
+
+    fn judge(&mut self, job: JobIndex, txn: &Txn<'_>, rules: impl FnOnce(&mut Judge<'_>)) {
+        let mut judge = Judge {
+            name: self.nodes.job_name(job),
+            job: &self.jobs[job],
+            txn,
+            sessions: &self.sessions,
+            names: &self.names,
+            trace: &self.trace,
+            bounds: self.bounds,
+            spot: self.spot,
+            tally: &mut self.tally,
+            found: &mut self.found,
+        };
+        rules(&mut judge);
+    }
+
+    fn violate(&mut self, property: Property, subject: Subject, message: String, since: usize) {
+        let mut evidence = vec![since, self.spot.record];
+        evidence.dedup();
+        let at = self.spot.into();
+        let window = Vec::new();
+        self.found.push(Violation { property, at, subject, message, evidence, window });
+    }
+}
+
+impl Judge<'_> {
+    /// The rules about a transaction and the revision before it.
+    fn before(&mut self) {
+        let txn = self.txn;
+        self.election();
+        self.accompanied();
+        let mut as_leader = None;
+        for (place, write) in txn.writes.iter().enumerate() {
+            match write {
+                Write::Owner(item, owner) => {
+                    as_leader = Some("changes owners");
+                    self.owner(*item, *owner);
+                }
+                Write::Assignment(Some(Ok(new))) => {
+                    as_leader = Some("writes the assignment");
+                    self.inputs(new);
+                }
+                Write::Assignment(_) => as_leader = Some("writes the assignment"),
+                Write::Ledger(item, after) => {
+                    if self.record(*item, place, after.as_ref()) {
+                        as_leader = Some("changes a record as nobody but the leader may");
+                    }
+                }
+                Write::Instance(id, false) => self.deregisters(*id),
+                Write::Config(_)
+                | Write::Instance(..)
+                | Write::Server(..)
+                | Write::Leader(_)
+                | Write::Term(_)
+                | Write::Request(_)
+                | Write::Draining(..)
+                | Write::Mark(..) => {}
+            }
+        }
+        if let Some(what) = as_leader {
+            self.leads(what);
+        }
+    }
+}
+
+/// Returns the jobs that the steps are about, each once.
+fn each_job(steps: &[Step<'_>]) -> Vec<JobIndex> {
+    let mut jobs: Vec<_> = Vec::with_capacity(1);
+    for step in steps {
+        if !jobs.contains(&step.job) {
+            jobs.push(step.job);
+        }
+    }
+    jobs
+}

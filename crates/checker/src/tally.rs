@@ -1,0 +1,21 @@
+//! How often each promise was put to the test.
+
+use crate::Property;
+
+/// Counts per property.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally([u64; 24]);
+
+impl Tally {
+    pub(crate) fn judged(&mut self, property: Property) {
+        self.0[property as usize] += 1;
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(count, more)| *count += more);
+    }
+
+    pub(crate) fn of(&self, property: Property) -> u64 {
+        self.0[property as usize]
+    }
+}

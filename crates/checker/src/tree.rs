@@ -1,0 +1,97 @@
+//! The nodes of a job, read off their paths. This crate knows them by itself, so that a mistake in the product's own
+//! table does not go unnoticed.
+
+use crate::names::{Name, Names};
+
+/// A node of a job, by what it is for. Nodes that do not matter here, and parents, are `Other`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Config,
+    Instance(Name),
+    Server(Name),
+    Leader,
+    Queued(u32),
+    Owner(u32),
+    Running(u32),
+    Misfire(u32),
+    Failover(u32),
+    ItemDisabled(u32),
+    Ledger(u32),
+    Term,
+    Request,
+    Assignment,
+    Draining(Name),
+    Other,
+}
+
+/// Splits `/job/rest` and says what the node is for.
+pub(crate) fn parse<'a>(path: &'a str, names: &mut Names) -> Option<(&'a str, Kind)> {
+    let (job, rest) = path.strip_prefix('/')?.split_once('/')?;
+    let mut parts = rest.split('/');
+    let mut next = || parts.next().unwrap_or_default();
+    let (first, second, third, fourth, more) = (next(), next(), next(), next(), next());
+    if !more.is_empty() {
+        return Some((job, Kind::Other));
+    }
+    let kind = match (first, second, third, fourth) {
+        ("config", "", "", "") => Kind::Config,
+        ("instances", id, "", "") if !id.is_empty() => Kind::Instance(names.of(id)),
+        ("servers", ip, "", "") if !ip.is_empty() => Kind::Server(names.of(ip)),
+        ("leader", "election", "instance", "") => Kind::Leader,
+        ("leader", "failover", "items", i) => of_item(i, Kind::Queued),
+        ("sharding", i, "instance", "") => of_item(i, Kind::Owner),
+        ("sharding", i, "running", "") => of_item(i, Kind::Running),
+        ("sharding", i, "misfire", "") => of_item(i, Kind::Misfire),
+        ("sharding", i, "failover", "") => of_item(i, Kind::Failover),
+        ("sharding", i, "disabled", "") => of_item(i, Kind::ItemDisabled),
+        ("ledger", i, "", "") => of_item(i, Kind::Ledger),
+        ("coordination", "term", "", "") => Kind::Term,
+        ("coordination", "request", "", "") => Kind::Request,
+        ("coordination", "assignment", "", "") => Kind::Assignment,
+        ("coordination", "draining", id, "") if !id.is_empty() => Kind::Draining(names.of(id)),
+        _ => Kind::Other,
+    };
+    Some((job, kind))
+}
+
+/// Items are written in decimal, without sign and leading zeros; anything else is no item.
+fn of_item(text: &str, kind: fn(u32) -> Kind) -> Kind {
+    let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    text.parse().ok().filter(|_| plain).map_or(Kind::Other, kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_say_what_nodes_are_for() {
+        let mut names = Names::default();
+        let (id, ip) = (names.of("10.0.0.1@-@7-x"), names.of("10.0.0.1"));
+        let rows = [
+            ("/j/config", Some(("j", Kind::Config))),
+            ("/j/instances/10.0.0.1@-@7-x", Some(("j", Kind::Instance(id)))),
+            ("/j/servers/10.0.0.1", Some(("j", Kind::Server(ip)))),
+            ("/j/leader/election/instance", Some(("j", Kind::Leader))),
+            ("/j/leader/election/latch", Some(("j", Kind::Other))),
+            ("/j/leader/failover/items/10", Some(("j", Kind::Queued(10)))),
+            ("/j/sharding/0/instance", Some(("j", Kind::Owner(0)))),
+            ("/j/sharding/00/instance", Some(("j", Kind::Other))),
+            ("/j/sharding/+1/instance", Some(("j", Kind::Other))),
+            ("/j/sharding/3", Some(("j", Kind::Other))),
+            ("/报告/ledger/4294967295", Some(("报告", Kind::Ledger(u32::MAX)))),
+            ("/j/ledger/4294967296", Some(("j", Kind::Other))),
+            ("/j/ledger", Some(("j", Kind::Other))),
+            ("/j/ledger/1/2/3/4/5/6", Some(("j", Kind::Other))),
+            ("/j/coordination/draining/10.0.0.1@-@7-x", Some(("j", Kind::Draining(id)))),
+            ("/j", None),
+            ("j/config", None),
+            ("", None),
+        ];
+        for (path, expected) in rows {
+            assert_eq!(parse(path, &mut names), expected, "{path}");
+        }
+        assert_eq!(names.server_of(id), Some(ip));
+        assert_eq!(names.server_of(ip), None);
+    }
+}

@@ -1,0 +1,496 @@
+//! S1, S1a, S2, S6, S7, S10, S11: whose claims of which items are allowed.
+
+use checker::Property::{L0, L4, S1, S1a, S2, S3, S6, S7, S8, S10, S11};
+use checker::history::{Fact, RegOp};
+use serde_json::json;
+
+use crate::story::{assert_bad, assert_good, fire};
+
+#[test]
+fn s1_claims_are_ordered_by_token_and_nobody_takes_a_running_item() {
+    assert_bad(
+        S1,
+        &[S1a, S2, S3, S6, S7, S8, L4],
+        &[
+            ("the token stays", |s| {
+                s.at(10.01).tamper(|l| l["token"] = json!(0)).claim("a", 0, 1);
+            }),
+            ("the token goes back later", |s| {
+                s.round(1).at(20.01).tamper(|l| l["token"] = json!(1)).claim("a", 0, 2);
+            }),
+            ("another takes a running item", |s| {
+                s.at(10.01).claim("a", 0, 1).only_claim("b", 0, "NORMAL", fire(1));
+            }),
+            ("an orphan is taken over for another fire", |s| {
+                s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b").sweep("a", 1);
+                s.tamper(|l| l["fire"] = json!(fire(2))).only_take_over("a", 1);
+            }),
+            ("an idle item is taken over", |s| {
+                s.at(10.01).claim_as("a", 0, "FAILOVER", fire(1)).done("a", 0);
+            }),
+            ("the record is deleted", |s| {
+                s.write("a", "/j/ledger/0", None);
+            }),
+            ("the record cannot be read", |s| {
+                s.write("a", "/j/ledger/0", Some("{"));
+            }),
+            ("an idle item becomes an orphan", |s| {
+                s.ledger("a", 0, |l| {
+                    *l =
+                        json!({"state":"orphan","token":0,"holder":"x","fire":1,"source":"NORMAL"});
+                });
+            }),
+            ("code runs that nobody has claimed", |s| {
+                s.round(1).at(12.0);
+                let mut run = s.run_id(0);
+                run.token = 7;
+                let ev = checker::history::ExecEvent::Start;
+                s.says("a", Fact::Exec { ev, run, source: "NORMAL".into(), cfg: 0, result: None });
+            }),
+            ("another runs than has claimed", |s| {
+                s.at(10.01).only_claim("a", 0, "NORMAL", fire(1)).start("b", 0);
+            }),
+            ("the run begins before its claim", |s| {
+                s.at(10.01).only_claim("a", 0, "NORMAL", fire(1)).start("a", 0);
+                // The claim reaches the log late.
+                let claim = s.records.len() - 2;
+                s.records[claim].mt += 50_000_000;
+            }),
+            ("two run at once without a cause, and both have effects", |s| {
+                s.at(10.01).claim("a", 0, 1);
+                let first = s.run_id(0);
+                s.at(11.0).release("a", 0, "failed").at(12.0).claim_as("a", 0, "MANUAL", 12_001);
+                s.effect_of(first.clone(), true).effect(0, true);
+                s.stop_run("a", first, "error").done("a", 0);
+            }),
+        ],
+    );
+    assert_good(
+        S1,
+        &[
+            ("a crash, and the same fire under the next token", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("a", 0).crash("b");
+                s.at(15.0).expire("b").sweep("a", 1).take_over("a", 1).deal(&["a"]);
+                s.at(16.0).done("a", 1).at(17.0).deal(&["a"]).round(2).at(22.0);
+            }),
+            ("fires noted while it runs", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("b", 1);
+                s.at(20.01).note("a", 0, 2).claim("b", 1, 2).at(21.0).done("b", 1).done("a", 0);
+                s.claim_as("a", 0, "MISFIRE", fire(2)).at(22.0).done("a", 0);
+            }),
+            ("two run at once: the first was paused beyond its session", |s| {
+                s.at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .at(11.0)
+                    .done("a", 0)
+                    .begin("pause", "b");
+                let paused = s.run_id(1);
+                s.at(16.0).expire("b").sweep("a", 1).take_over("a", 1).effect(1, true);
+                s.at(17.0).over("pause", "b").effect_of(paused.clone(), false);
+                s.stop_run("b", paused, "ok").done("a", 1);
+            }),
+            ("an operator repairs a record", |s| {
+                s.write("operator", "/j/ledger/0", Some(r#"{"state":"idle","token":9}"#));
+            }),
+        ],
+    );
+}
+
+#[test]
+fn s1a_a_fire_is_claimed_once() {
+    assert_bad(
+        S1a,
+        &[L0, S3],
+        &[
+            ("again", |s| {
+                s.round(1).at(12.0).claim("a", 0, 1).done("a", 0);
+            }),
+            ("an earlier one", |s| {
+                s.round(1).round(2).at(22.0).claim("a", 0, 1).done("a", 0);
+            }),
+            ("the last fire goes back", |s| {
+                s.round(1).round(2).ledger("a", 0, |l| l["last"] = json!(fire(1)));
+            }),
+            ("again, as a misfire", |s| {
+                s.round(1).at(12.0).claim_as("a", 0, "MISFIRE", fire(1)).done("a", 0);
+            }),
+            ("a fire that a run has stood for", |s| {
+                s.at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .done("b", 1)
+                    .at(20.01)
+                    .note("a", 0, 2);
+                s.claim("b", 1, 2).done("b", 1).at(21.0).done("a", 0);
+                s.at(30.01).claim("a", 0, 3).claim("b", 1, 3).done("b", 1).done("a", 0);
+                s.at(32.0).claim_as("a", 0, "MISFIRE", fire(2)).done("a", 0);
+            }),
+            ("one claim is run twice", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).stop("a", 0, "ok").start("a", 0);
+                s.at(11.0).done("a", 0).done("b", 1);
+            }),
+        ],
+    );
+    assert_good(
+        S1a,
+        &[
+            ("a request for a run beside the schedule", |s| {
+                s.round(1)
+                    .at(12.0)
+                    .claim_as("a", 0, "MANUAL", fire(1) + 2_001)
+                    .done("a", 0)
+                    .round(2);
+            }),
+            ("a takeover is the same fire", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).crash("b").at(15.0);
+                s.expire("b").sweep("a", 1).take_over("a", 1).at(16.0).done("a", 1);
+            }),
+            ("the same transaction again, as it was", |s| {
+                s.round(1).ledger("a", 0, |_| {}).ledger("a", 0, |_| {});
+            }),
+        ],
+    );
+}
+
+#[test]
+fn s2_nobody_claims_what_it_does_not_own() {
+    assert_bad(
+        S2,
+        &[S3, S10],
+        &[
+            ("somebody else's item", |s| {
+                s.at(10.01).claim("b", 0, 1).claim("b", 1, 1).at(11.0).done("b", 0).done("b", 1);
+            }),
+            ("in the name of another", |s| {
+                let b = s.id("b");
+                s.at(10.01).tamper(move |l| l["holder"] = json!(b)).claim("a", 0, 1);
+            }),
+            ("after its instance was taken away", |s| {
+                let path = format!("/j/instances/{}", s.id("a"));
+                s.write("operator", &path, None).at(10.01);
+                let ops = {
+                    let mut ledger = s.ledgers[&0].clone();
+                    ledger["state"] = json!("running");
+                    (ledger["holder"], ledger["fire"]) = (json!(s.id("a")), json!(fire(1)));
+                    (ledger["source"], ledger["token"]) = (json!("NORMAL"), json!(1));
+                    ledger["last"] = json!(fire(1));
+                    vec![s.ledger_op(s.sid("a"), 0, ledger)]
+                };
+                s.commit("a", ops);
+            }),
+            ("an item that has yet to move", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).join("c").deal_by("a", &["c", "a"]);
+                s.at(11.0).done("a", 0).done("b", 1).at(12.0);
+                s.claim_as("a", 0, "MANUAL", fire(1) + 2_001).done("a", 0);
+            }),
+            ("the number of items has changed since", |s| {
+                s.at(5.0)
+                    .configure(|c| c["shardingTotalCount"] = json!(3))
+                    .at(10.01)
+                    .claim("a", 0, 1);
+            }),
+            ("an instance that never registered takes over", |s| {
+                s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b").sweep("a", 1);
+                s.tamper(|l| l["holder"] = json!("10.0.0.9@-@9")).only_take_over("a", 1);
+            }),
+        ],
+    );
+    assert_good(
+        S2,
+        &[
+            ("an item that has just moved here", |s| {
+                s.at(9.0).join("c").deal_by("a", &["c", "a"]).round(1);
+            }),
+            ("the process is a member in a new session", |s| {
+                s.begin("expire", "b").expire("b").over("expire", "b").at(3.0).connect("b");
+                s.deal(&["a", "b"]).round(1);
+            }),
+            ("a taker does not own the item", |s| {
+                s.at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .done("b", 1)
+                    .crash("a")
+                    .at(15.0)
+                    .expire("a");
+                s.lead("b").sweep("b", 0).take_over("b", 0).at(16.0).done("b", 0).deal(&["b"]);
+            }),
+        ],
+    );
+}
+
+#[test]
+fn s6_no_failover_while_the_holder_lives() {
+    assert_bad(
+        S6,
+        &[S3],
+        &[
+            ("it lives", |s| {
+                s.at(10.01).claim("b", 1, 1).at(12.0).sweep("a", 1);
+            }),
+            ("it crashed, and its session is not over yet", |s| {
+                s.at(10.01).claim("b", 1, 1).crash("b").at(13.9).sweep("a", 1).at(15.0).expire("b");
+            }),
+            ("another session of the same process is over", |s| {
+                s.expire("b")
+                    .at(3.0)
+                    .connect("b")
+                    .deal(&["a", "b"])
+                    .at(10.01)
+                    .claim("b", 1, 1)
+                    .sweep("a", 1);
+            }),
+            ("given up as interrupted", |s| {
+                s.configure(|c| c["failover"] = json!(false)).at(10.01).claim("b", 1, 1);
+                s.at(11.0).ledger_by_leader(1, "interrupted");
+            }),
+        ],
+    );
+    assert_good(
+        S6,
+        &[
+            ("the holder gives it up itself", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).at(11.0).stop(
+                    "b",
+                    1,
+                    "cancelled",
+                );
+                s.ledger("b", 1, |l| l["state"] = json!("orphan"));
+                s.at(12.0).write("b", "/j/sharding/1/running", None).take_over("a", 1).done("a", 1);
+            }),
+            ("its session is over, and the process lives on", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).begin("partition", "b");
+                s.at(15.0).expire("b").sweep("a", 1).take_over("a", 1).at(16.0).done("a", 1);
+                s.over("partition", "b");
+            }),
+            ("a pause that is shorter than the session", |s| {
+                s.at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .begin("pause", "b")
+                    .at(11.0)
+                    .done("a", 0);
+                s.at(13.0).over("pause", "b").done("b", 1);
+            }),
+        ],
+    );
+}
+
+#[test]
+fn s7_only_the_holder_completes() {
+    assert_bad(
+        S7,
+        &[S3, S6, S8],
+        &[
+            ("another completes it", |s| {
+                s.at(10.01).claim("b", 1, 1).at(11.0).stop("b", 1, "ok").release(
+                    "a",
+                    1,
+                    "succeeded",
+                );
+            }),
+            ("a former life completes it", |s| {
+                s.at(10.01).claim("b", 1, 1).begin("expire", "b");
+                let run = s.run_id(1);
+                s.expire("b").sweep("a", 1).connect("b").over("expire", "b").take_over("a", 1);
+                s.at(11.0).stop_run("b", run, "ok").release("b", 1, "succeeded");
+            }),
+            ("an orphan is given up although failover is on", |s| {
+                s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b").sweep("a", 1);
+                s.ledger_by_leader(1, "interrupted");
+            }),
+            ("a running item is retired", |s| {
+                s.at(10.01)
+                    .claim("b", 1, 1)
+                    .at(11.0)
+                    .ledger("b", 1, |l| l["state"] = json!("retired"));
+            }),
+            ("an orphan is completed as if it had succeeded", |s| {
+                s.configure(|c| c["failover"] = json!(false));
+                s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b").sweep("a", 1);
+                s.ledger_by_leader(1, "succeeded");
+            }),
+        ],
+    );
+    assert_good(
+        S7,
+        &[
+            ("failover is off: what was lost is interrupted", |s| {
+                s.configure(|c| c["failover"] = json!(false))
+                    .at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1);
+                s.done("a", 0).crash("b").at(15.0).expire("b").ledger_by_leader(1, "interrupted");
+            }),
+            ("failover is turned off while an orphan waits", |s| {
+                s.at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .done("a", 0)
+                    .crash("b")
+                    .at(15.0)
+                    .expire("b");
+                s.sweep("a", 1).configure(|c| c["failover"] = json!(false));
+                s.ledger_by_leader(1, "interrupted");
+            }),
+            ("the holder completes it after an operator took its instance away", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0);
+                let path = format!("/j/instances/{}", s.id("b"));
+                s.write("operator", &path, None).at(11.0).done("b", 1);
+            }),
+        ],
+    );
+}
+
+#[test]
+fn s10_what_is_disabled_or_paused_does_not_start() {
+    assert_bad(
+        S10,
+        &[S3],
+        &[
+            ("the server is disabled", |s| {
+                s.at(5.0).write("operator", "/j/servers/10.0.0.1", Some("DISABLED")).round(1);
+            }),
+            ("the server is paused", |s| {
+                s.at(5.0).write("operator", "/j/servers/10.0.0.2", Some("PAUSED")).round(1);
+            }),
+            ("the server is unknown", |s| {
+                s.at(5.0).write("operator", "/j/servers/10.0.0.2", None).round(1);
+            }),
+            ("the item is disabled", |s| {
+                s.at(5.0).ledger("a", 0, |l| l["disabled"] = json!(true)).round(1);
+            }),
+            ("a takeover on a disabled server", |s| {
+                s.at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .done("a", 0)
+                    .crash("b")
+                    .at(15.0)
+                    .expire("b");
+                s.write("operator", "/j/servers/10.0.0.1", Some("DISABLED")).sweep("a", 1);
+                s.take_over("a", 1).done("a", 1);
+            }),
+        ],
+    );
+    assert_good(
+        S10,
+        &[
+            ("disabled during the run: it may end", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1);
+                s.write("operator", "/j/servers/10.0.0.2", Some("DISABLED"));
+                s.ledger("a", 0, |l| l["disabled"] = json!(true))
+                    .at(11.0)
+                    .done("a", 0)
+                    .done("b", 1);
+            }),
+            ("a takeover of an item that was disabled meanwhile", |s| {
+                s.at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .done("a", 0)
+                    .crash("b")
+                    .at(15.0)
+                    .expire("b");
+                s.sweep("a", 1).ledger("a", 1, |l| l["disabled"] = json!(true)).take_over("a", 1);
+                s.at(16.0).done("a", 1);
+            }),
+            ("the node says disabled, and the record does not say so yet", |s| {
+                s.at(10.0).write("operator", "/j/sharding/0/disabled", Some("")).round(1);
+            }),
+            ("disabled, skipped, enabled again", |s| {
+                s.at(5.0)
+                    .ledger("a", 0, |l| l["disabled"] = json!(true))
+                    .at(10.01)
+                    .claim("b", 1, 1);
+                s.ledger("a", 0, |l| {
+                    (l["last"], l["outcome"]) = (json!(fire(1)), json!("disabled"));
+                });
+                s.done("b", 1).ledger("a", 0, |l| l["disabled"] = json!(false)).round(2);
+            }),
+        ],
+    );
+}
+
+#[test]
+fn s11_a_run_sees_the_configuration_of_its_claim() {
+    assert_bad(
+        S11,
+        &[L0],
+        &[
+            ("the claim names an older one", |s| {
+                s.at(5.0).configure(|c| c["misfire"] = json!(false)).at(10.01);
+                s.tamper(|l| l["config"] = json!(0)).only_claim("a", 0, "NORMAL", fire(1));
+            }),
+            ("the claim names one that is not there yet", |s| {
+                s.at(10.01).tamper(|l| l["config"] = json!(1)).only_claim(
+                    "a",
+                    0,
+                    "NORMAL",
+                    fire(1),
+                );
+            }),
+            ("the code sees a newer one than its claim", |s| {
+                s.at(10.01).only_claim("a", 0, "NORMAL", fire(1));
+                s.configure(|c| c["misfire"] = json!(false)).start("a", 0);
+            }),
+            ("a takeover names the one of the former claim", |s| {
+                s.at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .done("a", 0)
+                    .crash("b")
+                    .at(15.0)
+                    .expire("b");
+                s.sweep("a", 1).configure(|c| c["misfire"] = json!(false));
+                s.tamper(|l| l["config"] = json!(0)).only_take_over("a", 1);
+            }),
+        ],
+    );
+    assert_good(
+        S11,
+        &[
+            ("changed during the run", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1);
+                s.configure(|c| c["misfire"] = json!(false))
+                    .at(11.0)
+                    .done("a", 0)
+                    .done("b", 1)
+                    .round(2);
+            }),
+            ("a claim that names none", |s| {
+                s.at(10.01).tamper(|l| drop(l.as_object_mut().unwrap().remove("config")));
+                s.claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("a", 0).done("b", 1);
+            }),
+            ("what is stored cannot be read: the last good one stays in force", |s| {
+                s.at(5.0).write("operator", "/j/config", Some("poison")).round(1);
+            }),
+            ("a takeover under a newer one", |s| {
+                s.at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .done("a", 0)
+                    .crash("b")
+                    .at(15.0)
+                    .expire("b");
+                s.sweep("a", 1)
+                    .configure(|c| c["misfire"] = json!(false))
+                    .take_over("a", 1)
+                    .done("a", 1);
+            }),
+        ],
+    );
+}
+
+impl crate::story::Story {
+    /// Instance `a`, which leads, gives a run up for good.
+    fn ledger_by_leader(&mut self, i: u32, outcome: &str) -> &mut Self {
+        let mut ledger = self.ledgers[&i].clone();
+        ledger["state"] = json!("idle");
+        ledger["outcome"] = json!(outcome);
+        let check: RegOp = self.check("/j/coordination/term");
+        let op = self.ledger_op(self.sid("a"), i, ledger);
+        self.commit("a", vec![check, op])
+    }
+}

@@ -1,0 +1,385 @@
+//! S3, L0, L5: every fire is accounted for, and what is missed or late has a cause.
+
+use checker::Property::{L0, L5, S1a, S3};
+use serde_json::json;
+
+use crate::story::{assert_bad, assert_good, fire};
+
+#[test]
+fn s3_every_fire_is_accounted_for_once() {
+    assert_bad(
+        S3,
+        &[L0, S1a],
+        &[
+            ("the claim hides what was missed", |s| {
+                s.round(1)
+                    .at(20.01)
+                    .claim("b", 1, 2)
+                    .done("b", 1)
+                    .at(30.01)
+                    .claim("b", 1, 3)
+                    .done("b", 1);
+                s.tamper(|l| l["previous"] = json!(fire(2))).claim("a", 0, 3).done("a", 0);
+            }),
+            ("the last fire advances without a claim", |s| {
+                s.round(1).at(20.01).claim("b", 1, 2).done("b", 1).ledger("a", 0, |l| {
+                    (l["previous"], l["last"]) = (json!(fire(1)), json!(fire(2)));
+                });
+            }),
+            ("accounted for as disabled, and is not", |s| {
+                s.round(1).at(20.01).claim("b", 1, 2).done("b", 1).ledger("a", 0, |l| {
+                    (l["previous"], l["last"]) = (json!(fire(1)), json!(fire(2)));
+                    l["outcome"] = json!("disabled");
+                });
+            }),
+            ("noted fires vanish at the end of the run", |s| {
+                s.at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .done("b", 1)
+                    .at(20.01)
+                    .note("a", 0, 2);
+                s.claim("b", 1, 2).done("b", 1).tamper(|l| l["misfire"] = json!(null)).done("a", 0);
+            }),
+            ("noted fires vanish in a claim", |s| {
+                s.at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .done("b", 1)
+                    .at(20.01)
+                    .note("a", 0, 2);
+                s.claim("b", 1, 2)
+                    .done("b", 1)
+                    .done("a", 0)
+                    .at(30.01)
+                    .claim("b", 1, 3)
+                    .done("b", 1);
+                s.tamper(|l| l["merged"] = json!(null)).claim("a", 0, 3).done("a", 0);
+            }),
+            ("a run stands for fires after its own", |s| {
+                s.at(10.01).claim("b", 1, 1).done("b", 1);
+                s.tamper(|l| l["merged"] = json!({"first": fire(1), "last": fire(5), "count": 5}));
+                s.claim("a", 0, 1).done("a", 0);
+            }),
+            ("a fire that the schedule does not have", |s| {
+                s.round(1).at(13.01).claim_as("a", 0, "NORMAL", fire(1) + 3_000).done("a", 0);
+            }),
+            ("recorded as succeeded, and never ran", |s| {
+                s.at(10.01).claim("b", 1, 1).only_claim("a", 0, "NORMAL", fire(1)).at(10.5);
+                s.done("b", 1).release("a", 0, "succeeded");
+            }),
+            ("recorded as succeeded, and failed", |s| {
+                s.at(10.01).claim("b", 1, 1).claim("a", 0, 1).at(10.5).done("b", 1);
+                s.stop("a", 0, "error").release("a", 0, "succeeded");
+            }),
+            ("nobody claims any more, and nobody says why", |s| {
+                s.round(1)
+                    .at(20.01)
+                    .claim("b", 1, 2)
+                    .done("b", 1)
+                    .at(30.01)
+                    .claim("b", 1, 3)
+                    .done("b", 1);
+                s.at(39.0);
+            }),
+        ],
+    );
+    assert_good(
+        S3,
+        &[
+            ("noted fires are merged into the next", |s| {
+                s.at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .done("b", 1)
+                    .at(20.01)
+                    .note("a", 0, 2);
+                s.claim("b", 1, 2)
+                    .done("b", 1)
+                    .at(30.01)
+                    .note("a", 0, 3)
+                    .claim("b", 1, 3)
+                    .done("b", 1);
+                s.at(39.999).done("a", 0).round(4);
+            }),
+            ("a skipped fire of a disabled item", |s| {
+                s.round(1)
+                    .write("operator", "/j/sharding/0/disabled", Some(""))
+                    .at(20.01)
+                    .claim("b", 1, 2);
+                s.done("b", 1).ledger("a", 0, |l| {
+                    (l["previous"], l["last"]) = (json!(fire(1)), json!(fire(2)));
+                    l["outcome"] = json!("disabled");
+                });
+            }),
+            ("items that were born later owe nothing for before", |s| {
+                s.round(1).round(2).configure(|c| c["shardingTotalCount"] = json!(3)).at(25.0);
+                s.deal(&["a", "b"]).round(3);
+            }),
+            ("retired items owe nothing, and go on when they come back", |s| {
+                s.round(1)
+                    .configure(|c| c["shardingTotalCount"] = json!(1))
+                    .deal(&["a", "b"])
+                    .round(2)
+                    .round(3);
+                s.configure(|c| c["shardingTotalCount"] = json!(2)).deal(&["a", "b"]).round(4);
+            }),
+            ("failed and recorded as failed", |s| {
+                s.at(10.01).claim("b", 1, 1).claim("a", 0, 1).at(10.5).done("b", 1);
+                s.stop("a", 0, "error").release("a", 0, "failed").round(2);
+            }),
+            ("noted before a skip, run after it", |s| {
+                s.at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .done("b", 1)
+                    .at(20.01)
+                    .note("a", 0, 2);
+                s.claim("b", 1, 2)
+                    .done("b", 1)
+                    .ledger("a", 0, |l| l["disabled"] = json!(true))
+                    .at(21.0);
+                s.done("a", 0).at(30.01).claim("b", 1, 3).done("b", 1).ledger("a", 0, |l| {
+                    (l["previous"], l["last"]) = (json!(fire(1)), json!(fire(3)));
+                    l["outcome"] = json!("disabled");
+                });
+                s.ledger("a", 0, |l| l["disabled"] = json!(false));
+                s.claim_as("a", 0, "MISFIRE", fire(2)).done("a", 0).round(4);
+            }),
+            ("missed fires are caught up with, each by a run of its own", |s| {
+                s.round(1)
+                    .begin("registry_down", "registry")
+                    .at(38.0)
+                    .over("registry_down", "registry");
+                s.at(38.5).claim_as("a", 0, "MISFIRE", fire(2)).done("a", 0);
+                s.claim_as("a", 0, "MISFIRE", fire(3)).done("a", 0);
+                s.claim_as("b", 1, "MISFIRE", fire(2)).done("b", 1);
+                s.claim_as("b", 1, "MISFIRE", fire(3)).done("b", 1).round(4);
+            }),
+        ],
+    );
+}
+
+#[test]
+fn l0_what_is_missed_has_a_cause() {
+    assert_bad(
+        L0,
+        &[L5, S3],
+        &[
+            ("missed by a healthy owner", |s| {
+                s.round(1).at(20.01).claim("b", 1, 2).done("b", 1).round(3);
+            }),
+            ("late by three seconds", |s| {
+                s.at(10.01).claim("b", 1, 1).done("b", 1).at(13.0).claim("a", 0, 1).done("a", 0);
+            }),
+            ("missed while another is in trouble", |s| {
+                s.begin("pause", "b").at(10.01).claim("b", 1, 1).at(10.2).done("b", 1).at(20.01);
+                s.claim("a", 0, 2).done("a", 0).claim("b", 1, 2).done("b", 1).over("pause", "b");
+            }),
+            ("met the run, was not noted, and misfires are wanted", |s| {
+                s.at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .done("b", 1)
+                    .at(20.01)
+                    .claim("b", 1, 2);
+                s.done("b", 1).at(25.0).done("a", 0).round(3);
+            }),
+            ("claimed and not run", |s| {
+                s.at(10.01)
+                    .claim("b", 1, 1)
+                    .done("b", 1)
+                    .only_claim("a", 0, "NORMAL", fire(1))
+                    .at(19.0);
+            }),
+            ("missed long after the fault was over", |s| {
+                s.begin("pause", "a").at(3.0).over("pause", "a").round(1);
+                s.at(20.01).claim("b", 1, 2).done("b", 1).round(3);
+            }),
+            ("the clock steps over a fire at a change that does not touch the schedule", |s| {
+                s.round(1)
+                    .at(20.01)
+                    .configure(|c| c["description"] = json!("x"))
+                    .claim("b", 1, 2)
+                    .done("b", 1);
+                s.round(3);
+            }),
+        ],
+    );
+    assert_good(
+        L0,
+        &[
+            ("the owner was paused", |s| {
+                s.round(1).begin("pause", "a").at(20.01).claim("b", 1, 2).done("b", 1).at(22.0);
+                s.over("pause", "a").round(3);
+            }),
+            ("the owner was dead until the next fire", |s| {
+                s.round(1).crash("b").at(20.01).claim("a", 0, 2).done("a", 0).expire("b").at(29.8);
+                s.deal(&["a"]).round(3);
+            }),
+            ("late, because the item has just moved here", |s| {
+                s.round(1).crash("b").at(20.01).claim("a", 0, 2).done("a", 0).expire("b").at(26.0);
+                s.deal(&["a"]).claim("a", 1, 2).at(27.0).done("a", 1).round(3);
+            }),
+            ("the owner joined after the fire", |s| {
+                s.round(1)
+                    .crash("b")
+                    .at(20.01)
+                    .claim("a", 0, 2)
+                    .done("a", 0)
+                    .expire("b")
+                    .at(22.0)
+                    .join("c");
+                s.deal_by("a", &["a", "c"]).round(3);
+            }),
+            ("the registry was away", |s| {
+                s.round(1)
+                    .begin("registry_down", "registry")
+                    .at(28.0)
+                    .over("registry_down", "registry")
+                    .round(3);
+            }),
+            ("the schedule has just changed", |s| {
+                s.round(1).at(20.2).configure(|c| c["cron"] = json!("5/10 * * * * ?"));
+                s.at(25.01).claim_as("a", 0, "NORMAL", fire(2) + 5_000).done("a", 0);
+                s.claim_as("b", 1, "NORMAL", fire(2) + 5_000).done("b", 1);
+            }),
+            ("misfires are not wanted", |s| {
+                s.configure(|c| c["misfire"] = json!(false))
+                    .at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1);
+                s.done("b", 1)
+                    .at(20.01)
+                    .claim("b", 1, 2)
+                    .done("b", 1)
+                    .at(29.5)
+                    .done("a", 0)
+                    .round(3);
+            }),
+            ("the server was paused", |s| {
+                s.round(1)
+                    .write("operator", "/j/servers/10.0.0.1", Some("PAUSED"))
+                    .at(20.01)
+                    .claim("b", 1, 2);
+                s.done("b", 1).at(25.0).write("operator", "/j/servers/10.0.0.1", Some("")).round(3);
+            }),
+            ("the operator took the job away", |s| {
+                s.round(1).write("operator", "/j/config", None).at(39.0);
+            }),
+        ],
+    );
+}
+
+#[test]
+fn l5_a_slow_item_delays_no_other() {
+    assert_bad(
+        L5,
+        &[L0, S3],
+        &[
+            ("late beside a slow item", |s| {
+                four(s)
+                    .at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .claim("b", 3, 1)
+                    .claim("a", 2, 1);
+                s.at(11.0).done("a", 2).done("b", 1).done("b", 3).at(20.01).note("a", 0, 2);
+                s.claim("b", 1, 2).done("b", 1).claim("b", 3, 2).done("b", 3);
+                s.at(24.0)
+                    .done("a", 0)
+                    .claim_as("a", 0, "MISFIRE", fire(2))
+                    .done("a", 0)
+                    .claim("a", 2, 2);
+            }),
+            ("missed beside a slow item", |s| {
+                four(s)
+                    .at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .claim("b", 3, 1)
+                    .claim("a", 2, 1);
+                s.at(11.0).done("a", 2).done("b", 1).done("b", 3).at(20.01).note("a", 0, 2);
+                s.claim("b", 1, 2)
+                    .done("b", 1)
+                    .claim("b", 3, 2)
+                    .done("b", 3)
+                    .at(29.0)
+                    .done("a", 0)
+                    .round(3);
+            }),
+            ("late beside a misfire loop", |s| {
+                four(s)
+                    .at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .claim("b", 3, 1)
+                    .claim("a", 2, 1);
+                s.at(11.0).done("a", 2).done("b", 1).done("b", 3).at(20.01).note("a", 0, 2);
+                s.claim("b", 1, 2)
+                    .done("b", 1)
+                    .claim("b", 3, 2)
+                    .done("b", 3)
+                    .claim("a", 2, 2)
+                    .done("a", 2);
+                s.at(29.0)
+                    .done("a", 0)
+                    .claim_as("a", 0, "MISFIRE", fire(2))
+                    .at(30.01)
+                    .note("a", 0, 3);
+                s.claim("b", 1, 3).done("b", 1).claim("b", 3, 3).done("b", 3).at(34.0).done("a", 0);
+                s.claim("a", 2, 3);
+            }),
+        ],
+    );
+    assert_good(
+        L5,
+        &[
+            ("in time beside a slow item", |s| {
+                four(s)
+                    .at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .claim("b", 3, 1)
+                    .claim("a", 2, 1);
+                s.at(11.0).done("a", 2).done("b", 1).done("b", 3).at(20.01).note("a", 0, 2);
+                s.claim("b", 1, 2)
+                    .done("b", 1)
+                    .claim("b", 3, 2)
+                    .done("b", 3)
+                    .claim("a", 2, 2)
+                    .done("a", 2);
+                s.at(24.0).done("a", 0).claim_as("a", 0, "MISFIRE", fire(2)).done("a", 0);
+            }),
+            ("a little late", |s| {
+                s.at(10.8).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("a", 0).done("b", 1);
+            }),
+            ("late beside a slow item, and paused", |s| {
+                four(s)
+                    .at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .claim("b", 3, 1)
+                    .claim("a", 2, 1);
+                s.at(11.0)
+                    .done("a", 2)
+                    .done("b", 1)
+                    .done("b", 3)
+                    .at(19.0)
+                    .begin("pause", "a")
+                    .at(20.01);
+                s.claim("b", 1, 2)
+                    .done("b", 1)
+                    .claim("b", 3, 2)
+                    .done("b", 3)
+                    .at(22.5)
+                    .over("pause", "a");
+                s.note("a", 0, 2).claim("a", 2, 2).done("a", 2).done("a", 0);
+            }),
+        ],
+    );
+}
+
+fn four(s: &mut crate::story::Story) -> &mut crate::story::Story {
+    s.configure(|c| c["shardingTotalCount"] = json!(4)).at(3.0).deal(&["a", "b"])
+}

@@ -1,0 +1,60 @@
+//! Chaos from seeds: `chaos FROM [COUNT]` plays seeds and prints those that fail; `chaos --replay SEED` prints one in
+//! full, `chaos --shrink SEED` makes a failing one smaller, `chaos --history SEED` prints its history, one JSON a line.
+#![expect(clippy::print_stdout, reason = "a program talks to the person who runs it")]
+
+use std::process::ExitCode;
+
+use testkit::system::{ChaosPlan, run_seed, shrink};
+
+/// How many runs the search for a smaller one may take.
+const MAX_RUNS: usize = 400;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["--replay", seed] => {
+            with(seed, |seed| say(&run_seed(seed).to_string(), run_seed(seed).is_valid()))
+        }
+        ["--plan", seed] => with(seed, |seed| say(&plan(&ChaosPlan::draw(seed)), true)),
+        ["--shrink", seed] => with(seed, |seed| {
+            let smallest = shrink(run_seed(seed), MAX_RUNS);
+            say(&format!("{}\n{smallest}", plan(&smallest.plan)), smallest.is_valid())
+        }),
+        ["--history", seed] => with(seed, |seed| {
+            for record in run_seed(seed).history.records() {
+                println!("{}", serde_json::to_string(record).unwrap_or_default());
+            }
+            ExitCode::SUCCESS
+        }),
+        [from] => with(from, |from| play(from, 1)),
+        [from, count] => with(from, |from| with(count, |count| play(from, count))),
+        _ => say(
+            "usage: chaos FROM [COUNT] | --replay SEED | --plan SEED | --shrink SEED | --history SEED",
+            false,
+        ),
+    }
+}
+
+fn with(number: &str, then: impl FnOnce(u64) -> ExitCode) -> ExitCode {
+    match number.parse() {
+        Ok(number) => then(number),
+        Err(error) => say(&format!("{number:?} is no number: {error}"), false),
+    }
+}
+
+fn say(what: &str, good: bool) -> ExitCode {
+    println!("{what}");
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn plan(plan: &ChaosPlan) -> String {
+    serde_json::to_string_pretty(plan).unwrap_or_default()
+}
+
+fn play(from: u64, count: u64) -> ExitCode {
+    let failed: Vec<_> =
+        (from..from + count).map(run_seed).filter(|outcome| !outcome.is_valid()).collect();
+    failed.iter().for_each(|outcome| println!("{outcome}\n"));
+    say(&format!("{count} seeds, {} not valid", failed.len()), failed.is_empty())
+}

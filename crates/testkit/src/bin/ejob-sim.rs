@@ -1,0 +1,208 @@
+//! `ejob-sim`: runs the pure simulation. Without arguments it says how.
+#![expect(clippy::print_stdout, reason = "a program for people")]
+
+use std::process::ExitCode;
+use std::time::Instant;
+use std::{env, fs, thread};
+
+use testkit::sim::{self, Judge, Keep, Script};
+
+const USAGE: &str = "usage:
+  ejob-sim run --seeds N [--first-seed S] [--threads T] [--judge online|full] [--coverage]
+  ejob-sim replay SEED | --script FILE [--quiet]
+  ejob-sim shrink SEED | --script FILE
+  ejob-sim points [--nth N] [--point PLACE [--zookeeper]]
+run       runs N seeds from S (0) on T threads (all processors); ends with one line of figures
+replay    runs one seed or script and shows its last events
+shrink    looks for the smallest script that fails in the same way, and prints it
+points    one fault at each Nth (1) write of a scripted run, in each of the seven modes
+The exit code is 1 if a property is violated, 2 if the command line is wrong.";
+
+/// What a task found: whether every property held.
+type Verdict = Result<bool, String>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("error: {message}\n{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Verdict {
+    let (command, rest) = arguments.split_first().ok_or("a command is missing")?;
+    let mut options = Options { words: rest.to_vec() };
+    match command.as_str() {
+        "run" => run(options),
+        "replay" => {
+            let quiet = options.flag("--quiet");
+            replay(&options.script()?, quiet)
+        }
+        "shrink" => shrink(&options.script()?),
+        "points" => points(options),
+        other => Err(format!("there is no command {other:?}")),
+    }
+}
+
+fn run(mut options: Options) -> Verdict {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let seeds = options.number("--seeds")?.ok_or("`run` needs --seeds N")?;
+    let first = options.number("--first-seed")?.unwrap_or(0);
+    let threads = options.number("--threads")?;
+    let threads = threads.and_then(|n| usize::try_from(n).ok()).unwrap_or(processors);
+    let judge = options.judge()?;
+    let shows_coverage = options.flag("--coverage");
+    options.end()?;
+    let start = Instant::now();
+    let totals = sim::run_seeds(first, seeds, threads, judge);
+    if shows_coverage {
+        totals.coverage.rows().for_each(|(what, count)| println!("{what} {count}"));
+    }
+    for (seed, violation) in &totals.failures {
+        println!(
+            "seed {seed} step {}: {}: {}\n  again: {}",
+            violation.step,
+            violation.property,
+            violation.text,
+            again(&format!("replay {seed}"))
+        );
+    }
+    if let Some((seed, _)) = totals.failures.first() {
+        println!("smaller: {}", again(&format!("shrink {seed}")));
+    }
+    println!("{}", totals.summary(start.elapsed().as_secs_f64()));
+    Ok(totals.failures.is_empty())
+}
+
+fn replay(script: &Script, quiet: bool) -> Verdict {
+    let keep = Keep { history: false, story: !quiet };
+    let report = sim::run(script, Judge::Full, keep);
+    if !quiet {
+        println!("{}", report.story);
+    }
+    println!("digest {:016x} steps {} events {}", report.digest, report.steps, report.coverage.events);
+    if let Some(violation) = &report.violation {
+        println!("step {}: {}: {}", violation.step, violation.property, violation.text);
+    }
+    Ok(report.violation.is_none())
+}
+
+fn shrink(script: &Script) -> Verdict {
+    let Some(smallest) = sim::shrink(script, Judge::Full) else {
+        println!("every property holds: there is nothing to shrink");
+        return Ok(true);
+    };
+    print!("{}", smallest.to_json());
+    println!("again: {}", again("replay --script FILE"));
+    Ok(false)
+}
+
+fn points(mut options: Options) -> Verdict {
+    let nth = options.number("--nth")?.unwrap_or(1);
+    let nth = u32::try_from(nth).map_err(|_| format!("--nth is {nth}; valid is 1 to 1000000"))?;
+    if let Some(which) = options.number("--point")? {
+        let like_zookeeper = options.flag("--zookeeper");
+        options.end()?;
+        return point(usize::try_from(which).unwrap_or(usize::MAX), nth, like_zookeeper);
+    }
+    options.end()?;
+    let start = Instant::now();
+    let mut total = 0;
+    let mut failed = 0;
+    for like_zookeeper in [false, true] {
+        let points = sim::points(like_zookeeper, nth);
+        total += points.len();
+        let failures = sim::run_points(&points, like_zookeeper, Judge::Full);
+        failed += failures.len();
+        for (place, violation) in failures {
+            let zookeeper = if like_zookeeper { " --zookeeper" } else { "" };
+            let words = again(&format!("points --nth {nth} --point {place}{zookeeper}"));
+            println!("{:?}: {}: {}", points[place], violation.property, violation.text);
+            println!("  again: {words}");
+        }
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    println!("points {total} violations {failed} wall_seconds {seconds:.1}");
+    Ok(failed == 0)
+}
+
+/// Shows what happens at one point, by its place in the list of all.
+fn point(place: usize, nth: u32, like_zookeeper: bool) -> Verdict {
+    let points = sim::points(like_zookeeper, nth);
+    let point = points.get(place).ok_or(format!("there are {} points", points.len()))?;
+    let keep = Keep { story: true, history: false };
+    let (report, _) = sim::run_point(Some(*point), like_zookeeper, Judge::Full, keep);
+    println!("{}\n{point:?}", report.story);
+    if let Some(violation) = &report.violation {
+        println!("{}: {}", violation.property, violation.text);
+    }
+    Ok(report.violation.is_none())
+}
+
+/// Words the command that repeats something.
+fn again(arguments: &str) -> String {
+    format!("cargo run --release -p testkit --bin ejob-sim -- {arguments}")
+}
+
+/// The words of a command line that nobody has taken yet.
+struct Options {
+    words: Vec<String>,
+}
+
+impl Options {
+    fn flag(&mut self, name: &str) -> bool {
+        let place = self.words.iter().position(|word| word == name);
+        place.map(|place| self.words.remove(place)).is_some()
+    }
+
+    fn value(&mut self, name: &str) -> Result<Option<String>, String> {
+        let Some(place) = self.words.iter().position(|word| word == name) else { return Ok(None) };
+        self.words.remove(place);
+        if place >= self.words.len() {
+            return Err(format!("{name} needs a value"));
+        }
+        Ok(Some(self.words.remove(place)))
+    }
+
+    fn number(&mut self, name: &str) -> Result<Option<u64>, String> {
+        let valid = |text: String| {
+            text.parse().map_err(|_| format!("{name} is {text:?}; valid is a whole number"))
+        };
+        self.value(name)?.map(valid).transpose()
+    }
+
+    fn judge(&mut self) -> Result<Judge, String> {
+        match self.value("--judge")?.as_deref() {
+            None | Some("full") => Ok(Judge::Full),
+            Some("online") => Ok(Judge::Online),
+            Some(other) => Err(format!("--judge is {other:?}; valid is online or full")),
+        }
+    }
+
+    /// Reads which run is meant: a seed, or `--script FILE`.
+    fn script(mut self) -> Result<Script, String> {
+        if let Some(file) = self.value("--script")? {
+            self.end()?;
+            let text = fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?;
+            return Script::from_json(&text).map_err(|error| format!("{file}: {error}"));
+        }
+        match self.words.as_slice() {
+            [seed] => match seed.parse() {
+                Ok(seed) => Ok(Script::draw(seed)),
+                Err(_) => Err(format!("the seed is {seed:?}; valid is a whole number")),
+            },
+            _ => Err("one seed or --script FILE is needed".to_owned()),
+        }
+    }
+
+    fn end(self) -> Result<(), String> {
+        match self.words.first() {
+            None => Ok(()),
+            Some(word) => Err(format!("{word:?} is too much")),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! F05: a process is stopped for longer than its session lives, in the middle of a run (*take-off*).
+//!
+//! ```text
+//! a         [i t --|stopped 3T ................|-> writes: refused, or it was cancelled first
+//! session   ............expires
+//! b                        [i FAILOVER t+1 -----] writes: accepted
+//! a                                             rejoins under another id
+//! ```
+//! Twice: once at 30 % of the work, where the resumed code has much left to do and is cancelled, and once just before its
+//! write, which it then does at once; the resource refuses it. ElasticJob looks at its *failover* node only when a run
+//! begins, so nothing stops the old run.
+
+use std::collections::BTreeSet;
+
+use super::findings::Findings;
+use super::history_queries::{Hit, Lost, Seen};
+use super::stage::{Played, Stage, work};
+use super::Scenario;
+
+const WORK: f64 = 0.8;
+
+pub(super) const SCENARIO: Scenario = Scenario {
+    id: "F05",
+    title: "pause longer than the session in the middle of a run",
+    shows: "the resource refuses the effect of an overtaken run, and its end is not recorded",
+    catches: "a takeover under the same token, or a completion without comparing the token",
+    run: |stage| Box::pin(script(stage)),
+    expect,
+    covers,
+    require: &[("failover", 2)],
+};
+
+async fn script(stage: &mut Stage) -> Played {
+    stage.assemble(2, &["a", "b"], &work(WORK)).await?;
+    for share in [0.3, 0.95] {
+        stage.until_idle("a").await?;
+        stage.next_fire_of("a").await?;
+        stage.elapse(stage.periods(WORK * share)).await;
+        let mark = stage.mark().await?;
+        stage.pause("a").await?;
+        stage.elapse(stage.sessions(3.0)).await;
+        stage
+            .promised("b takes over what a ran", 6, |seen| {
+                let runs = seen.since(mark).runs();
+                runs.iter().any(|run| run.p == "b" && run.is_failover())
+            })
+            .await?;
+        stage.resume("a").await?;
+        stage.until_taken_over(1, mark, 6).await?;
+        stage.until_rejoined("a", mark).await?;
+        stage.until_shared(2).await?;
+    }
+    stage.rest(0..2).await
+}
+
+fn stopped<'a>(seen: &Seen<'a>) -> Vec<(Hit<'a>, Vec<Lost>)> {
+    seen.hits("pause").map(|hit| (hit, seen.held_at("a", hit.mt))).collect()
+}
+
+fn expect(seen: &Seen<'_>) -> Vec<String> {
+    let mut findings = Findings::default();
+    for (hit, lost) in stopped(seen) {
+        findings.lost_and_found(seen, "a", hit.mt);
+        for lost in lost {
+            let accepted = seen.effects().filter(|(item, fire, _, accepted)| {
+                *accepted && (*item, *fire) == (lost.item, lost.fire)
+            });
+            let accepted: Vec<_> = accepted.map(|(_, _, token, _)| token).collect();
+            findings.expect(accepted == [lost.token + 1], || {
+                format!(
+                    "of fire {} of item {}, effects under the tokens {accepted:?} were accepted; expected is {}",
+                    lost.fire, lost.item, lost.token + 1
+                )
+            });
+            let recorded = lost.then.iter().any(|change| change.is_end() && change.after.token == lost.token);
+            findings.expect(!recorded, || format!("the overtaken run of item {} was recorded as done", lost.item));
+        }
+    }
+    let ids: Vec<_> = seen.instances().into_iter().filter(|(.., p)| *p == Some("a")).map(|(id, ..)| id).collect();
+    let distinct: BTreeSet<_> = ids.iter().collect();
+    findings.expect(ids.len() >= 3 && distinct.len() == ids.len(), || {
+        format!("a must have another id in each of its three sessions; it had {ids:?}")
+    });
+    findings.into_sentences()
+}
+
+fn covers(seen: &Seen<'_>) -> Vec<String> {
+    let mut findings = Findings::default();
+    let stopped = stopped(seen);
+    findings.expect(stopped.len() == 2 && stopped.iter().all(|(_, lost)| !lost.is_empty()), || {
+        "a was not stopped twice in the middle of a run".to_owned()
+    });
+    let refused = stopped.iter().flat_map(|(_, lost)| lost).any(|lost| {
+        seen.effects().any(|effect| effect == (lost.item, lost.fire, lost.token, false))
+    });
+    findings.expect(refused, || "no overtaken run tried to write: nothing was there to refuse".to_owned());
+    findings.into_sentences()
+}

@@ -1,0 +1,70 @@
+//! F08: the connection breaks and comes back within the session, during a run.
+//!
+//! ```text
+//! a         [i t -----------------------]      the same run, the same token
+//! link      ......|black 0.5T|reset|pass
+//! session   ................................    the same one
+//! ```
+//! ElasticJob clears the running marks of its items when it is RECONNECTED (`RegistryCenterConnectionStateListener`), of
+//! items that it is still executing, and of whoever is executing the failover of one.
+
+use checker::history::SessionEvent;
+
+use super::findings::Findings;
+use super::history_queries::Seen;
+use super::stage::{Played, Stage, work};
+use super::{LinkMode, Scenario};
+
+pub(super) const SCENARIO: Scenario = Scenario {
+    id: "F08",
+    title: "reconnect without expiry while running",
+    shows: "a reconnect within the session changes nothing about what runs",
+    catches: "clearing running marks on reconnect, or cancelling runs when the connection is suspended",
+    run: |stage| Box::pin(script(stage)),
+    expect,
+    covers,
+    require: &[],
+};
+
+async fn script(stage: &mut Stage) -> Played {
+    stage.assemble(2, &["a", "b"], &work(1.2)).await?;
+    stage.until_running("a", 1).await?;
+    let mark = stage.mark().await?;
+    stage.link("a", LinkMode::Black).await?;
+    stage.elapse(stage.sessions(0.5)).await;
+    stage.link("a", LinkMode::Pass).await?;
+    stage.link("a", LinkMode::Reset).await?;
+    stage.until_session("a", mark, SessionEvent::Suspended).await?;
+    stage.until_session("a", mark, SessionEvent::Connected).await?;
+    stage.until_idle("a").await?;
+    stage.rest(0..2).await
+}
+
+fn expect(seen: &Seen<'_>) -> Vec<String> {
+    let mut findings = Findings::default();
+    findings.no_failover(seen);
+    findings.each_fire_once(seen, 0..2);
+    let broken = seen.hits("partition").next().map_or(u64::MAX, |hit| hit.mt);
+    for run in seen.runs().iter().filter(|run| run.p == "a" && run.spans(broken)) {
+        let again = seen.runs_of(run.id.item, run.id.fire).len();
+        findings.expect(run.is_well() && again == 1, || {
+            format!("item {} was run {again} times for its fire and ended as {:?}", run.id.item, run.end)
+        });
+    }
+    let resharded = seen.assignments().into_iter().filter(|assignment| assignment.mt > broken).count();
+    findings.expect(resharded == 0, || format!("items were resharded {resharded} times"));
+    findings.into_sentences()
+}
+
+fn covers(seen: &Seen<'_>) -> Vec<String> {
+    let mut findings = Findings::default();
+    let broken = seen.hits("partition").next().map(|hit| hit.mt);
+    let busy = broken.is_some_and(|mt| seen.runs().iter().any(|run| run.p == "a" && run.spans(mt)));
+    findings.expect(busy, || "a ran nothing when the connection broke".to_owned());
+    let ids: Vec<_> = seen.sessions("a").map(|(_, _, sid)| sid).collect();
+    let cycle = seen.sessions("a").any(|(_, ev, _)| ev == SessionEvent::Suspended);
+    findings.expect(cycle && ids.iter().all(|sid| ids.first() == Some(sid)), || {
+        format!("a was to be suspended and to come back in the same session; it saw {ids:?}")
+    });
+    findings.into_sentences()
+}

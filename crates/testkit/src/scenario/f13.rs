@@ -1,0 +1,82 @@
+//! F13: a claim races a resharding; nothing is broken.
+//!
+//! ```text
+//! a         f due: claims 0 and 1 [held 0.6U ..........]  fails: item 1 is not its own any more
+//! b         ................ joins, reshard: item 1 moves
+//! a                                                     [0 --]
+//! b                          [1 --]
+//! ```
+//! ElasticJob reads its items from a cache and marks them as running without comparing anything.
+
+use super::findings::Findings;
+use super::history_queries::Seen;
+use super::stage::{Played, Stage, work};
+use super::{Action, Scenario};
+
+pub(super) const SCENARIO: Scenario = Scenario {
+    id: "F13",
+    title: "claim races a resharding",
+    shows: "a claim that was decided before a resharding fails; the item runs once, at its new owner",
+    catches: "a claim that does not check the owner and the assignment that it was decided by",
+    run: |stage| Box::pin(script(stage)),
+    expect,
+    covers,
+    require: &[("reshard", 2)],
+};
+
+async fn script(stage: &mut Stage) -> Played {
+    stage.assemble(2, &["a"], &work(0.2)).await?;
+    stage.next_fire_of("a").await?;
+    stage.until_idle("a").await?;
+    stage.before("a", "claim", Action::Delay(stage.periods(0.6))).await?;
+    stage.until_hit("delay", "a", 1).await?;
+    stage.spawn("b", &work(0.2)).await?;
+    stage.until_running("b", 1).await?;
+    stage.until_idle("b").await?;
+    stage.rest(0..2).await
+}
+
+/// Returns when the claim was held, and the fire that it was for.
+fn held(seen: &Seen<'_>) -> Option<(u64, i64)> {
+    let held = seen.hits("delay").next()?.mt;
+    let claims = seen.ledger().into_iter().filter(|change| change.mt > held && change.is_claim());
+    Some((held, claims.filter_map(|change| change.after.fire).min()?))
+}
+
+/// Returns the items that moved to b before anybody claimed the fire.
+fn moved(seen: &Seen<'_>) -> Vec<u32> {
+    let Some((held, fire)) = held(seen) else { return Vec::new() };
+    let claimed = |item| {
+        let mut claims = seen.ledger_of(item).into_iter();
+        claims.find(|c| c.is_claim() && c.after.fire == Some(fire)).map(|claim| claim.mt)
+    };
+    let moves = |item: &u32| {
+        let to_b = seen.owners(*item).into_iter().any(|(mt, owner)| {
+            mt > held && owner.and_then(|id| seen.process_of(id)) == Some("b") && claimed(*item) > Some(mt)
+        });
+        to_b
+    };
+    (0..2).filter(moves).collect()
+}
+
+fn expect(seen: &Seen<'_>) -> Vec<String> {
+    let mut findings = Findings::default();
+    findings.no_failover(seen);
+    findings.each_fire_once(seen, 0..2);
+    let Some((_, fire)) = held(seen) else { return findings.into_sentences() };
+    let moved = moved(seen);
+    for item in 0..2 {
+        let ran: Vec<_> = seen.runs_of(item, fire).into_iter().map(|run| run.p).collect();
+        let expected = if moved.contains(&item) { ["b"] } else { ["a"] };
+        findings.expect(ran == expected, || {
+            format!("fire {fire} of item {item} was run by {ran:?}, not by {expected:?}")
+        });
+    }
+    findings.into_sentences()
+}
+
+fn covers(seen: &Seen<'_>) -> Vec<String> {
+    let mut findings = Findings::default();
+    findings.expect(!moved(seen).is_empty(), || "no item moved while its claim was under way".to_owned());
+    findings.into_sentences()
+}

@@ -1,0 +1,77 @@
+//! F14: the outcome of a claim is unknown: once the reply is lost, once the request.
+//!
+//! ```text
+//! a   claim ->commit x lost    finds its own claim in the record: [i t ----]
+//! a   claim x lost             finds nothing, claims again:             [i t+1 ----]
+//! ```
+
+use super::findings::Findings;
+use super::history_queries::Seen;
+use super::stage::{Played, Stage, work};
+use super::{Action, Scenario};
+
+pub(super) const SCENARIO: Scenario = Scenario {
+    id: "F14",
+    title: "ambiguous claim",
+    shows: "a claim whose outcome is unknown leads to one run, and never to an item that is stuck as running",
+    catches: "taking an unknown outcome for a failure (the item stays claimed by nobody), or for a success (it runs unclaimed)",
+    run: |stage| Box::pin(script(stage)),
+    expect,
+    covers,
+    require: &[],
+};
+
+async fn script(stage: &mut Stage) -> Played {
+    stage.assemble(2, &["a", "b"], &work(0.3)).await?;
+    for (kind, is_reply) in [("lose_reply", true), ("lose_request", false)] {
+        stage.next_fire_of("a").await?;
+        stage.until_idle("a").await?;
+        match is_reply {
+            true => stage.after("a", "claim", Action::Lose).await?,
+            false => stage.before("a", "claim", Action::Lose).await?,
+        }
+        stage.until_hit(kind, "a", 1).await?;
+        let mark = stage.mark().await?;
+        stage
+            .promised("the fire is run all the same", 3, |seen| {
+                seen.since(mark).runs().iter().any(|run| run.p == "a" && run.is_well())
+            })
+            .await?;
+    }
+    stage.rest(0..2).await
+}
+
+fn expect(seen: &Seen<'_>) -> Vec<String> {
+    let mut findings = Findings::default();
+    findings.no_failover(seen);
+    findings.each_fire_once(seen, 0..2);
+    once_each(seen, &mut findings);
+    findings.into_sentences()
+}
+
+/// Expects that every claim has led to exactly one run under its token, unless it was made at the very end.
+pub(super) fn once_each(seen: &Seen<'_>, findings: &mut Findings) {
+    let runs = seen.runs();
+    let changes = seen.ledger();
+    for change in changes.iter().filter(|change| change.is_claim()) {
+        let is_last = !changes.iter().any(|later| later.item == change.item && later.zxid > change.zxid);
+        let of_claim = |run: &&super::history_queries::RunSeen<'_>| {
+            run.id.item == change.item && run.id.token == change.after.token
+        };
+        let n = runs.iter().filter(of_claim).count();
+        findings.expect(n == 1 || (is_last && n == 0), || {
+            format!("the claim of item {} under token {} led to {n} runs", change.item, change.after.token)
+        });
+    }
+}
+
+fn covers(seen: &Seen<'_>) -> Vec<String> {
+    let mut findings = Findings::default();
+    let sessions = seen.sessions_of("a").len();
+    findings.expect(sessions == 1, || format!("a had {sessions} sessions: its doubts ended with the first"));
+    for kind in ["lose_reply", "lose_request"] {
+        let n = seen.hits(kind).filter(|hit| hit.target == "a").count();
+        findings.expect(n == 1, || format!("{kind} at a claim happened {n} times, not once"));
+    }
+    findings.into_sentences()
+}

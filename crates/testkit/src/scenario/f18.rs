@@ -1,0 +1,70 @@
+//! F18: the registry's leader is killed during a claim, three times.
+//!
+//! ```text
+//! a         claim [held]->...   retried or found       [i --]     and again, and again
+//! registry            |leader killed, another elected|
+//! session   ..........................................   survives
+//! ```
+
+use super::f14::once_each;
+use super::findings::Findings;
+use super::history_queries::{Seen, ns};
+use super::stage::{Played, Stage, work};
+use super::{Action, RegEvent, Scenario};
+
+const KILLS: usize = 3;
+
+pub(super) const SCENARIO: Scenario = Scenario {
+    id: "F18",
+    title: "registry leader killed during claims",
+    shows: "an election of the registry costs a moment: no session, no run, no fire",
+    catches: "an error of the connection that is taken for the outcome of a claim",
+    run: |stage| Box::pin(script(stage)),
+    expect,
+    covers,
+    require: &[],
+};
+
+async fn script(stage: &mut Stage) -> Played {
+    stage.assemble(2, &["a", "b"], &work(0.2)).await?;
+    for n in 1..=KILLS {
+        stage.next_fire_of("a").await?;
+        stage.until_idle("a").await?;
+        stage.before("a", "claim", Action::Delay(stage.periods(0.02))).await?;
+        stage.until_hit("delay", "a", n).await?;
+        let mark = stage.mark().await?;
+        stage.registry(RegEvent::KillLeader).await?;
+        stage
+            .promised("both items are run all the same", 4, |seen| {
+                let runs = seen.since(mark).runs();
+                (0..2).all(|item| runs.iter().any(|run| run.id.item == item && run.is_well()))
+            })
+            .await?;
+    }
+    stage.rest(0..2).await
+}
+
+fn expect(seen: &Seen<'_>) -> Vec<String> {
+    let mut findings = Findings::default();
+    findings.no_failover(seen);
+    findings.each_fire_once(seen, 0..2);
+    once_each(seen, &mut findings);
+    let healed = seen.healed().unwrap_or(u64::MAX);
+    for p in ["a", "b"] {
+        let ended = seen.sessions_of(p).iter().any(|sid| seen.closed(*sid).is_some_and(|(mt, _)| mt < healed));
+        findings.expect(!ended, || format!("a session of {p} did not survive"));
+    }
+    findings.into_sentences()
+}
+
+fn covers(seen: &Seen<'_>) -> Vec<String> {
+    let mut findings = Findings::default();
+    let held: Vec<_> = seen.hits("delay").filter(|hit| hit.target == "a").map(|hit| hit.mt).collect();
+    let downs: Vec<_> = seen.hits("registry_down").map(|hit| hit.mt).collect();
+    let soon = ns(seen.period());
+    let during = held.iter().zip(&downs).filter(|(held, down)| **down >= **held && **down < **held + soon).count();
+    findings.expect(during == KILLS, || {
+        format!("the registry's leader was killed {during} times during a claim, not {KILLS}")
+    });
+    findings.into_sentences()
+}

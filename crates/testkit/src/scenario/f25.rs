@@ -1,0 +1,85 @@
+//! F25: the wall clock of one instance jumps back by an hour, and later forward by an hour.
+//!
+//! ```text
+//! a   [f --]  |-1h: nothing is due that was not done ......|0   [..]  |+1h [f+1h --] one, naming the gap |0 ....
+//! b   [f --]  [f+U --]  [f+2U --]   ...   every fire in its time
+//! ```
+//! After the jump forward is corrected, the items of a have been run for the hour to come: they wait until the time has
+//! come (S1a). `max_time_diff` keeps an instance from running ahead (F24); it is off here.
+//!
+//! The job is scheduled in the zone `Europe/Berlin`. Where the backend can choose what time it is, the scenario is also
+//! played across both changes of that zone in a year: a simulated world begins shortly before them. Across the change
+//! *back*, local times come twice; a scheduled local time then happens once, at the earlier instant, and so nothing is
+//! due in the second pass. An hour is sixty minutes in virtual time, and eight periods in real time.
+
+use super::findings::Findings;
+use super::history_queries::{Seen, ns};
+use super::stage::{Played, Stage, work};
+use super::Scenario;
+
+pub(super) const SCENARIO: Scenario = Scenario {
+    id: "F25",
+    title: "wall clock jumps back and forward",
+    shows: "no past fire is run again, what was skipped is named and not made up for in a burst, others notice nothing",
+    catches: "fires that are computed from the last wake-up and all run; a last fire that goes back",
+    run: |stage| Box::pin(script(stage)),
+    expect,
+    covers,
+    require: &[],
+};
+
+async fn script(stage: &mut Stage) -> Played {
+    let zone = |config: &mut lite::JobConfig| config.time_zone = Some("Europe/Berlin".to_owned());
+    stage.assemble_with(2, &["a", "b"], &work(0.2), zone).await?;
+    stage.next_fire_of("a").await?;
+    let hour = stage.an_hour();
+    let ahead = hour.as_secs_f64() / stage.period().as_secs_f64();
+
+    stage.skew("a", -ahead).await?;
+    stage.elapse(stage.periods(3.0)).await;
+    stage.skew("a", 0.0).await?;
+    stage.next_fire_of("a").await?;
+
+    stage.skew("a", ahead).await?;
+    stage.next_fire_of("a").await?;
+    stage.elapse(stage.periods(2.0)).await;
+    stage.skew("a", 0.0).await?;
+    stage.elapse(hour).await;
+    stage.rest(0..2).await
+}
+
+fn expect(seen: &Seen<'_>) -> Vec<String> {
+    let mut findings = Findings::default();
+    findings.no_failover(seen);
+    let runs = seen.runs();
+    for item in 0..2 {
+        findings.each_fire_accounted(seen, item);
+        let fires: Vec<_> = runs.iter().filter(|run| run.id.item == item).map(|run| run.id.fire).collect();
+        findings.expect(fires.windows(2).all(|pair| pair[0] < pair[1]), || {
+            format!("a past fire of item {item} was run again")
+        });
+    }
+    // No burst: in each period after a jump, a begins at most two runs of its one item.
+    for jump in seen.hits("skew").chain(seen.ends_of("skew")) {
+        let soon = jump.mt + ns(seen.period());
+        let burst = runs.iter().filter(|run| run.p == "a" && run.began >= jump.mt && run.began < soon).count();
+        findings.expect(burst <= 2, || format!("a began {burst} runs in the period after its clock jumped"));
+    }
+    let of_b: Vec<_> = runs.iter().filter(|run| run.p == "b").collect();
+    for pair in of_b.windows(2) {
+        let on_time = pair[1].id.fire == pair[0].id.fire + seen.period_ms();
+        findings.expect(on_time, || {
+            format!("b ran fire {} after fire {}: it was disturbed", pair[1].id.fire, pair[0].id.fire)
+        });
+    }
+    findings.into_sentences()
+}
+
+fn covers(seen: &Seen<'_>) -> Vec<String> {
+    let mut findings = Findings::default();
+    let jumps = seen.hits("skew").filter(|hit| hit.target == "a").count();
+    findings.expect(jumps == 2, || format!("the clock of a jumped {jumps} times, not twice"));
+    let gap = (0..2).flat_map(|item| seen.accounts(item)).any(|account| account.gap_from.is_some());
+    findings.expect(gap, || "nothing was skipped".to_owned());
+    findings.into_sentences()
+}

@@ -1,0 +1,197 @@
+//! The ledger of each item, as the registry's log has it. Decoded here anew: the judge does not trust the product.
+
+use checker::history::{Fact, RegOp};
+use serde::Deserialize;
+
+use super::{JOB, Seen};
+
+/// The record of an item, as far as scenarios look at it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct LedgerSeen {
+    pub(crate) state: String,
+    #[serde(default)]
+    pub(crate) holder: Option<String>,
+    #[serde(default)]
+    pub(crate) fire: Option<i64>,
+    #[serde(default)]
+    pub(crate) source: Option<String>,
+    #[serde(default)]
+    pub(crate) merged: Option<RangeSeen>,
+    pub(crate) token: u64,
+    #[serde(default)]
+    pub(crate) last: Option<i64>,
+    #[serde(default)]
+    pub(crate) next: Option<i64>,
+    #[serde(default)]
+    pub(crate) misfire: Option<RangeSeen>,
+    #[serde(default)]
+    pub(crate) outcome: Option<String>,
+}
+
+/// Fires that were merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct RangeSeen {
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+    pub(crate) count: u32,
+}
+
+/// A committed change of an item's record.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) mt: u64,
+    pub(crate) zxid: i64,
+    pub(crate) sid: i64,
+    pub(crate) item: u32,
+    pub(crate) before: Option<LedgerSeen>,
+    pub(crate) after: LedgerSeen,
+}
+
+/// What a claim stands for: one fire, or several that were merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Account {
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+    pub(crate) count: u32,
+    pub(crate) token: u64,
+    pub(crate) is_misfire: bool,
+    /// The first of the fires that the claim shows as missed before it.
+    pub(crate) gap_from: Option<i64>,
+}
+
+/// A run whose holder went away, and what became of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Lost {
+    pub(crate) item: u32,
+    pub(crate) fire: i64,
+    pub(crate) token: u64,
+    /// What came after it, in order: the sweep, the takeover, its end …
+    pub(crate) then: Vec<Change>,
+}
+
+impl LedgerSeen {
+    pub(crate) fn is_running(&self) -> bool {
+        self.state == "running"
+    }
+
+    pub(crate) fn is_orphan(&self) -> bool {
+        self.state == "orphan"
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.state == "idle"
+    }
+
+    pub(crate) fn has_source(&self, source: &str) -> bool {
+        self.source.as_deref() == Some(source)
+    }
+}
+
+impl Change {
+    /// Returns true if somebody begins to run the item with this write.
+    pub(crate) fn is_claim(&self) -> bool {
+        self.after.is_running()
+            && self.before.as_ref().is_none_or(|before| before.token < self.after.token)
+    }
+
+    /// Returns true if a run ends with this write, or is given up.
+    pub(crate) fn is_end(&self) -> bool {
+        self.after.is_idle()
+            && self.before.as_ref().is_some_and(|before| before.is_running() || before.is_orphan())
+    }
+
+    fn account(&self) -> Option<Account> {
+        let fire = self.after.fire.filter(|_| self.is_claim() && !self.after.has_source("FAILOVER"))?;
+        // Scheduled fires come on whole seconds, requests of operators on odd milliseconds.
+        if fire % 2 != 0 {
+            return None;
+        }
+        let range = self.after.merged.unwrap_or(RangeSeen { first: fire, last: fire, count: 1 });
+        let next = self.before.as_ref().and_then(|before| before.next);
+        Some(Account {
+            first: range.first,
+            last: range.last,
+            count: range.count,
+            token: self.after.token,
+            is_misfire: self.after.has_source("MISFIRE"),
+            gap_from: next.filter(|next| *next < range.first),
+        })
+    }
+}
+
+impl Seen<'_> {
+    /// Returns all changes of ledger records in the order of the registry. What cannot be read is left out: the checker
+    /// reports it.
+    pub(crate) fn ledger(&self) -> Vec<Change> {
+        let mut changes: Vec<Change> = Vec::new();
+        for record in self.records() {
+            let Fact::Reg { zxid, sid, ops } = &record.fact else { continue };
+            for op in ops {
+                let Some((item, after)) = ledger_write(op) else { continue };
+                let before = changes.iter().rev().find(|change| change.item == item);
+                let before = before.map(|change| change.after.clone());
+                let (mt, zxid, sid) = (record.mt, *zxid, *sid);
+                changes.push(Change { mt, zxid, sid, item, before, after });
+            }
+        }
+        changes
+    }
+
+    /// Returns the changes of one item's record.
+    pub(crate) fn ledger_of(&self, item: u32) -> Vec<Change> {
+        self.ledger().into_iter().filter(|change| change.item == item).collect()
+    }
+
+    /// Returns what the scheduled claims of an item stand for, in order.
+    pub(crate) fn accounts(&self, item: u32) -> Vec<Account> {
+        self.ledger_of(item).iter().filter_map(Change::account).collect()
+    }
+
+    /// Returns the runs that a process held at this moment, with what became of them. The instances that it has had
+    /// until then count, so that it does not matter when sessions ended.
+    pub(crate) fn held_at(&self, p: &str, mt: u64) -> Vec<Lost> {
+        let changes = self.ledger();
+        let mut lost = Vec::new();
+        for (place, change) in changes.iter().enumerate() {
+            let holder = change.after.holder.as_deref().filter(|_| change.after.is_running());
+            let is_theirs = holder.is_some_and(|id| self.process_of(id) == Some(p));
+            let later = || changes.iter().skip(place + 1).filter(|c| c.item == change.item);
+            let is_last = later().next().is_none_or(|next| next.mt > mt);
+            if let Some(fire) = change.after.fire.filter(|_| is_theirs && change.mt <= mt && is_last) {
+                let (item, token) = (change.item, change.after.token);
+                lost.push(Lost { item, fire, token, then: later().cloned().collect() });
+            }
+        }
+        lost
+    }
+}
+
+impl Lost {
+    /// Returns the sweep that found it.
+    pub(crate) fn orphaned(&self) -> Option<&Change> {
+        self.then.iter().find(|change| change.after.is_orphan() && change.after.token == self.token)
+    }
+
+    /// Returns who ran it again: the claims by failover of the same fire.
+    pub(crate) fn takeovers(&self) -> impl Iterator<Item = &Change> {
+        self.then.iter().filter(|change| {
+            change.is_claim()
+                && change.after.has_source("FAILOVER")
+                && change.after.fire == Some(self.fire)
+        })
+    }
+
+    /// Returns how it ended at last.
+    pub(crate) fn done(&self) -> Option<&Change> {
+        self.then.iter().find(|change| change.is_end())
+    }
+}
+
+fn ledger_write(op: &RegOp) -> Option<(u32, LedgerSeen)> {
+    let (path, data) = match op {
+        RegOp::Create { path, data, .. } | RegOp::Set { path, data, .. } => (path, data),
+        RegOp::Delete { .. } | RegOp::Check { .. } => return None,
+    };
+    let item = path.strip_prefix('/')?.strip_prefix(JOB)?.strip_prefix("/ledger/")?;
+    Some((item.parse().ok()?, serde_json::from_str(data).ok()?))
+}

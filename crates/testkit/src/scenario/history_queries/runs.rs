@@ -1,0 +1,95 @@
+//! Runs of items, put together from their beginnings and ends.
+
+use std::collections::BTreeMap;
+
+use checker::history::{ExecEvent, Fact, RunId};
+
+use super::Seen;
+
+/// A run of an item's code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunSeen<'a> {
+    pub(crate) p: &'a str,
+    /// Which life of the process.
+    pub(crate) inc: u32,
+    pub(crate) id: &'a RunId,
+    pub(crate) source: &'a str,
+    /// When it began, on the shared clock.
+    pub(crate) began: u64,
+    /// When it began, by the wall clock of its process.
+    pub(crate) began_wt: i64,
+    /// When and how it ended; `None` while it runs, and for what was killed.
+    pub(crate) end: Option<(u64, &'a str)>,
+}
+
+impl RunSeen<'_> {
+    pub(crate) fn is_over(&self) -> bool {
+        self.end.is_some()
+    }
+
+    pub(crate) fn is_well(&self) -> bool {
+        self.end.is_some_and(|(_, result)| result == "ok")
+    }
+
+    pub(crate) fn is_failover(&self) -> bool {
+        self.source == "FAILOVER"
+    }
+
+    /// Returns true if it was in progress at this moment of the shared clock.
+    pub(crate) fn spans(&self, mt: u64) -> bool {
+        self.began <= mt && self.end.is_none_or(|(end, _)| end > mt)
+    }
+
+    /// Returns how late it began, in milliseconds of its own wall clock.
+    pub(crate) fn lateness_ms(&self) -> i64 {
+        self.began_wt - self.id.fire
+    }
+}
+
+impl<'a> Seen<'a> {
+    /// Returns all runs in the order of their beginnings.
+    pub(crate) fn runs(&self) -> Vec<RunSeen<'a>> {
+        let mut runs: Vec<RunSeen<'a>> = Vec::new();
+        let mut open: BTreeMap<(&str, u32, &RunId), usize> = BTreeMap::new();
+        for record in self.records() {
+            let Fact::Exec { ev, run, source, result, .. } = &record.fact else { continue };
+            let key = (record.p.as_str(), record.inc, run);
+            match ev {
+                ExecEvent::Start => {
+                    open.insert(key, runs.len());
+                    runs.push(RunSeen {
+                        p: &record.p,
+                        inc: record.inc,
+                        id: run,
+                        source,
+                        began: record.mt,
+                        began_wt: record.wt,
+                        end: None,
+                    });
+                }
+                ExecEvent::End => {
+                    let begun = open.remove(&key).and_then(|place| runs.get_mut(place));
+                    if let Some(begun) = begun {
+                        begun.end = Some((record.mt, result.as_deref().unwrap_or_default()));
+                    }
+                }
+            }
+        }
+        runs
+    }
+
+    /// Returns the runs that the present life of a process has begun and not ended.
+    pub(crate) fn running_on(&self, p: &str) -> Vec<RunSeen<'a>> {
+        let life = self.records().iter().filter(|record| record.p == p).map(|record| record.inc).max();
+        let mut runs = self.runs();
+        runs.retain(|run| run.p == p && Some(run.inc) == life && !run.is_over());
+        runs
+    }
+
+    /// Returns the runs of one fire of one item.
+    pub(crate) fn runs_of(&self, item: u32, fire: i64) -> Vec<RunSeen<'a>> {
+        let mut runs = self.runs();
+        runs.retain(|run| run.id.item == item && run.id.fire == fire);
+        runs
+    }
+}

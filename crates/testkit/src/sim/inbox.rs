@@ -1,0 +1,214 @@
+//! What the registry tells one process: changes of its session, snapshots and changes of the job's subtree.
+//!
+//! The contract promises order per node only, states that may be skipped, and snapshots that need not be of one moment.
+//! Two kinds of registries are imitated: one whose events carry what happened, as the embedded one, and one whose
+//! events only name what to read, as the ZooKeeper adapter, which also lists the tree level by level while others write.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use coordination::Event;
+use reg_center::model::Model;
+use reg_center::{Change, Node, NodePath, Revision};
+
+use super::dice::Dice;
+use super::profile::Pace;
+
+/// One thing on its way to the process.
+#[derive(Debug)]
+pub(crate) enum Message {
+    Session(Event),
+    Change(Change),
+}
+
+/// The queue between the registry and a process.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    queue: VecDeque<Message>,
+    /// Paths that events have named and that have yet to be read.
+    touched: VecDeque<NodePath>,
+    /// What was told last of each node: its creation and its last change.
+    seen: BTreeMap<NodePath, (Revision, Revision)>,
+    listing: Option<Listing>,
+}
+
+/// A tree that is being read level by level.
+#[derive(Debug, Default)]
+struct Listing {
+    level: Vec<NodePath>,
+    next: Vec<NodePath>,
+    found: Vec<Node>,
+}
+
+fn moment(node: &Node) -> (Revision, Revision) {
+    (node.stat.created, node.stat.modified)
+}
+
+fn path_of(change: &Change) -> Option<&NodePath> {
+    match change {
+        Change::Entry(node) | Change::Put(node) => Some(&node.path),
+        Change::Gone { path, .. } => Some(path),
+        Change::Init | Change::Ready => None,
+    }
+}
+
+impl Inbox {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty() && self.touched.is_empty() && self.listing.is_none()
+    }
+
+    /// Tells the process something about its session.
+    pub(crate) fn push_session(&mut self, event: Event) {
+        self.queue.push_back(Message::Session(event));
+    }
+
+    /// The connection is gone: what was not told will be part of the next snapshot.
+    pub(crate) fn cut(&mut self) {
+        self.touched.clear();
+        self.listing = None;
+    }
+
+    /// Begins a snapshot, which replaces everything that the process has not seen.
+    pub(crate) fn list(&mut self, model: &Model, root: &NodePath, pace: &Pace) {
+        self.queue.retain(|message| matches!(message, Message::Session(_)));
+        self.touched.clear();
+        self.seen.clear();
+        self.listing = None;
+        if pace.torn {
+            self.listing = Some(Listing { level: vec![root.clone()], ..Listing::default() });
+        } else {
+            self.snapshot(model.subtree(root).cloned().collect(), pace);
+        }
+    }
+
+    fn snapshot(&mut self, nodes: Vec<Node>, pace: &Pace) {
+        if pace.reread || pace.torn {
+            self.seen = nodes.iter().map(|node| (node.path.clone(), moment(node))).collect();
+        }
+        self.queue.push_back(Message::Change(Change::Init));
+        let entries = nodes.into_iter().map(|node| Message::Change(Change::Entry(node)));
+        self.queue.extend(entries);
+        self.queue.push_back(Message::Change(Change::Ready));
+    }
+
+    /// Something was written.
+    pub(crate) fn notify(&mut self, change: &Change, pace: &Pace, dice: &mut Dice) {
+        if pace.reread || self.listing.is_some() {
+            if let Some(path) = path_of(change) {
+                self.touched.retain(|other| other != path);
+                self.touched.push_back(path.clone());
+            }
+            return;
+        }
+        let earlier = if dice.percent(pace.reorder) { dice.between(1, pace.window.into()) } else { 0 };
+        let replaces = dice.percent(pace.coalesce);
+        self.enqueue(change.clone(), usize::try_from(earlier).unwrap_or(0), replaces);
+    }
+
+    /// Appends a change, or puts it some places earlier, yet never before another change of the same node, nor into a
+    /// snapshot.
+    fn enqueue(&mut self, change: Change, earlier: usize, replaces: bool) {
+        let mine = path_of(&change).cloned();
+        if replaces && let Some(path) = &mine {
+            self.replace(path);
+        }
+        let movable = |other: &&Message| match other {
+            Message::Session(_) => false,
+            Message::Change(other) => path_of(other).is_some_and(|other| Some(other) != mine.as_ref()),
+        };
+        let room = if earlier == 0 { 0 } else { self.queue.iter().rev().take_while(movable).count() };
+        let at = self.queue.len() - earlier.min(room);
+        self.queue.insert(at, Message::Change(change));
+    }
+
+    /// Takes the undelivered changes of a node back; the entries of a snapshot stay.
+    fn replace(&mut self, path: &NodePath) {
+        self.queue.retain(|message| match message {
+            Message::Change(Change::Put(node)) => node.path != *path,
+            Message::Change(Change::Gone { path: other, .. }) => other != path,
+            Message::Change(Change::Init | Change::Entry(_) | Change::Ready)
+            | Message::Session(_) => true,
+        });
+    }
+
+    /// Reads what events have named, or goes on with a listing. Returns false if there is nothing to read.
+    pub(crate) fn poll(
+        &mut self,
+        model: &Model,
+        root: &NodePath,
+        pace: &Pace,
+        dice: &mut Dice,
+    ) -> bool {
+        if let Some(listing) = &mut self.listing {
+            if let Some(nodes) = listing.read(model, root, dice) {
+                self.listing = None;
+                self.snapshot(nodes, pace);
+            }
+            return true;
+        }
+        if self.touched.is_empty() {
+            return false;
+        }
+        let some = 1 + dice.place(self.touched.len());
+        for path in self.touched.drain(..some).collect::<Vec<_>>() {
+            self.reread(model, path);
+        }
+        true
+    }
+
+    fn reread(&mut self, model: &Model, path: NodePath) {
+        let change = match model.read(&path) {
+            Some(node) => {
+                let now = moment(node);
+                (self.seen.insert(path, now) != Some(now)).then(|| Change::Put(node.clone()))
+            }
+            None => {
+                let known = self.seen.remove(&path).is_some();
+                known.then_some(Change::Gone { path, revision: None })
+            }
+        };
+        self.queue.extend(change.map(Message::Change));
+    }
+
+    /// Returns the next message about the session, or the changes before it, at most so many.
+    pub(crate) fn pop(&mut self, most: usize) -> Option<Event> {
+        match self.queue.pop_front()? {
+            Message::Session(event) => Some(event),
+            Message::Change(first) => {
+                let mut batch = vec![first];
+                while batch.len() < most
+                    && let Some(Message::Change(_)) = self.queue.front()
+                    && let Some(Message::Change(next)) = self.queue.pop_front()
+                {
+                    batch.push(next);
+                }
+                Some(Event::Registry(batch))
+            }
+        }
+    }
+}
+
+impl Listing {
+    /// Reads some nodes of the current level; returns everything once there is no further level.
+    fn read(
+        &mut self,
+        model: &Model,
+        root: &NodePath,
+        dice: &mut Dice,
+    ) -> Option<Vec<Node>> {
+        let some = 1 + dice.place(self.level.len());
+        let some = if dice.one_in(2) { self.level.len() } else { some.min(self.level.len()) };
+        let now: BTreeSet<NodePath> = self.level.drain(..some).collect();
+        for node in model.subtree(root) {
+            let parent = node.path.as_str().rsplit_once('/').map_or("", |(parent, _)| parent);
+            if now.contains(&node.path) {
+                self.found.push(node.clone());
+            } else if now.iter().any(|path| path.as_str() == parent) {
+                self.next.push(node.path.clone());
+            }
+        }
+        if self.level.is_empty() {
+            std::mem::swap(&mut self.level, &mut self.next);
+        }
+        self.level.is_empty().then(|| std::mem::take(&mut self.found))
+    }
+}

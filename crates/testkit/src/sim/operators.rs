@@ -1,0 +1,144 @@
+//! What operators do, and processes that leave in order.
+
+use std::time::Duration;
+
+use checker::history::{Fact, ProcessEvent};
+use coordination::Event;
+use reg_center::{Lifetime, Txn};
+use sharding::ShardingItem;
+
+use super::act::{Act, Change};
+use super::faults::duration;
+use super::node::{Leaving, Process};
+use super::product;
+use super::time::Planned;
+use super::world::World;
+
+impl World {
+    /// Acts on a node, its server or its process. Returns false if there was nothing to act on.
+    pub(crate) fn operate_on(&mut self, act: &Act, index: usize) -> bool {
+        let server = self.paths.server(&self.nodes[index].server);
+        let instance = self.nodes[index].life.as_ref().map(|life| self.paths.instance(life));
+        let is_up = self.nodes[index].is_up();
+        match act {
+            Act::Server { data, .. } => self.operate(&Txn::new().put(server, data.clone())),
+            Act::RemoveServer { .. } => self.operate(&Txn::new().delete(server)),
+            Act::RemoveInstance { .. } => {
+                instance.is_some_and(|path| self.operate(&Txn::new().delete(path)))
+            }
+            Act::TriggerNode { .. } => {
+                instance.is_some_and(|path| self.operate(&Txn::new().put(path, "TRIGGER")))
+            }
+            Act::Trigger { .. } if is_up => self.told(index, Event::TriggerRequested),
+            Act::Pause { ms, .. } if is_up => {
+                let inc = self.nodes[index].inc;
+                self.plan(duration(*ms), Planned::Unpause { node: index, inc });
+                self.told(index, Event::Paused)
+            }
+            Act::Drain { deadline_ms, linger_ms, rejoin_ms, .. } if is_up => {
+                let (linger, rejoin) = (duration(*linger_ms), duration(*rejoin_ms));
+                self.nodes[index].leaving = Leaving { linger, rejoin };
+                self.drain(index, duration(*deadline_ms));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn told(&mut self, index: usize, event: Event) -> bool {
+        self.tell(index, event);
+        true
+    }
+
+    pub(crate) fn operate_on_registry(&mut self, act: &Act) -> bool {
+        if self.registry_down {
+            return false;
+        }
+        match act {
+            Act::Item { item, disabled: true } => {
+                let path = self.paths.item_disabled(*item);
+                self.operate(&Txn::new().create(path, "", Lifetime::Persistent))
+            }
+            Act::Item { item, disabled: false } => {
+                self.operate(&Txn::new().delete(self.paths.item_disabled(*item)))
+            }
+            Act::Configure { change } => {
+                self.change_settings(change);
+                self.write_config()
+            }
+            Act::Poison { text } => {
+                self.operate(&Txn::new().put(self.paths.config(), text.clone()))
+            }
+            Act::RemoveLeader => self.operate(&Txn::new().delete(self.paths.leader())),
+            Act::RequestRun { items } => {
+                let (id, at) = (format!("request-{}", self.step), self.true_wall());
+                let items = items.map(|some| (0..some).map(ShardingItem::new));
+                let txn = self.paths.layout.request_run(&id, "operator", at, items);
+                self.operate(&txn)
+            }
+            Act::Necessary => {
+                let path = self.paths.necessary();
+                self.operate(&Txn::new().create(path, "", Lifetime::Persistent))
+            }
+            _ => false,
+        }
+    }
+
+    fn change_settings(&mut self, change: &Change) {
+        let settings = &mut self.settings;
+        match change {
+            Change::Total(total) => settings.items = *total,
+            Change::Failover(on) => settings.failover = *on,
+            Change::Misfire(on) => settings.misfire = *on,
+            Change::Monitor(on) => settings.monitor = *on,
+            Change::Strategy(name) => settings.strategy.clone_from(name),
+            Change::Period(seconds) => settings.period = *seconds,
+            Change::Disabled(disabled) => settings.disabled = *disabled,
+            Change::CatchUp(on) => settings.catch_up = *on,
+            Change::Static(on) => settings.static_sharding = *on,
+            Change::Nothing => {}
+        }
+    }
+
+    pub(crate) fn write_config(&mut self) -> bool {
+        let text = product::document(&self.settings);
+        self.operate(&Txn::new().put(self.paths.config(), text))
+    }
+
+    // ---- leaving ----
+
+    /// The process begins to leave; what still runs at the deadline is cancelled.
+    pub(crate) fn drain(&mut self, index: usize, deadline: Duration) {
+        let server = self.nodes[index].server.to_string();
+        self.record(index, Fact::Process { ev: ProcessEvent::Drain, server });
+        let inc = self.nodes[index].inc;
+        self.plan(deadline, Planned::Cancel { node: index, inc });
+        self.tell(index, Event::Drain);
+    }
+
+    /// The process has left. Its session ends with it, unless somebody else shares it.
+    pub(crate) fn leave(&mut self, index: usize) {
+        if self.nodes[index].process == Process::Down {
+            return;
+        }
+        self.coverage.count("graceful_leave");
+        let server = self.nodes[index].server.to_string();
+        self.record(index, Fact::Process { ev: ProcessEvent::Left, server });
+        for pending in std::mem::take(&mut self.nodes[index].commits) {
+            if pending.confirm.is_empty() && self.dice.one_in(2) {
+                self.leave_ghost(index, pending.txn);
+            }
+        }
+        let Leaving { linger, rejoin } = self.nodes[index].leaving;
+        let session = self.nodes[index].session;
+        self.end_process(index, rejoin);
+        match session {
+            Some(session) if linger > Duration::ZERO => {
+                self.coverage.count("lingering_session");
+                self.let_expire(session, linger);
+            }
+            Some(session) => self.end_session(session),
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Crash points: a scripted run, repeated once for each write of each process and each way in which it can go wrong.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use coordination::{FireTime, Reply};
+use sharding::ShardingItem;
+
+use super::clockwork::next_fire;
+use super::node::{Fate, Pending};
+use super::profile::{JobSettings, Pace, Profile, WorkSettings};
+use super::record::Keep;
+use super::run::{Judge, Report, conclude};
+use super::script::Script;
+use super::world::{Violation, World};
+
+/// How a write goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// The process is killed before it sends.
+    CrashBefore,
+    /// The process is killed before it sees the reply.
+    CrashAfter,
+    /// The reply is lost.
+    ReplyLost,
+    /// The request is lost, and nobody learns that.
+    RequestLost,
+    /// The process stands still before it sends, for longer than its session lives.
+    PauseBefore,
+    /// The process stands still before it sees the reply, for longer than its session lives.
+    PauseAfter,
+    /// The session ends before the request arrives.
+    ExpireBefore,
+}
+
+impl Mode {
+    /// All modes.
+    pub const ALL: [Self; 7] = [
+        Self::CrashBefore,
+        Self::CrashAfter,
+        Self::ReplyLost,
+        Self::RequestLost,
+        Self::PauseBefore,
+        Self::PauseAfter,
+        Self::ExpireBefore,
+    ];
+}
+
+/// One way in which the scripted run goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Point {
+    /// Which node, from 0.
+    pub node: usize,
+    /// Which of its writes, from 0.
+    pub write: u32,
+    /// How.
+    pub mode: Mode,
+}
+
+/// Counts writes, and lets one go wrong.
+#[derive(Debug)]
+pub(crate) struct Injection {
+    point: Option<Point>,
+    counts: Vec<u32>,
+    /// When it went wrong, by the right wall clock.
+    hit_at: Option<i64>,
+    /// What happens once the write was executed.
+    after: Option<Mode>,
+}
+
+const PERIOD_MS: i64 = 1_000;
+const SESSION: Duration = Duration::from_millis(400);
+const PAUSE: Duration = Duration::from_millis(1_200);
+const NODES: u8 = 3;
+
+impl World {
+    /// Lets a write go wrong before it is executed. `None` if that is the end of it for now.
+    pub(crate) fn inject_before(&mut self, index: usize, mut pending: Pending) -> Option<Pending> {
+        let wall = self.true_wall();
+        let Some(injection) = self.injection.as_mut().filter(|_| !self.healing) else {
+            return Some(pending);
+        };
+        let count = injection.counts[index];
+        injection.counts[index] += 1;
+        let Some(point) = injection.point else { return Some(pending) };
+        if point.node != index || point.write != count || injection.hit_at.is_some() {
+            return Some(pending);
+        }
+        injection.hit_at = Some(wall);
+        match point.mode {
+            Mode::CrashBefore => {
+                self.crash(index, SESSION);
+                None
+            }
+            Mode::RequestLost => Some(Pending { fate: Fate::LoseRequest, ..pending }),
+            Mode::ReplyLost => Some(Pending { fate: Fate::LoseReply, ..pending }),
+            Mode::PauseBefore => {
+                pending.not_before = self.mono + PAUSE;
+                self.nodes[index].commits.insert(0, pending);
+                self.freeze(index, PAUSE);
+                None
+            }
+            Mode::ExpireBefore => {
+                self.nodes[index].replies.push_back((pending.ticket, Reply::NotExecuted));
+                self.expire(index, Duration::from_millis(20));
+                None
+            }
+            Mode::CrashAfter | Mode::PauseAfter => {
+                injection.after = Some(point.mode);
+                Some(pending)
+            }
+        }
+    }
+
+    pub(crate) fn inject_after(&mut self, index: usize) {
+        match self.injection.as_mut().and_then(|injection| injection.after.take()) {
+            Some(Mode::CrashAfter) => drop(self.crash(index, SESSION)),
+            Some(Mode::PauseAfter) => drop(self.freeze(index, PAUSE)),
+            Some(_) | None => {}
+        }
+    }
+
+    /// Lets time pass with fires and fair turns, until something holds or the time is over.
+    fn live_until(&mut self, length: Duration, holds: impl Fn(&Self) -> bool) {
+        let end = self.mono + length;
+        self.fires_on = true;
+        while self.mono < end && self.violation.is_none() && !holds(self) {
+            self.turn();
+            if !self.is_ready() {
+                let next = self.next_moment().into_iter().chain(self.next_fire_moment());
+                let at = next.min().map_or(end, |at| at.min(end));
+                self.advance(at.saturating_sub(self.mono).max(Duration::from_millis(1)));
+            }
+        }
+    }
+
+    fn live(&mut self, ms: u64) {
+        self.live_until(Duration::from_millis(ms), |_| false);
+    }
+
+    fn next_fire_moment(&self) -> Option<Duration> {
+        let wall = self.true_wall();
+        let ahead = u64::try_from(next_fire(wall, PERIOD_MS) - wall).unwrap_or(0);
+        Some(self.mono + Duration::from_millis(ahead))
+    }
+
+    /// The story: start, fire, crash in the middle of a run, restart, more items, an orderly leave, restart.
+    fn live_through_it(&mut self) -> Expected {
+        let first = self.true_wall() + PERIOD_MS;
+        self.live(3_200);
+        self.live_until(Duration::from_secs(2), |world| !world.nodes[1].runs.is_empty());
+        let crash = self.true_wall();
+        self.crash(1, Duration::from_millis(1_500));
+        self.live(4_000);
+        self.settings.items = 6;
+        self.write_config();
+        let grown = self.true_wall();
+        self.live(3_000);
+        if self.nodes[2].is_up() {
+            self.nodes[2].leaving.rejoin = Duration::from_secs(1);
+            self.drain(2, Duration::from_secs(2));
+        }
+        self.live(4_000);
+        Expected { first, crash, grown, last: self.true_wall() }
+    }
+
+    /// Every fire of every item ended in a run, except those near a fault.
+    fn check_accounts(&mut self, expected: &Expected) {
+        if let Some((item, fire)) = self.truth.abandoned.first() {
+            let text = format!("item {item} was claimed for {fire} and nobody finished it");
+            return self.fail("S3", text);
+        }
+        let hit = self.injection.as_ref().and_then(|injection| injection.hit_at);
+        let excused = |fire: i64| {
+            hit.is_some_and(|hit| {
+                let near = |fault: i64| fire > fault - PERIOD_MS && fire <= fault + 4 * PERIOD_MS;
+                near(hit) || near(expected.crash)
+            })
+        };
+        let mut fire = next_fire(expected.first - PERIOD_MS, PERIOD_MS);
+        while fire + PERIOD_MS <= expected.last {
+            // New items have nothing to do with the fires around their birth.
+            let items = if fire > expected.grown + PERIOD_MS { 6 } else { 4 };
+            let lost = (0..items)
+                .map(ShardingItem::new)
+                .find(|item| !self.truth.done.contains(&(*item, FireTime(fire))));
+            if let Some(item) = lost.filter(|_| !excused(fire)) {
+                self.fail("S3", format!("item {item} never ran for {fire}"));
+            }
+            fire += PERIOD_MS;
+        }
+    }
+}
+
+/// Times of the story, by the right wall clock.
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    first: i64,
+    crash: i64,
+    grown: i64,
+    last: i64,
+}
+
+/// The settings of the scripted run; `like_zookeeper` says how its registry tells of changes.
+fn profile(like_zookeeper: bool) -> Profile {
+    Profile {
+        nodes: NODES,
+        steps: 0,
+        job: JobSettings {
+            items: 4,
+            strategy: String::new(),
+            failover: true,
+            misfire: true,
+            monitor: true,
+            period: 1,
+            disabled: false,
+            reconcile_minutes: 10,
+            catch_up: false,
+            static_sharding: false,
+            named: false,
+            once: true,
+            max_ops: 5_000,
+        },
+        pace: Pace {
+            weights: vec![1; 7],
+            quantum_ms: 10,
+            batch: 64,
+            reorder: 0,
+            window: 0,
+            coalesce: 100,
+            reread: like_zookeeper,
+            torn: like_zookeeper,
+            overtake: 0,
+            blind: like_zookeeper,
+        },
+        work: WorkSettings {
+            usual_ms: (100, 300),
+            slow: 0,
+            slow_ms: 0,
+            fail: 0,
+            panic: 0,
+            hang: 0,
+        },
+        session_ms: 400,
+        fault_every: 0,
+        fault_mix: Vec::new(),
+        operator_every: 0,
+        operator_mix: Vec::new(),
+    }
+}
+
+/// Runs the story once and returns the number of writes of each node.
+#[must_use]
+pub fn run_point(
+    point: Option<Point>,
+    like_zookeeper: bool,
+    judge: Judge,
+    keep: Keep,
+) -> (Report, Vec<u32>) {
+    let keep = judge.keeps(keep);
+    let script = Script::with(0, profile(like_zookeeper));
+    let mut world = World::new(script, keep);
+    let counts = vec![0; usize::from(NODES)];
+    world.injection = Some(Injection { point, counts, hit_at: None, after: None });
+    let report = conclude(&mut world, judge, |world| {
+        let expected = world.live_through_it();
+        world.heal();
+        world.check_healed();
+        world.check_accounts(&expected);
+    });
+    let counts = world.injection.map(|injection| injection.counts).unwrap_or_default();
+    (report, counts)
+}
+
+/// Returns every point of the story: each mode of each `nth` write of each node.
+#[must_use]
+pub fn points(like_zookeeper: bool, nth: u32) -> Vec<Point> {
+    let (_, counts) = run_point(None, like_zookeeper, Judge::Online, Keep::default());
+    let mut points = Vec::new();
+    for (node, count) in counts.into_iter().enumerate() {
+        for write in (0..count).filter(|write| write % nth.max(1) == 0) {
+            points.extend(Mode::ALL.map(|mode| Point { node, write, mode }));
+        }
+    }
+    points
+}
+
+/// Runs the story once for each point, on all processors, and returns the places in the list of those at which a
+/// property does not hold.
+///
+/// # Panics
+/// If a thread panics, which is a fault of the harness: panics of the product are violations.
+#[must_use]
+pub fn run_points(points: &[Point], like_zookeeper: bool, judge: Judge) -> Vec<(usize, Violation)> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let place = next.fetch_add(1, Ordering::Relaxed)
+            && let Some(point) = points.get(place)
+        {
+            let (report, _) = run_point(Some(*point), like_zookeeper, judge, Keep::default());
+            let found = report.violation.map(|violation| (place, violation));
+            failures.lock().expect("no thread panics while it adds").extend(found);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+    let mut failures = failures.into_inner().expect("all threads have ended");
+    failures.sort_by_key(|(place, _)| *place);
+    failures
+}

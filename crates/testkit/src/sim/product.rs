@@ -1,0 +1,214 @@
+//! What the simulation knows about the product beyond its public types: the names of nodes, what they hold, and how its
+//! events are made. Everything that changes with the product's details changes here.
+
+use std::time::Duration;
+
+use coordination::{
+    CatchUp, Coordinator, Event, FireTime, Identity, JobConfig, JobEvent, JobName, Layout, Now, ServerIp,
+    encode_config,
+};
+use reg_center::model::Model;
+use reg_center::{Limits, NodePath};
+use serde::Deserialize;
+use sharding::{InstanceId, ShardingItem, StrategyRegistry};
+
+use super::profile::JobSettings;
+
+/// The name of the job under test.
+pub(crate) const JOB: &str = "sim";
+
+/// The paths of the job under test.
+#[derive(Clone, Debug)]
+pub(crate) struct Paths {
+    pub(crate) layout: Layout,
+    pub(crate) root: NodePath,
+}
+
+/// What a changed node is about, as far as the checks look at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    Ledger(ShardingItem),
+    Owner(ShardingItem),
+    Other,
+}
+
+impl Paths {
+    pub(crate) fn new() -> Self {
+        let layout = Layout::new(&job());
+        Self { root: layout.root(), layout }
+    }
+
+    fn below(&self, rest: &str) -> NodePath {
+        let text = format!("{}/{rest}", self.root);
+        NodePath::parse(&text).expect("the names of nodes are valid")
+    }
+
+    pub(crate) fn config(&self) -> NodePath {
+        self.layout.config_path()
+    }
+
+    pub(crate) fn server(&self, server: &ServerIp) -> NodePath {
+        self.below(&format!("servers/{server}"))
+    }
+
+    pub(crate) fn instance(&self, id: &InstanceId) -> NodePath {
+        self.below(&format!("instances/{id}"))
+    }
+
+    pub(crate) fn leader(&self) -> NodePath {
+        self.below("leader/election/instance")
+    }
+
+    pub(crate) fn necessary(&self) -> NodePath {
+        self.below("leader/sharding/necessary")
+    }
+
+    pub(crate) fn item_disabled(&self, item: u32) -> NodePath {
+        self.below(&format!("sharding/{item}/disabled"))
+    }
+
+    /// Reads a path. `None` for nodes of other jobs.
+    pub(crate) fn subject(&self, path: &NodePath) -> Subject {
+        let Some(rest) = path.below(&self.root) else { return Subject::Other };
+        let item = |text: &str| text.parse().ok().map(ShardingItem::new);
+        let subject = match rest.split_once('/') {
+            Some(("ledger", number)) => item(number).map(Subject::Ledger),
+            Some(("sharding", rest)) => rest
+                .strip_suffix("/instance")
+                .and_then(item)
+                .map(Subject::Owner),
+            _ => None,
+        };
+        subject.unwrap_or(Subject::Other)
+    }
+
+    /// Returns who leads the current term.
+    pub(crate) fn term(&self, model: &Model) -> Option<InstanceId> {
+        #[derive(Deserialize)]
+        struct Term {
+            leader: String,
+        }
+        let node = model.read(&self.below("coordination/term"))?;
+        let term: Term = serde_json::from_slice(&node.data).ok()?;
+        Some(InstanceId::new(term.leader))
+    }
+
+    /// Returns the instances that the current assignment was made for.
+    pub(crate) fn members(&self, model: &Model) -> Option<Vec<InstanceId>> {
+        #[derive(Deserialize)]
+        struct Assignment {
+            members: Vec<String>,
+        }
+        let node = model.read(&self.below("coordination/assignment"))?;
+        let assignment: Assignment = serde_json::from_slice(&node.data).ok()?;
+        Some(assignment.members.into_iter().map(InstanceId::new).collect())
+    }
+
+    /// Returns what is there only while something is going on: instances that leave, requests that wait.
+    pub(crate) fn leftovers(&self, model: &Model) -> Vec<NodePath> {
+        let leaving = self.below("coordination/draining");
+        let requests = self.below("coordination/triggers");
+        let all = model.subtree(&leaving).chain(model.subtree(&requests));
+        let nodes = all.filter(|node| node.path != leaving && node.path != requests);
+        nodes.map(|node| node.path.clone()).collect()
+    }
+}
+
+pub(crate) fn job() -> JobName {
+    JobName::new(JOB).expect("the name is valid")
+}
+
+/// The IP of the node with this number, from 0.
+pub(crate) fn server(index: usize) -> ServerIp {
+    ServerIp::new(&format!("10.0.0.{}", index + 1)).expect("the IP is valid")
+}
+
+pub(crate) fn incarnation(server: &ServerIp, life: u32) -> InstanceId {
+    coordination::instance_id(server, &format!("7-{life}")).expect("the id is valid")
+}
+
+/// Makes the coordinator of a process as the settings say. Each server has one name for all its processes.
+pub(crate) fn coordinator(server: &ServerIp, settings: &JobSettings) -> Coordinator {
+    let identity = Identity { job: job(), server: server.clone() };
+    let coordinator =
+        Coordinator::new(identity, StrategyRegistry::default()).limited_to(limits(settings));
+    let coordinator = if settings.once { coordinator.calling_back() } else { coordinator };
+    if settings.named { coordinator.named(format!("name-{server}")) } else { coordinator }
+}
+
+/// What the registry takes in one transaction.
+pub(crate) fn limits(settings: &JobSettings) -> Limits {
+    Limits { max_ops: settings.max_ops, max_bytes: 700_000 }
+}
+
+/// Writes the configuration that the settings stand for.
+pub(crate) fn document(settings: &JobSettings) -> String {
+    let config = JobConfig {
+        cron: Some(cron(settings.period)),
+        failover: settings.failover && settings.monitor,
+        misfire: settings.misfire,
+        monitor_execution: settings.monitor,
+        strategy: settings.strategy.clone(),
+        disabled: settings.disabled,
+        reconcile_interval_minutes: settings.reconcile_minutes,
+        catch_up: Some(CATCH_UP).filter(|_| {
+            settings.catch_up && settings.monitor && settings.misfire
+        }),
+        static_sharding: settings.static_sharding,
+        ..JobConfig::new(job(), settings.items)
+    };
+    encode_config(&config)
+}
+
+/// What a job that catches up runs afterwards.
+const CATCH_UP: CatchUp = CatchUp { window_seconds: 8, max: 4 };
+
+fn cron(period: u32) -> String {
+    format!("0/{period} * * * * ?")
+}
+
+/// Reads the period back from a configuration, in milliseconds.
+pub(crate) fn period_ms(config: &JobConfig) -> Option<i64> {
+    let period = config.cron.as_deref()?.strip_prefix("0/")?.split(' ').next()?;
+    period.parse::<i64>().ok().map(|seconds| seconds * 1_000)
+}
+
+/// A scheduled time has come; `since` is after what a job that catches up may have something left to run.
+pub(crate) fn fire(at: i64, period_ms: i64, since: Option<FireTime>) -> Event {
+    let window = i64::from(CATCH_UP.window_seconds) * 1_000;
+    let earliest = since.map_or(at, |since| (since.0 + 1).max(at - window));
+    let first = earliest + (at - earliest).rem_euclid(period_ms);
+    let missed = (first..at).step_by(usize::try_from(period_ms).unwrap_or(1_000)).map(FireTime);
+    let missed: Vec<_> = missed.collect();
+    let surplus = missed.len().saturating_sub(CATCH_UP.max as usize);
+    let missed = missed[surplus..].to_vec();
+    Event::Fire { at: FireTime(at), next: Some(FireTime(at + period_ms)), missed }
+}
+
+pub(crate) fn now(wall_ms: i64, mono: Duration) -> Now {
+    Now { wall_ms, mono }
+}
+
+/// Returns the name of an event as in histories.
+pub(crate) fn event_name(event: &JobEvent) -> &'static str {
+    match event {
+        JobEvent::Joined { .. } => "joined",
+        JobEvent::Left { .. } => "left",
+        JobEvent::BecameLeader { .. } => "became_leader",
+        JobEvent::LostLeadership => "lost_leadership",
+        JobEvent::Resharded { .. } => "resharded",
+        JobEvent::Claimed { .. } => "claimed",
+        JobEvent::Settled { .. } => "settled",
+        JobEvent::Fenced { .. } => "fenced",
+        JobEvent::MisfireNoted { .. } => "misfire_noted",
+        JobEvent::Missed { .. } => "missed",
+        JobEvent::Gap { .. } => "gap",
+        JobEvent::Orphaned { .. } => "orphaned",
+        JobEvent::StrategyFailed { .. } => "strategy_failed",
+        JobEvent::ConfigRejected { .. } => "config_rejected",
+        JobEvent::Anomaly { .. } => "anomaly",
+        JobEvent::CommitRefused { .. } => "commit_refused",
+        _ => "other",
+    }
+}
+

@@ -1,0 +1,211 @@
+//! Sessions and connections: how they end, who learns it, and when.
+
+use std::time::Duration;
+
+use checker::history::{Fact, NemesisEvent, SessionEvent};
+use coordination::{Event, Reply};
+use reg_center::{Change, SessionId, Txn};
+use sharding::InstanceId;
+
+use super::node::{Link, Node, Process};
+use super::product;
+use super::record::{Writer, process_name};
+use super::time::Planned;
+use super::world::World;
+
+/// A session at the registry.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) life: InstanceId,
+    /// The process that it is of: the node and which of its processes.
+    pub(crate) process: (usize, u32),
+    /// When the registry ends it, unless it hears of it.
+    pub(crate) ends: Option<Duration>,
+    /// Requests that are reported as unknown and may still happen.
+    pub(crate) ghosts: Vec<Txn>,
+}
+
+impl World {
+    fn session_timeout(&self) -> Duration {
+        Duration::from_millis(self.script.profile.session_ms.into())
+    }
+
+    /// The registry hears no more of the session of this node.
+    pub(crate) fn lose_contact(&mut self, index: usize) {
+        let timeout = self.session_timeout();
+        let Some(session) = self.nodes[index].session else { return };
+        self.let_expire(session, timeout);
+    }
+
+    pub(crate) fn let_expire(&mut self, id: SessionId, after: Duration) {
+        let at = self.mono + after;
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.ends = Some(at);
+            self.plan(after, Planned::SessionEnds { session: id });
+        }
+    }
+
+    /// A session is due to end, unless the registry has heard of it meanwhile or is not there itself.
+    pub(crate) fn session_due(&mut self, id: SessionId) {
+        let due = self.sessions.get(&id).and_then(|session| session.ends);
+        if !self.registry_down && due.is_some_and(|at| at <= self.mono) {
+            self.end_session(id);
+        }
+    }
+
+    /// The registry ends a session, expired or closed.
+    pub(crate) fn end_session(&mut self, id: SessionId) {
+        self.close_connection(id);
+        let Some(session) = self.sessions.remove(&id) else { return };
+        let (owner, inc) = session.process;
+        let running = self.nodes[owner].inc == inc && !self.nodes[owner].runs.is_empty();
+        if running && self.nodes[owner].session == Some(id) {
+            self.coverage.count("expiry_while_running");
+        }
+        let changes = self.model.end_session(id);
+        self.recorder.tell(|| format!("! session {id} of {} ends", session.life));
+        let zxid = self.recorder.next_zxid();
+        if self.recorder.keeps_history() {
+            let path = |change: &Change| match change {
+                Change::Gone { path, .. } => Some(path.to_string()),
+                Change::Init | Change::Entry(_) | Change::Ready | Change::Put(_) => None,
+            };
+            let ephemerals = changes.iter().filter_map(path).collect();
+            let fact = Fact::SessClose { zxid, sid: id.0, ephemerals };
+            self.record_outside(Writer::Registry, fact);
+        }
+        self.publish(None, changes);
+    }
+
+    /// A session never watches its own end: the registry closes the connection first.
+    fn close_connection(&mut self, id: SessionId) {
+        let holds = |node: &Node| node.is_linked() && node.session == Some(id);
+        if let Some(index) = self.nodes.iter().position(holds)
+            && self.cut(index, Duration::ZERO)
+        {
+            let epoch = self.nodes[index].epoch;
+            let back = Duration::from_millis(self.dice.pick(&[0, 20, 200]));
+            self.plan(back, Planned::Relink { node: index, epoch });
+        }
+    }
+
+    // ---- connections ----
+
+    /// The connection breaks. Requests under way are lost, or happen later.
+    pub(crate) fn cut(&mut self, index: usize, notice: Duration) -> bool {
+        if !self.nodes[index].is_linked() {
+            return false;
+        }
+        self.recorder.tell(|| format!("! {index} is cut off"));
+        self.nodes[index].epoch += 1;
+        self.nodes[index].link = Link::Cut { since: self.mono, noticed: false };
+        self.nodes[index].inbox.cut();
+        self.lose_contact(index);
+        for pending in std::mem::take(&mut self.nodes[index].commits) {
+            let reply = if pending.confirm.is_empty() { Reply::Unknown } else { Reply::NotExecuted };
+            if reply == Reply::Unknown && self.dice.one_in(2) {
+                self.leave_ghost(index, pending.txn);
+            }
+            self.nodes[index].doomed.push((pending.ticket, reply));
+        }
+        let epoch = self.nodes[index].epoch;
+        self.plan(notice, Planned::Notice { node: index, epoch });
+        true
+    }
+
+    pub(crate) fn leave_ghost(&mut self, index: usize, txn: Txn) {
+        let session = self.nodes[index].session;
+        if let Some(session) = session.and_then(|id| self.sessions.get_mut(&id)) {
+            session.ghosts.push(txn);
+        }
+    }
+
+    /// The client finds out that its connection is gone.
+    pub(crate) fn notice(&mut self, index: usize) {
+        let timeout = self.session_timeout();
+        let node = &mut self.nodes[index];
+        let Link::Cut { since, noticed: false } = node.link else { return };
+        node.link = Link::Cut { since, noticed: true };
+        node.inbox.push_session(Event::Suspended);
+        let unsent = node.commits.drain(..).map(|pending| (pending.ticket, Reply::Unknown));
+        let doomed: Vec<_> = node.doomed.drain(..).chain(unsent).collect();
+        node.replies.extend(doomed);
+        let epoch = node.epoch;
+        let lease = (since + timeout * 2 / 3).saturating_sub(self.mono);
+        self.plan(lease, Planned::LeaseEnds { node: index, epoch });
+    }
+
+    pub(crate) fn lease_ends(&mut self, index: usize) {
+        if !self.nodes[index].is_linked() {
+            self.coverage.count("lease_expired");
+            self.nodes[index].inbox.push_session(Event::LeaseExpired);
+        }
+    }
+
+    /// The connection is back, in the old session or a new one.
+    pub(crate) fn relink(&mut self, index: usize) {
+        if self.nodes[index].is_linked() || self.nodes[index].process == Process::Down {
+            return;
+        }
+        if self.registry_down || self.nodes[index].process == Process::Frozen {
+            let epoch = self.nodes[index].epoch;
+            let again = Duration::from_millis(50);
+            return self.plan(again, Planned::Relink { node: index, epoch });
+        }
+        if self.nodes[index].session.is_some() {
+            self.notice(index);
+        }
+        if let Some(kind) = self.nodes[index].link_fault.take() {
+            self.note_fault(NemesisEvent::End, kind, Some(index), true);
+        }
+        self.nodes[index].epoch += 1;
+        let old = self.nodes[index].session;
+        let live = old.filter(|id| self.sessions.contains_key(id));
+        if live.is_none() && old.is_some() {
+            self.nodes[index].inbox.push_session(Event::Lost);
+        }
+        let session = live.unwrap_or_else(|| self.open_session(index));
+        if let Some(of) = self.sessions.get_mut(&session) {
+            of.ends = None;
+        }
+        let node = &mut self.nodes[index];
+        node.session = Some(session);
+        node.link = Link::Up;
+        let incarnation = node.life.clone().expect("a session has a life");
+        node.inbox.push_session(Event::Connected { session, incarnation });
+        node.inbox.list(&self.model, &self.paths.root, &self.script.profile.pace);
+    }
+
+    fn open_session(&mut self, index: usize) -> SessionId {
+        let id = self.model.open_session();
+        self.lives += 1;
+        let life = product::incarnation(&self.nodes[index].server, self.lives);
+        let process = (index, self.nodes[index].inc);
+        self.truth.note_life(life.clone(), id, process);
+        self.nodes[index].life = Some(life.clone());
+        self.sessions.insert(id, Session { life, process, ends: None, ghosts: Vec::new() });
+        let fact = Fact::SessionOpened { sid: id.0, owner: process_name(index) };
+        self.record_outside(Writer::Registry, fact);
+        id
+    }
+
+    /// Notes what the process learns about its session.
+    pub(crate) fn record_session(&mut self, index: usize, event: &Event) {
+        let (ev, instance) = match event {
+            Event::Connected { incarnation, .. } => {
+                (SessionEvent::Connected, Some(incarnation.to_string()))
+            }
+            Event::Suspended => (SessionEvent::Suspended, None),
+            Event::Lost => (SessionEvent::Lost, None),
+            _ => return,
+        };
+        let sid = match event {
+            Event::Connected { session, .. } => session.0,
+            _ => self.nodes[index].told_session.map_or(0, |session| session.0),
+        };
+        if let Event::Connected { session, .. } = event {
+            self.nodes[index].told_session = Some(*session);
+        }
+        self.record_with(index, || Fact::Session { ev, sid, instance });
+    }
+}

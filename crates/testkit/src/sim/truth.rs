@@ -1,0 +1,216 @@
+//! What must be true after every write. The ids are those of the project's guarantees.
+//!
+//! The history of a run is judged as a whole by the checker; these checks stop a run at the first bad write.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use coordination::{
+    FencingToken, FireTime, ItemView, Ledger, LedgerState, Outcome, Run, RunSource, ServerState,
+    StartItem,
+};
+use reg_center::{Change, SessionId};
+use sharding::{InstanceId, ShardingItem};
+
+use super::product::Subject;
+use super::world::World;
+
+/// What is remembered of the run so far.
+#[derive(Debug, Default)]
+pub(crate) struct Truth {
+    /// The session and the process of each life: the node and which of its processes.
+    lives: BTreeMap<InstanceId, (SessionId, (usize, u32))>,
+    /// The runs that were started under a token.
+    started: BTreeSet<(ShardingItem, FencingToken)>,
+    /// The tokens of the once-per-cluster calls that were made.
+    calls: BTreeSet<FencingToken>,
+    /// How often each item was started for a fire without being claimed.
+    pub(crate) unclaimed: BTreeMap<(ShardingItem, FireTime), u32>,
+    /// The scheduled fires of each item that ended in a run, those that were merged into others included.
+    pub(crate) done: BTreeSet<(ShardingItem, FireTime)>,
+    /// The scheduled fires that were claimed and whose run nobody finished.
+    pub(crate) abandoned: BTreeSet<(ShardingItem, FireTime)>,
+}
+
+impl Truth {
+    pub(crate) fn note_life(&mut self, life: InstanceId, session: SessionId, of: (usize, u32)) {
+        self.lives.insert(life, (session, of));
+    }
+}
+
+/// An item before and after a write.
+struct Step {
+    item: ShardingItem,
+    before: ItemView,
+    after: ItemView,
+}
+
+impl World {
+    /// Compares the truth before and after a write.
+    pub(crate) fn check_write(&mut self, writer: Option<SessionId>, changes: Vec<Change>) {
+        let mut items = BTreeSet::new();
+        for change in &changes {
+            let (Change::Put(node) | Change::Entry(node)) = change else {
+                if let Change::Gone { path, .. } = change
+                    && let Subject::Ledger(item) | Subject::Owner(item) = self.paths.subject(path)
+                {
+                    items.insert(item);
+                }
+                continue;
+            };
+            if let Subject::Ledger(item) | Subject::Owner(item) = self.paths.subject(&node.path) {
+                items.insert(item);
+            }
+        }
+        let before: Vec<_> =
+            items.into_iter().map(|item| (item, self.observer.view().item(item).clone())).collect();
+        let leader = (!before.is_empty()).then(|| self.observer.view().leader().cloned()).flatten();
+        self.witness_changes(changes);
+        let mut moved = false;
+        for (item, before) in before {
+            let after = self.observer.view().item(item).clone();
+            let step = Step { item, before, after };
+            moved |= step.moves();
+            self.check_item(writer, &step);
+        }
+        if moved {
+            self.check_leader(writer, leader);
+        }
+    }
+
+    /// Whoever moves items leads the current term, and is not known to lead no longer.
+    fn check_leader(&mut self, writer: Option<SessionId>, leader: Option<InstanceId>) {
+        let life = writer.and_then(|id| self.sessions.get(&id)).map(|session| session.life.clone());
+        let term = self.paths.term(&self.model);
+        if life.is_none() || life != term || leader.is_some_and(|leader| Some(leader) != life) {
+            self.fail("S8", format!("items were moved by {life:?} in the term of {term:?}"));
+        }
+    }
+
+    fn check_item(&mut self, writer: Option<SessionId>, step: &Step) {
+        let (item, before) = (step.item, step.before.ledger.as_ref().map(|l| &l.value));
+        let Some(old) = before else { return };
+        let Some(new) = step.after.ledger.as_ref().map(|ledger| &ledger.value) else {
+            return self.fail("S1", format!("the record of item {item} was deleted"));
+        };
+        if new.token < old.token || new.last_fire < old.last_fire {
+            self.fail("S1", format!("item {item} went back: {} to {}", old.summary(), new.summary()));
+        }
+        if step.moves() && old.is_busy() {
+            self.fail("S5", format!("item {item} moved under a run: {}", old.summary()));
+        }
+        match (&old.state, &new.state) {
+            (LedgerState::Running(from), LedgerState::Running(to)) => {
+                if from.holder != to.holder || old.token != new.token {
+                    self.fail("S1", format!("item {item} was stolen: {}", new.summary()));
+                }
+            }
+            (LedgerState::Idle, LedgerState::Running(run)) => {
+                let owner = step.before.owner.as_ref().map(|owner| &owner.value);
+                if owner != Some(&run.holder) {
+                    self.fail("S2", format!("item {item} of {owner:?}: {}", new.summary()));
+                }
+                self.check_claim(step.item, old, new, run);
+            }
+            (LedgerState::Orphan(_), LedgerState::Running(run)) => {
+                self.check_claim(step.item, old, new, run);
+            }
+            (LedgerState::Running(run), LedgerState::Orphan(_)) => {
+                self.check_end(writer, "S6", item, run);
+            }
+            (LedgerState::Running(run), LedgerState::Idle) => {
+                self.check_end(writer, "S7", item, run);
+                self.note_end(item, run, new.outcome);
+            }
+            (LedgerState::Orphan(run), LedgerState::Idle) => {
+                self.note_end(item, run, new.outcome);
+            }
+            _ => {}
+        }
+    }
+
+    fn check_claim(&mut self, item: ShardingItem, old: &Ledger, new: &Ledger, run: &Run) {
+        let view = self.observer.view();
+        let registered = view.is_registered(&run.holder);
+        let enabled =
+            coordination::server_of(&run.holder).is_some_and(|server| view.is_enabled(&server));
+        let state =
+            coordination::server_of(&run.holder).and_then(|server| view.server_state(&server));
+        let paused = state == Some(ServerState::Paused);
+        if !registered {
+            self.fail("S2", format!("item {item} was claimed by the dead: {}", new.summary()));
+        }
+        if !enabled {
+            let text = format!("item {item} was claimed on a disabled server: {}", new.summary());
+            self.fail("S10", text);
+        }
+        if paused {
+            let text = format!("item {item} was claimed on a paused server: {}", new.summary());
+            self.fail("S10", text);
+        }
+        if old.disabled && run.source != RunSource::Failover {
+            self.fail("S10", format!("disabled item {item} was claimed: {}", new.summary()));
+        }
+        if new.token <= old.token {
+            self.fail("S1", format!("item {item} was claimed under an old token"));
+        }
+    }
+
+    /// A run ends by its holder, or once its holder's session is over; that its node is gone proves nothing.
+    fn check_end(&mut self, writer: Option<SessionId>, id: &str, item: ShardingItem, run: &Run) {
+        let process = writer.and_then(|id| self.sessions.get(&id)).map(|session| session.process);
+        let life = self.truth.lives.get(&run.holder);
+        let own = life.is_some_and(|(_, of)| Some(*of) == process);
+        let dead = life.is_none_or(|(session, _)| !self.sessions.contains_key(session));
+        if !own && !dead {
+            self.fail(id, format!("item {item} was taken from {}, which lives", run.holder));
+        }
+    }
+
+    fn note_end(&mut self, item: ShardingItem, run: &Run, outcome: Option<Outcome>) {
+        if run.source == RunSource::Manual {
+            return;
+        }
+        if outcome == Some(Outcome::Interrupted) {
+            self.coverage.count("abandoned");
+            self.truth.abandoned.insert((item, run.fire));
+            return;
+        }
+        if !self.truth.done.insert((item, run.fire)) {
+            self.fail("S1a", format!("item {item} was done twice for {}", run.fire));
+        }
+        if let Some(range) = run.merged {
+            let period = i64::from(self.settings.period) * 1_000;
+            let mut fire = range.first.0;
+            while fire < range.last.0 {
+                self.truth.done.insert((item, FireTime(fire)));
+                fire += period;
+            }
+        }
+    }
+
+    pub(crate) fn check_call(&mut self, token: FencingToken) {
+        if !self.truth.calls.insert(token) {
+            self.fail("S13", format!("a callback was called twice under token {token}"));
+        }
+    }
+
+    /// A claimed run begins once. A run that is not claimed begins where the item does not run already.
+    pub(crate) fn check_start(&mut self, index: usize, start: &StartItem) {
+        let (item, token) = (start.item, start.token);
+        if token == FencingToken(0) {
+            *self.truth.unclaimed.entry((item, start.fire)).or_default() += 1;
+        } else if !self.truth.started.insert((item, token)) {
+            self.fail("S1", format!("item {item} under token {token} was started twice"));
+        }
+        if self.nodes[index].runs.iter().any(|exec| exec.item == item && exec.token == token) {
+            self.fail("S1", format!("item {item} was started while it runs in the same process"));
+        }
+    }
+}
+
+impl Step {
+    fn moves(&self) -> bool {
+        let owner = |view: &ItemView| view.owner.as_ref().map(|owner| owner.value.clone());
+        owner(&self.before) != owner(&self.after)
+    }
+}

@@ -1,0 +1,178 @@
+//! The job's code and the outside resource that it writes to.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use checker::history::{ExecEvent, Fact, RunId};
+use coordination::{Event, FencingToken, FireTime, OnceStage, Outcome, StartItem};
+use sharding::ShardingItem;
+
+use super::dice::{Dice, Stream};
+use super::node::{Call, Exec};
+use super::product;
+use super::world::World;
+
+/// A resource that refuses tokens smaller than one that it has seen.
+#[derive(Debug, Default)]
+pub(crate) struct Resource {
+    highest: BTreeMap<ShardingItem, FencingToken>,
+    effects: u64,
+}
+
+impl Resource {
+    /// Returns whether the resource takes a write under this token. Unclaimed runs have no token and are not fenced.
+    fn admit(&mut self, item: ShardingItem, token: FencingToken) -> bool {
+        let highest = self.highest.entry(item).or_default();
+        let accepted = token >= *highest || token == FencingToken(0);
+        *highest = token.max(*highest);
+        accepted
+    }
+}
+
+impl Exec {
+    fn id(&self) -> RunId {
+        let job = product::JOB.to_owned();
+        RunId { job, item: self.item.index(), fire: self.fire.0, token: self.token.0 }
+    }
+}
+
+impl World {
+    /// The process begins a run; first it shows its token to the resource.
+    pub(crate) fn start_run(&mut self, index: usize, start: &StartItem) {
+        let exec = self.draw_run(index, start);
+        self.coverage.runs += 1;
+        self.check_start(index, start);
+        self.resource.admit(exec.item, exec.token);
+        self.recorder.mix(exec.token.0);
+        self.record_with(index, || Fact::Exec {
+            ev: ExecEvent::Start,
+            run: exec.id(),
+            source: exec.source.as_str().to_owned(),
+            cfg: exec.config,
+            result: None,
+        });
+        self.nodes[index].runs.push(exec);
+    }
+
+    /// What a run does depends on which run it is, not on when it begins.
+    fn draw_run(&self, index: usize, start: &StartItem) -> Exec {
+        let work = &self.script.profile.work;
+        let item = u64::from(start.item.index());
+        let which = start.token.0 ^ (item << 40) ^ start.fire.0.unsigned_abs().rotate_left(20);
+        let life = u64::from(self.nodes[index].inc) << 56;
+        let mut dice = Dice::at(self.script.seed, Stream::Work, which ^ life);
+        let slow = dice.percent(work.slow);
+        let usual = dice.between(work.usual_ms.0.into(), work.usual_ms.1.into());
+        let length = Duration::from_millis(if slow { work.slow_ms.into() } else { usual });
+        let hangs = dice.percent(work.hang) && !self.healing;
+        let outcome = match (dice.percent(work.fail), dice.percent(work.panic)) {
+            (_, true) => Outcome::Panicked,
+            (true, false) => Outcome::Failed,
+            (false, false) => Outcome::Succeeded,
+        };
+        Exec {
+            item: start.item,
+            token: start.token,
+            fire: start.fire,
+            source: start.source,
+            config: start.config_version.0,
+            ends: (!hangs).then(|| self.mono + length),
+            outcome,
+        }
+    }
+
+    /// All runs of the process are cancelled; some need a moment.
+    pub(crate) fn interrupt(&mut self, index: usize) {
+        let mono = self.mono;
+        for exec in &mut self.nodes[index].runs {
+            let grace = Duration::from_millis(self.dice.pick(&[0, 0, 50, 300]));
+            if exec.ends.is_none_or(|ends| ends > mono + grace) {
+                exec.ends = Some(mono + grace);
+                exec.outcome = Outcome::Interrupted;
+            }
+        }
+    }
+
+    /// The process calls a once-per-cluster callback.
+    pub(crate) fn call_once(
+        &mut self,
+        index: usize,
+        stage: OnceStage,
+        fire: FireTime,
+        token: FencingToken,
+    ) {
+        self.coverage.count("once_call");
+        self.check_call(token);
+        let (job, fire, token_number) = (product::JOB.to_owned(), fire.0, token.0);
+        let stage_name = stage.as_str().to_owned();
+        let fact = || Fact::Once { job, fire, stage: stage_name, token: token_number };
+        self.record_with(index, fact);
+        let length = Duration::from_millis(self.dice.pick(&[0, 0, 100, 1_500]));
+        self.nodes[index].calls.push(Call { stage, token, ends: self.mono + length });
+    }
+
+    fn return_call(&mut self, index: usize) -> bool {
+        let over = self.nodes[index].calls.iter().position(|call| call.ends <= self.mono);
+        let Some(place) = over else { return false };
+        let Call { stage, token, .. } = self.nodes[index].calls.remove(place);
+        self.tell(index, Event::OnceReturned { stage, token });
+        true
+    }
+
+    /// One call or one run that is over ends.
+    pub(crate) fn finish(&mut self, index: usize) {
+        if !self.nodes[index].is_up() || self.return_call(index) {
+            return;
+        }
+        let node = &self.nodes[index];
+        if node.runs.is_empty() {
+            return;
+        }
+        let over = |exec: &Exec| exec.ends.is_some_and(|ends| ends <= self.mono);
+        let places = node.runs.iter().enumerate().filter(|(_, exec)| over(exec));
+        let places: Vec<_> = places.map(|(place, _)| place).collect();
+        if !places.is_empty() {
+            let place = self.dice.pick(&places);
+            let exec = self.nodes[index].runs.remove(place);
+            self.end_run(index, &exec);
+        }
+    }
+
+    /// A run that was cancelled writes nothing; every other one has its effect when it ends.
+    fn end_run(&mut self, index: usize, exec: &Exec) {
+        let &Exec { item, token, outcome, .. } = exec;
+        if outcome == Outcome::Interrupted {
+            self.coverage.count("interrupted_run");
+        } else {
+            self.affect(exec);
+        }
+        self.record_with(index, || Fact::Exec {
+            ev: ExecEvent::End,
+            run: exec.id(),
+            source: exec.source.as_str().to_owned(),
+            cfg: exec.config,
+            result: Some(result(outcome).to_owned()),
+        });
+        self.tell(index, Event::ItemFinished { item, token, outcome });
+    }
+
+    fn affect(&mut self, exec: &Exec) {
+        let accepted = self.resource.admit(exec.item, exec.token);
+        let rseq = self.resource.effects;
+        self.resource.effects += 1;
+        if !accepted {
+            self.coverage.count("fenced_effect");
+        }
+        let fact = Fact::Effect { run: exec.id(), accepted, rseq };
+        self.record_outside(super::record::Writer::Resource, fact);
+    }
+}
+
+fn result(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Succeeded => "ok",
+        Outcome::Failed => "error",
+        Outcome::Panicked => "panic",
+        Outcome::Interrupted | Outcome::Disabled => "cancelled",
+    }
+}

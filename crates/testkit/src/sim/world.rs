@@ -1,0 +1,317 @@
+//! The simulated cluster and its scheduler: each step lets one thing happen to one node.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use checker::history::{Fact, ProcessEvent};
+use coordination::{Command, Coordinator, Event, JobEvent, RunSource};
+use reg_center::model::Model;
+use reg_center::{Change, Lifetime, SessionId, Txn};
+
+use super::coverage::Coverage;
+use super::dice::{Dice, Stream};
+use super::node::Node;
+use super::points::Injection;
+use super::product::{self, Paths};
+use super::profile::JobSettings;
+use super::record::{Keep, Recorder, Writer};
+use super::script::Script;
+use super::sessions::Session;
+use super::time::{Agenda, Planned};
+use super::truth::Truth;
+use super::work::Resource;
+
+/// When the simulated time begins: a whole minute.
+pub(crate) const EPOCH_MS: i64 = 1_700_000_040_000;
+
+/// What a step can let happen, in the order of the weights of a profile.
+pub const ACTIVITIES: [&str; 7] =
+    ["deliver", "execute", "reply", "poll", "finish", "fire", "advance"];
+
+/// A property that does not hold, or a run that does not come to an end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which property, e.g. `S5`; `panic` if the product panicked, `quiet` if it never becomes quiet.
+    pub property: String,
+    /// What happened.
+    pub text: String,
+    /// After which step.
+    pub step: u32,
+}
+
+/// The cluster.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) script: Script,
+    pub(crate) step: u32,
+    next_act: usize,
+    /// The chance of this step.
+    pub(crate) dice: Dice,
+    pub(crate) model: Model,
+    pub(crate) paths: Paths,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) sessions: BTreeMap<SessionId, Session>,
+    /// Sees every change at once; its view is the truth.
+    pub(crate) observer: Coordinator,
+    pub(crate) operator: SessionId,
+    pub(crate) mono: Duration,
+    pub(crate) agenda: Agenda,
+    pub(crate) registry_down: bool,
+    /// The sessions end while the registry is down.
+    pub(crate) registry_forgets: bool,
+    pub(crate) lives: u32,
+    pub(crate) settings: JobSettings,
+    pub(crate) fires_on: bool,
+    pub(crate) healing: bool,
+    /// The last fire that came on all nodes together.
+    pub(crate) last_fire: Option<coordination::FireTime>,
+    pub(crate) resource: Resource,
+    pub(crate) truth: Truth,
+    pub(crate) recorder: Recorder,
+    pub(crate) coverage: Coverage,
+    pub(crate) injection: Option<Injection>,
+    pub(crate) violation: Option<Violation>,
+}
+
+impl World {
+    /// Builds a cluster whose processes have just started.
+    pub(crate) fn new(script: Script, keep: Keep) -> Self {
+        let mut model = Model::new();
+        let operator = model.open_session();
+        let nodes = usize::from(script.profile.nodes);
+        let job = &script.profile.job;
+        let mut world = Self {
+            step: 0,
+            next_act: 0,
+            dice: Dice::at(script.seed, Stream::Schedule, 0),
+            model,
+            paths: Paths::new(),
+            nodes: (0..nodes).map(|index| Node::new(index, 0, 0, job)).collect(),
+            sessions: BTreeMap::new(),
+            observer: product::coordinator(&product::server(usize::from(u8::MAX) - 2), job),
+            operator,
+            mono: Duration::ZERO,
+            agenda: Agenda::default(),
+            registry_down: false,
+            registry_forgets: false,
+            lives: 0,
+            settings: script.profile.job.clone(),
+            fires_on: true,
+            healing: false,
+            last_fire: None,
+            resource: Resource::default(),
+            truth: Truth::default(),
+            recorder: Recorder::new(keep, nodes),
+            coverage: Coverage::default(),
+            injection: None,
+            violation: None,
+            script,
+        };
+        world.begin();
+        world
+    }
+
+    fn begin(&mut self) {
+        self.record_meta();
+        self.witness_changes(vec![Change::Init, Change::Ready]);
+        let document = product::document(&self.settings);
+        let path = self.paths.config();
+        self.operate(&Txn::new().create(path, document, Lifetime::Persistent));
+        for index in 0..self.nodes.len() {
+            self.start_process(index);
+        }
+    }
+
+    pub(crate) fn start_process(&mut self, index: usize) {
+        let server = self.nodes[index].server.to_string();
+        self.record(index, Fact::Process { ev: ProcessEvent::Start, server: server.clone() });
+        self.record(index, Fact::Process { ev: ProcessEvent::Ready, server });
+        self.relink(index);
+    }
+
+    pub(crate) fn witness_changes(&mut self, changes: Vec<Change>) {
+        let now = product::now(self.true_wall(), self.mono);
+        self.observer.handle(now, Event::Registry(changes), &mut Vec::new());
+    }
+
+    // ---- the scheduler ----
+
+    /// Returns true while the run has steps left and nothing is violated.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.violation.is_none() && self.step < self.script.profile.steps
+    }
+
+    pub(crate) fn step(&mut self) {
+        self.step += 1;
+        let (seed, moment) = (self.script.seed, 2 * u64::from(self.step));
+        self.dice = Dice::at(seed, Stream::Schedule, moment);
+        self.act();
+        self.dice = Dice::at(seed, Stream::Schedule, moment + 1);
+        let activity = self.dice.weighted(&self.script.profile.pace.weights);
+        let index = self.dice.place(self.nodes.len());
+        match activity {
+            0 => self.deliver(index),
+            1 => self.execute(index),
+            2 => self.reply(index),
+            3 => self.poll(index),
+            4 => self.finish(index),
+            5 => self.deliver_fire(index),
+            _ => {
+                self.advance(Duration::from_millis(self.script.profile.pace.quantum_ms.into()));
+                self.haunt();
+            }
+        }
+    }
+
+    fn act(&mut self) {
+        while let Some(timed) = self.script.acts.get(self.next_act)
+            && timed.step <= self.step
+        {
+            let act = timed.act.clone();
+            self.next_act += 1;
+            self.perform(&act);
+        }
+    }
+
+    pub(crate) fn deliver(&mut self, index: usize) {
+        // Healing is about where everything ends, not about every order in which it can get there.
+        let most = if self.healing { 64 } else { usize::from(self.script.profile.pace.batch) };
+        let node = &mut self.nodes[index];
+        if node.is_up()
+            && node.lag_until <= self.mono
+            && let Some(event) = node.inbox.pop(most)
+        {
+            self.tell(index, event);
+        }
+    }
+
+    pub(crate) fn poll(&mut self, index: usize) {
+        let node = &mut self.nodes[index];
+        if node.is_linked() && node.is_up() {
+            let pace = &self.script.profile.pace;
+            node.inbox.poll(&self.model, &self.paths.root, pace, &mut self.dice);
+        }
+    }
+
+    pub(crate) fn reply(&mut self, index: usize) {
+        if self.nodes[index].is_up()
+            && let Some((ticket, reply)) = self.nodes[index].replies.pop_front()
+        {
+            self.tell(index, Event::Replied { ticket, reply });
+        }
+    }
+
+    // ---- telling nodes ----
+
+    pub(crate) fn tell(&mut self, index: usize, event: Event) {
+        self.recorder.mix(u64::from(self.step) << 8 | u64::try_from(index).unwrap_or(0));
+        self.recorder.mix_bytes(event.name().as_bytes());
+        self.recorder.tell(|| format!("{index} <- {event}"));
+        self.record_session(index, &event);
+        self.coverage.events += 1;
+        let now = product::now(self.wall(index), self.mono);
+        let mut commands = Vec::new();
+        self.nodes[index].coordinator.handle(now, event, &mut commands);
+        for command in commands {
+            self.recorder.tell(|| format!("{index} -> {command}"));
+            self.obey(index, command);
+        }
+    }
+
+    fn obey(&mut self, index: usize, command: Command) {
+        match command {
+            Command::Commit { ticket, txn, confirm_absent, .. } => {
+                self.send(index, ticket, txn, confirm_absent);
+            }
+            Command::Start(items) => {
+                items.into_iter().for_each(|start| self.start_run(index, &start));
+            }
+            Command::CallOnce { stage, fire, token } => self.call_once(index, stage, fire, token),
+            Command::Interrupt(_) => self.interrupt(index),
+            Command::Left => self.leave(index),
+            Command::LeaveRequested => self.drain(index, Duration::from_secs(1)),
+            Command::Schedule(config) => self.schedule(index, &config),
+            Command::Emit(event) => self.emit(index, &event),
+        }
+    }
+
+    fn emit(&mut self, index: usize, event: &JobEvent) {
+        let name = product::event_name(event);
+        self.coverage.count(name);
+        match event {
+            JobEvent::Claimed { source: RunSource::Failover, .. } => self.coverage.count("failover"),
+            JobEvent::Claimed { source: RunSource::Misfire, .. } => self.coverage.count("misfire"),
+            JobEvent::Resharded { deferred, .. } if *deferred > 0 => {
+                self.coverage.count("deferred_move");
+            }
+            JobEvent::Missed { item, fire, reason } => {
+                let (item, fire, reason) = (item.map(|i| i.index()), fire.0, reason.to_string());
+                let job = product::JOB.to_owned();
+                self.record_with(index, || Fact::Missed { job, item, fire, reason });
+            }
+            _ => {}
+        }
+        if !matches!(event, JobEvent::Missed { .. }) {
+            let job = product::JOB.to_owned();
+            let text = || event.to_string();
+            self.record_with(index, || Fact::Event { job, name: name.to_owned(), text: text() });
+        }
+    }
+
+    // ---- notes ----
+
+    pub(crate) fn record(&mut self, index: usize, fact: Fact) {
+        let writer = Writer::Node { index, inc: self.nodes[index].inc };
+        self.recorder.write(writer, self.mono, self.wall(index), fact);
+    }
+
+    pub(crate) fn record_with(&mut self, index: usize, fact: impl FnOnce() -> Fact) {
+        if self.recorder.keeps_history() {
+            self.record(index, fact());
+        }
+    }
+
+    pub(crate) fn record_outside(&mut self, writer: Writer, fact: Fact) {
+        self.recorder.write(writer, self.mono, self.true_wall(), fact);
+    }
+
+    fn record_meta(&mut self) {
+        let fact = Fact::RunMeta {
+            v: checker::history::FORMAT,
+            run: format!("sim-{}", self.script.seed),
+            seed: Some(self.script.seed),
+            backend: "embedded".to_owned(),
+            session_timeout_ms: self.script.profile.session_ms.into(),
+            require: BTreeMap::new(),
+            params: BTreeMap::new(),
+        };
+        self.record_outside(Writer::Nemesis, fact);
+    }
+
+    /// Notes that a property does not hold. The first one counts.
+    pub(crate) fn fail(&mut self, property: &str, text: impl Into<String>) {
+        if self.violation.is_none() {
+            let text = text.into();
+            self.recorder.tell(|| format!("!! {property}: {text}"));
+            let property = property.to_owned();
+            self.violation = Some(Violation { property, text, step: self.step });
+        }
+    }
+
+    pub(crate) fn plan(&mut self, after: Duration, what: Planned) {
+        self.agenda.plan(self.mono + after, what);
+    }
+
+    /// Returns the last events and the truth, for people.
+    pub(crate) fn story(&self) -> String {
+        let mut text = String::new();
+        for line in self.recorder.story() {
+            text.push_str(line);
+            text.push('\n');
+        }
+        write!(text, "---- truth\n{}", self.observer.view())
+            .expect("writing to a string cannot fail");
+        text
+    }
+}

@@ -1,0 +1,200 @@
+//! Who makes things go wrong at their times, undoes them, and brings back who is gone.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use lite::JobConfig;
+
+use super::fault::{Fault, Strike};
+use super::plan::Scheduled;
+use crate::scenario::{AdminOp, Cluster, ClusterError};
+use crate::system::cluster::SimCluster;
+
+/// How often the director looks after processes that were hit at one of their writes.
+const ROUND_MS: u64 = 500;
+/// How long a process that leaves may take at the end of the chaos before the calm begins.
+const LAST_ROUNDS: u64 = 240;
+
+/// What is to be done when a fault is over.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Undo {
+    Resume(u32),
+    Pass(u32),
+    Lossless(u32),
+    RightClock(u32),
+    NoLag,
+    Repair,
+    Admin(AdminOp),
+    Restart(u32, u64),
+}
+
+/// A process that chaos can happen to.
+#[derive(Clone, Debug)]
+pub(in crate::system) struct Node {
+    pub(in crate::system) name: String,
+    pub(in crate::system) server: String,
+}
+
+/// Starts a process anew.
+pub(in crate::system) type Spawn<'a> =
+    dyn Fn(&mut SimCluster, &Node) -> Result<(), ClusterError> + Sync + 'a;
+
+/// Makes faults happen at their times, and undoes them.
+pub(in crate::system) struct Director<'a> {
+    pub(super) cluster: &'a mut SimCluster,
+    pub(super) nodes: &'a [Node],
+    spawn: &'a Spawn<'a>,
+    /// Their times count from the beginning.
+    faults: &'a [Scheduled],
+    began: u64,
+    /// What the operator believes to be stored.
+    pub(super) config: JobConfig,
+    undo: BTreeMap<(u64, u64), Undo>,
+    n_undo: u64,
+    /// Who is gone or going, and how long to stay so; from when on once it is gone.
+    pub(super) down: BTreeMap<u32, (u64, Option<u64>)>,
+}
+
+impl<'a> Director<'a> {
+    pub(in crate::system) fn new(
+        cluster: &'a mut SimCluster,
+        config: JobConfig,
+        nodes: &'a [Node],
+        spawn: &'a Spawn<'a>,
+        faults: &'a [Scheduled],
+    ) -> Self {
+        let mut director = Self {
+            cluster,
+            config,
+            nodes,
+            spawn,
+            faults,
+            began: 0,
+            undo: BTreeMap::new(),
+            n_undo: 0,
+            down: BTreeMap::new(),
+        };
+        director.began = director.now();
+        director
+    }
+
+    /// Lets things go wrong for so long.
+    pub(in crate::system) async fn chaos(&mut self, for_ms: u64) {
+        let mut faults = self.faults.iter().peekable();
+        while self.now() < for_ms {
+            let now = self.now();
+            while let Some(due) = faults.next_if(|fault| fault.at_ms <= now) {
+                self.strike(&due.fault);
+            }
+            while let Some(entry) = self.undo.first_entry().filter(|entry| entry.key().0 <= now) {
+                let undo = entry.remove();
+                self.undo(undo);
+            }
+            self.look_after_processes();
+            let next_fault = faults.peek().map(|fault| fault.at_ms);
+            let next_undo = self.undo.first_key_value().map(|((at, _), _)| *at);
+            let next = [next_fault, next_undo].into_iter().flatten().min();
+            let next = next.unwrap_or(u64::MAX).min(now + ROUND_MS).min(for_ms);
+            self.cluster.elapse(Duration::from_millis(next - now)).await;
+        }
+    }
+
+    /// Undoes everything, and waits for who is leaving before the calm begins.
+    pub(in crate::system) async fn restore_order(&mut self) {
+        self.cluster.mend();
+        for undo in std::mem::take(&mut self.undo).into_values() {
+            self.undo(undo);
+        }
+        for _ in 0..LAST_ROUNDS {
+            self.down.values_mut().for_each(|(for_ms, _)| *for_ms = 0);
+            self.look_after_processes();
+            if self.down.is_empty() && self.numbers().all(|node| self.lives(node)) {
+                break;
+            }
+            self.cluster.elapse(Duration::from_millis(ROUND_MS)).await;
+        }
+        self.cluster.mend();
+        self.cluster.say_healed();
+    }
+
+    /// Returns the milliseconds since the beginning of the chaos.
+    fn now(&self) -> u64 {
+        let now = u64::try_from(self.cluster.elapsed().as_millis()).unwrap_or(u64::MAX);
+        now - self.began
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = u32> + use<> {
+        0..u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)
+    }
+
+    fn node(&self, number: u32) -> Option<&'a Node> {
+        self.nodes.get(usize::try_from(number).ok()?)
+    }
+
+    fn name(&self, number: u32) -> String {
+        name_of(self.nodes, number)
+    }
+
+    pub(super) fn server(&self, number: u32) -> String {
+        self.node(number).map(|node| node.server.clone()).unwrap_or_default()
+    }
+
+    fn lives(&self, number: u32) -> bool {
+        self.cluster.lives(&self.name(number))
+    }
+
+    fn spawn(&mut self, number: u32) -> bool {
+        self.node(number).is_some_and(|node| (self.spawn)(self.cluster, node).is_ok())
+    }
+
+    /// Brings back who is gone, and lets go on who was stopped at one of its writes.
+    fn look_after_processes(&mut self) {
+        let now = self.now();
+        for node in self.numbers() {
+            if self.lives(node) {
+                continue;
+            }
+            let unforeseen = (self.hit_at_write(node), None);
+            let (for_ms, since) = self.down.get(&node).copied().unwrap_or(unforeseen);
+            let since = since.unwrap_or(now);
+            self.down.insert(node, (for_ms, Some(since)));
+            if since + for_ms <= now && self.spawn(node) {
+                self.down.remove(&node);
+            }
+        }
+        for name in self.cluster.stopped() {
+            let node = self.numbers().find(|node| self.name(*node) == name);
+            let Some(node) = node else { continue };
+            if !self.undo.values().any(|undo| *undo == Undo::Resume(node)) {
+                self.later(self.hit_at_write(node), Undo::Resume(node));
+            }
+        }
+    }
+
+    /// Returns how long a node that was hit at one of its writes stays so.
+    fn hit_at_write(&self, node: u32) -> u64 {
+        let now = self.now();
+        let armed = self.faults.iter().filter(|fault| fault.at_ms <= now).rev();
+        let mut times = armed.filter_map(|scheduled| {
+            let Fault::AtWrite { node: other, strike, .. } = scheduled.fault else { return None };
+            match strike {
+                Strike::Pause { for_ms: ms } | Strike::Kill { down_ms: ms } => {
+                    (other == node).then_some(ms)
+                }
+                Strike::Expire | Strike::Lose | Strike::Delay { .. } => None,
+            }
+        });
+        times.next().unwrap_or(1_000)
+    }
+
+    pub(super) fn later(&mut self, for_ms: u64, undo: Undo) {
+        self.n_undo += 1;
+        self.undo.insert((self.now() + for_ms, self.n_undo), undo);
+    }
+}
+
+/// Nobody has an empty name: who is not there cannot be hit.
+pub(super) fn name_of(nodes: &[Node], number: u32) -> String {
+    let node = usize::try_from(number).ok().and_then(|number| nodes.get(number));
+    node.map(|node| node.name.clone()).unwrap_or_default()
+}

@@ -1,0 +1,89 @@
+//! A whole run of chaos as data: it can be stored, repeated, and made smaller.
+
+use lite::{InvalidConfig, JobBuilder, JobConfig};
+use serde::{Deserialize, Serialize};
+
+use super::fault::Fault;
+use crate::scenario::Work;
+use crate::system::cluster::SimCluster;
+use crate::system::registry::Weather;
+
+/// A run of chaos, completely described. Times are in milliseconds since the beginning.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChaosPlan {
+    /// Where delays and losses come from. Faults and workload are below and do not depend on it.
+    pub seed: u64,
+    /// How many processes there are, each on a server of its own.
+    pub nodes: u32,
+    /// What the network is like.
+    pub weather: Weather,
+    /// What the job is like.
+    pub job: JobPlan,
+    /// How long things go wrong.
+    pub chaos_ms: u64,
+    /// How long nothing goes wrong afterwards.
+    pub calm_ms: u64,
+    /// What goes wrong, in the order of time.
+    pub faults: Vec<Scheduled>,
+}
+
+/// The job of a run of chaos.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobPlan {
+    /// How many items it has at the beginning.
+    pub items: u32,
+    /// Whether runs of lost instances are taken over.
+    pub failover: bool,
+    /// Whether fires that met the running item are run afterwards.
+    pub misfire: bool,
+    /// Whether runs are claimed.
+    pub monitor: bool,
+    /// How long an item works, in periods of ten seconds.
+    pub periods: f64,
+    /// Items with another duration.
+    pub slow: Vec<(u32, f64)>,
+    /// Items that return an error.
+    pub fail: Vec<u32>,
+    /// Items that panic.
+    pub panic: Vec<u32>,
+    /// Items that never end by themselves.
+    pub hang: Vec<u32>,
+}
+
+/// A fault and its time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scheduled {
+    /// When it begins.
+    pub at_ms: u64,
+    /// What it is.
+    pub fault: Fault,
+}
+
+impl ChaosPlan {
+    /// The name of node `n`: `a`, `b` …
+    pub(super) fn name(n: u32) -> String {
+        let letter = u8::try_from(n % 26).unwrap_or(0);
+        char::from(b'a' + letter).to_string()
+    }
+}
+
+impl JobPlan {
+    pub(super) fn config(&self) -> Result<JobConfig, InvalidConfig> {
+        JobBuilder::new("job", self.items)
+            .cron(SimCluster::CRON)
+            .failover(self.failover && self.monitor)
+            .misfire(self.misfire)
+            .monitor_execution(self.monitor)
+            .build()
+    }
+
+    pub(super) fn work(&self) -> Work {
+        Work {
+            periods: self.periods,
+            slow: self.slow.clone(),
+            fail: self.fail.clone(),
+            panic: self.panic.clone(),
+            hang: self.hang.clone(),
+        }
+    }
+}

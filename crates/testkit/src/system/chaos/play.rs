@@ -1,0 +1,44 @@
+//! Playing a run of chaos on a cluster of the job of scenarios.
+
+use std::time::Duration;
+
+use checker::history::Record;
+
+use super::director::{Director, Node};
+use super::plan::ChaosPlan;
+use crate::scenario::{Cluster, ClusterError, InstOpts};
+use crate::system::cluster::{ClusterOptions, SimCluster};
+
+/// Plays a plan to its end and returns the history.
+///
+/// # Errors
+/// [`ClusterError`] if the plan itself cannot be played: a job without items, for example.
+pub(super) async fn play(plan: &ChaosPlan) -> Result<Vec<Record>, ClusterError> {
+    let config = plan.job.config().map_err(|error| ClusterError::Harness {
+        act: "reading the plan".to_owned(),
+        source: error.into(),
+    })?;
+    let mut options = ClusterOptions::new(plan.seed);
+    options.weather = plan.weather;
+    let mut cluster = SimCluster::with_options(options);
+    cluster.create_job(config.clone()).await?;
+    let nodes = (0..plan.nodes).map(|n| Node { name: ChaosPlan::name(n), server: server(n) });
+    let nodes: Vec<Node> = nodes.collect();
+    let spawn = |cluster: &mut SimCluster, node: &Node| {
+        let opts = InstOpts { server: node.server.clone(), work: plan.job.work(), life: None };
+        cluster.start_worker(&node.name, opts)
+    };
+    for node in &nodes {
+        spawn(&mut cluster, node)?;
+    }
+    let mut director = Director::new(&mut cluster, config, &nodes, &spawn, &plan.faults);
+    director.chaos(plan.chaos_ms).await;
+    director.restore_order().await;
+    cluster.elapse(Duration::from_millis(plan.calm_ms)).await;
+    Box::new(cluster).finish().await
+}
+
+/// The server of node `n` of a plan.
+fn server(n: u32) -> String {
+    format!("10.0.0.{}", n + 1)
+}

@@ -1,0 +1,105 @@
+//! Making a failing run smaller: fewer faults, shorter ones, fewer items, as long as the same promise stays broken.
+
+use checker::Property;
+
+use super::fault::Fault;
+use super::plan::ChaosPlan;
+use super::{Outcome, replay};
+
+/// Looks for a smaller plan that breaks the same promise, with at most `max_runs` runs.
+///
+/// First chunks of the faults go, from halves down to single ones; then durations are halved; then the job gets fewer
+/// items and nodes and the weather better. Returns the smallest that was found, as it came out; `outcome` itself if
+/// nothing is broken.
+#[must_use]
+pub fn shrink(outcome: Outcome, max_runs: usize) -> Outcome {
+    let Some(property) = outcome.broken() else { return outcome };
+    let mut search = Search { best: outcome, property, runs_left: max_runs };
+    search.drop_faults();
+    search.shorten();
+    search.simplify();
+    search.drop_faults();
+    search.best
+}
+
+struct Search {
+    best: Outcome,
+    property: Property,
+    runs_left: usize,
+}
+
+impl Search {
+    /// Keeps a plan if it still breaks the promise.
+    fn keeps(&mut self, plan: ChaosPlan) -> bool {
+        if self.runs_left == 0 || plan == self.best.plan {
+            return false;
+        }
+        self.runs_left -= 1;
+        let outcome = replay(&plan);
+        let kept = outcome.report.violations_of(self.property).next().is_some();
+        if kept {
+            self.best = outcome;
+        }
+        kept
+    }
+
+    /// Delta debugging: takes chunks out, and halves them when nothing more can go.
+    fn drop_faults(&mut self) {
+        let mut size = self.best.plan.faults.len().div_ceil(2).max(1);
+        loop {
+            let mut from = 0;
+            while from < self.best.plan.faults.len() {
+                let mut plan = self.best.plan.clone();
+                let to = (from + size).min(plan.faults.len());
+                plan.faults.drain(from..to);
+                if !self.keeps(plan) {
+                    from += size;
+                }
+            }
+            if size == 1 || self.runs_left == 0 {
+                return;
+            }
+            size = size.div_ceil(2);
+        }
+    }
+
+    fn shorten(&mut self) {
+        for n in 0..self.best.plan.faults.len() {
+            let halve = |fault: &mut Fault| {
+                fault.durations().into_iter().for_each(|time| *time /= 2);
+            };
+            loop {
+                let mut plan = self.best.plan.clone();
+                halve(&mut plan.faults[n].fault);
+                if !self.keeps(plan) {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn simplify(&mut self) {
+        let steps: [fn(&mut ChaosPlan); 8] = [
+            |plan| plan.weather = crate::system::Weather::CALM,
+            |plan| plan.weather.loss_permille = 0,
+            |plan| plan.job.slow.clear(),
+            |plan| plan.job.hang.clear(),
+            |plan| (plan.job.fail, plan.job.panic) = (Vec::new(), Vec::new()),
+            |plan| plan.job.items = (plan.job.items - 1).max(1),
+            |plan| plan.nodes = (plan.nodes - 1).max(2),
+            |plan| {
+                let last = plan.faults.last().map_or(0, |fault| fault.at_ms);
+                plan.chaos_ms = plan.chaos_ms.min(last + 30_000);
+            },
+        ];
+        for step in steps {
+            loop {
+                let mut plan = self.best.plan.clone();
+                step(&mut plan);
+                if !self.keeps(plan) {
+                    break;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! System simulation: whole schedulers on a simulated registry under a paused clock, with faults at the four seams.
+//!
+//! Everything happens in one thread and in virtual time, and all chance comes from one seed: the same seed gives the
+//! same history. A [`SimCluster`] is the cluster that scenarios act on; what happened is judged by the `checker`.
+//!
+//! In reading order: `world` (time and chance) · `recorder` (the history) · `registry` (the simulated registry and the
+//! ways to it) · `process` (a scheduler behind its seams) · `resource`, `work` (the job of scenarios) · `cluster`,
+//! `operator`, `scenario` (what scenarios can do) ·
+//! `chaos` (what a seed can do) · `kit` (all of it for your own job).
+
+mod chaos;
+mod cluster;
+mod kit;
+mod operator;
+mod process;
+mod recorder;
+mod registry;
+mod resource;
+mod scenario;
+mod work;
+mod world;
+
+pub use chaos::{
+    ChaosPlan, Fault, JobPlan, Outcome, Scheduled, Strike, Way, digest, replay, run_seed, shrink,
+};
+pub use cluster::{ClusterOptions, SimCluster};
+pub use kit::{FencedStore, Overtaken, Seen, TestCluster};
+pub use registry::Weather;
+
+/// Runs a simulation to its end: on this thread, in virtual time that begins to pass here.
+///
+/// Time passes only while everything waits, so that hours take milliseconds.
+///
+/// # Panics
+/// If the future panics, or there can be no runtime.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+///
+/// use testkit::system::{SimCluster, run};
+///
+/// let n_records = run(async {
+///     let cluster = SimCluster::new(7);
+///     tokio::time::sleep(Duration::from_secs(3600)).await;
+///     cluster.n_records()
+/// });
+/// assert!(n_records > 0);
+/// ```
+pub fn run<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime without IO needs nothing from the operating system");
+    runtime.block_on(future)
+}

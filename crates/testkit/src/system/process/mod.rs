@@ -1,0 +1,213 @@
+//! A process of the simulation: a whole scheduler behind the four seams.
+
+mod gate;
+mod recorded;
+mod seams;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use checker::history::{Fact, ProcessEvent};
+use fastrand::Rng;
+use lite::{Job, JobConfig, JobHandle, JobRecord, Scheduler, Spawn};
+use parking_lot::Mutex;
+use reg_center::{RegistryCenter, SessionChange};
+
+pub(crate) use gate::{Gate, GatedSpawn, Life};
+pub(crate) use recorded::{Diary, Recorded, run_id};
+pub(crate) use seams::{SeededRandomness, SimClock};
+
+use super::recorder::Recorder;
+use super::registry::{ClientId, SimCenter, SimRegistry};
+
+/// How long a process waits before it tries again to register a job with a registry that did not answer.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// A job that a process takes part in.
+#[derive(Clone)]
+pub(crate) struct JobToRun {
+    pub(crate) config: JobConfig,
+    pub(crate) job: Arc<dyn Job>,
+}
+
+/// How a process is started.
+pub(crate) struct Start<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) inc: u32,
+    pub(crate) server: &'a str,
+    pub(crate) life: String,
+    pub(crate) skew_ms: i64,
+    pub(crate) rng: Rng,
+    pub(crate) jobs: Vec<JobToRun>,
+}
+
+/// One life of a process.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub(crate) inc: u32,
+    pub(crate) server: String,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) clock: Arc<SimClock>,
+    pub(crate) center: Arc<SimCenter>,
+    spawn: GatedSpawn,
+    diary: Diary,
+    scheduler: Scheduler,
+}
+
+impl Process {
+    /// Starts a process: it connects, registers its jobs and takes part. Nothing of that is waited for.
+    ///
+    /// # Errors
+    /// [`lite::Error`] if the server or the life has no usable name.
+    pub(crate) fn start(
+        start: Start<'_>,
+        recorder: &Recorder,
+        registry: &SimRegistry,
+    ) -> Result<Self, lite::Error> {
+        let gate = Gate::open();
+        let clock = Arc::new(SimClock::new(recorder.clock(), start.skew_ms));
+        let voice = Arc::new(recorder.voice(start.name, start.inc));
+        let diary = Diary { voice, clock: Arc::clone(&clock) };
+        let server = start.server.to_owned();
+        diary.say(Fact::Process { ev: ProcessEvent::Start, server: server.clone() });
+        let center = Arc::new(registry.connect(start.name, &gate));
+        let spawn = GatedSpawn { gate: Arc::clone(&gate) };
+        let events = diary.clone();
+        let scheduler = Scheduler::builder(Arc::clone(&center) as Arc<dyn RegistryCenter>)
+            .server_ip(&server)?
+            .life(start.life.clone())
+            .clock(Arc::clone(&clock) as Arc<dyn lite::Clock>)
+            .spawner(Arc::new(spawn.clone()))
+            .randomness(Arc::new(SeededRandomness::new(start.rng)))
+            .event_subscriber(move |record: &JobRecord| events.note(record))
+            .build()?;
+        let first_instance = format!("{server}@-@{}", start.life);
+        let program = Program {
+            jobs: start.jobs,
+            scheduler: scheduler.clone(),
+            center: Arc::clone(&center),
+            diary: diary.clone(),
+            server: server.clone(),
+            handles: Arc::default(),
+        };
+        spawn.spawn(Box::pin(program.clone().watch_session(first_instance)));
+        spawn.spawn(Box::pin(program.run()));
+        Ok(Self { inc: start.inc, server, gate, clock, center, spawn, diary, scheduler })
+    }
+
+    pub(crate) fn client(&self) -> ClientId {
+        self.center.id()
+    }
+
+    /// Returns true if it has neither ended nor been killed.
+    pub(crate) fn lives(&self) -> bool {
+        matches!(self.gate.life(), Life::Running | Life::Paused)
+    }
+
+    /// Begins to leave in order; the process ends when it has left, or at the deadline.
+    pub(crate) fn close(&self, deadline: Duration) {
+        let (scheduler, center) = (self.scheduler.clone(), Arc::clone(&self.center));
+        let (diary, gate, server) =
+            (self.diary.clone(), Arc::clone(&self.gate), self.server.clone());
+        self.spawn.spawn(Box::pin(async move {
+            let say = |ev| diary.say(Fact::Process { ev, server: server.clone() });
+            say(ProcessEvent::Drain);
+            let reports = scheduler.shutdown(deadline).await;
+            if reports.iter().all(lite::ShutdownReport::is_clean) {
+                say(ProcessEvent::Left);
+            }
+            // A registry that cannot be told finds out when the session expires.
+            let _ = center.close().await;
+            say(ProcessEvent::Exit);
+            gate.end();
+        }));
+    }
+
+    /// Has the process pause its jobs, or let them go on.
+    pub(crate) fn pause_jobs(&self, paused: bool) {
+        let jobs = self.scheduler.jobs();
+        self.spawn.spawn(Box::pin(async move {
+            for job in jobs {
+                // A job that has ended has nothing to pause.
+                let _ = if paused { job.pause().await } else { job.resume().await };
+            }
+        }));
+    }
+}
+
+/// What runs in a process.
+#[derive(Clone)]
+struct Program {
+    jobs: Vec<JobToRun>,
+    scheduler: Scheduler,
+    center: Arc<SimCenter>,
+    diary: Diary,
+    server: String,
+    handles: Arc<Mutex<Vec<JobHandle>>>,
+}
+
+impl Program {
+    async fn run(self) {
+        self.connected().await;
+        for JobToRun { config, job } in &self.jobs {
+            let Some(handle) = self.register(config, job).await else { return };
+            self.handles.lock().push(handle.clone());
+            // How long it takes is the checker's business; a process that leaves before has not joined.
+            while let Err(lite::Error::Deadline { .. }) = handle.joined().await {}
+        }
+        self.diary.say(Fact::Process { ev: ProcessEvent::Ready, server: self.server.clone() });
+    }
+
+    async fn connected(&self) {
+        let mut changes = self.center.session_feed();
+        while let Some(change) = changes.next().await {
+            if matches!(change, SessionChange::Connected { .. }) {
+                return;
+            }
+        }
+    }
+
+    /// Tries until it succeeds; `None` if the process is leaving, or the job cannot be registered at all.
+    async fn register(&self, config: &JobConfig, job: &Arc<dyn Job>) -> Option<JobHandle> {
+        loop {
+            let job = Recorded { job: Arc::clone(job), diary: self.diary.clone() };
+            match self.scheduler.schedule(config.clone(), job).await {
+                Ok(handle) => return Some(handle),
+                Err(lite::Error::Deadline { .. } | lite::Error::Registry { .. }) => {
+                    tokio::time::sleep(RETRY_PAUSE).await;
+                }
+                Err(lite::Error::Stopped { .. }) => return None,
+                Err(error) => {
+                    let (at, error) = ("registering the job".to_owned(), error.to_string());
+                    self.diary.say(Fact::HarnessFailure { at, error });
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Writes down what the process learns about its session, with the id that it then goes by.
+    async fn watch_session(self, first_instance: String) {
+        let mut changes = self.center.session_feed();
+        let mut is_first = true;
+        while let Some(change) = changes.next().await {
+            let instance = match change {
+                SessionChange::Connected { .. } if std::mem::take(&mut is_first) => {
+                    Some(first_instance.clone())
+                }
+                SessionChange::Connected { .. } => self.present_instance().await,
+                SessionChange::Suspended { .. }
+                | SessionChange::Lost { .. }
+                | SessionChange::Closed => None,
+            };
+            self.diary.session(change, instance);
+        }
+    }
+
+    /// Asks a job: it hears of sessions before it answers requests.
+    async fn present_instance(&self) -> Option<String> {
+        let handle = self.handles.lock().first().cloned()?;
+        let status = handle.status().await.ok()?;
+        status.instance.map(|id| id.to_string())
+    }
+}

@@ -1,0 +1,231 @@
+//! The network: every message and every timer of the registry in one queue, in the order of their times.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use fastrand::Rng;
+use parking_lot::Mutex;
+use reg_center::SessionId;
+use tokio::select;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use super::client::Client;
+use super::link::Link;
+use super::message::{AtClient, ClientId, Conn, Down, Event, Up};
+use super::server::Server;
+use super::weather::{Weather, happens};
+use crate::system::process::Life;
+use crate::system::recorder::{Recorder, Voice};
+use crate::system::world::WorldClock;
+
+/// The registry, the ways to it, and the registry clients of all processes.
+#[derive(Debug)]
+pub(super) struct Net {
+    pub(super) clock: WorldClock,
+    pub(super) rng: Rng,
+    pub(super) weather: Weather,
+    pub(super) server: Server,
+    pub(super) operator: SessionId,
+    pub(super) clients: BTreeMap<ClientId, Client>,
+    pub(super) links: BTreeMap<ClientId, Link>,
+    pub(super) nemesis: Arc<Voice>,
+    queue: BTreeMap<(u64, u64), Event>,
+    n_queued: u64,
+}
+
+/// The network, and a bell for the task that runs it.
+#[derive(Debug)]
+pub(super) struct Shared {
+    net: Mutex<Net>,
+    earlier: Notify,
+    pump: OnceLock<JoinHandle<()>>,
+}
+
+impl Shared {
+    pub(super) fn new(
+        recorder: &Recorder,
+        nemesis: Arc<Voice>,
+        rng: Rng,
+        weather: Weather,
+        timeout: Duration,
+    ) -> Arc<Self> {
+        let timeout = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        let mut server = Server::new(timeout, recorder.voice("registry", 0));
+        let net = Net {
+            clock: recorder.clock(),
+            rng,
+            weather,
+            operator: server.open_for_operator(),
+            server,
+            clients: BTreeMap::new(),
+            links: BTreeMap::new(),
+            nemesis,
+            queue: BTreeMap::new(),
+            n_queued: 0,
+        };
+        let shared =
+            Arc::new(Self { net: Mutex::new(net), earlier: Notify::new(), pump: OnceLock::new() });
+        shared.pump.get_or_init(|| tokio::spawn(pump(Arc::clone(&shared))));
+        shared
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.pump.get().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Does something to the network at this moment.
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut Net) -> T) -> T {
+        let mut net = self.net.lock();
+        let before = net.next_time();
+        let value = act(&mut net);
+        let after = net.next_time();
+        drop(net);
+        if after.is_some_and(|after| before.is_none_or(|before| after < before)) {
+            self.earlier.notify_one();
+        }
+        value
+    }
+}
+
+/// Runs the network for ever, or until the runtime ends.
+async fn pump(shared: Arc<Shared>) {
+    loop {
+        let next = {
+            let mut net = shared.net.lock();
+            net.run_due();
+            net.next_time().and_then(|at| net.clock.moment(Duration::from_millis(at)))
+        };
+        match next {
+            Some(next) => select! {
+                biased;
+                () = tokio::time::sleep_until(next) => {}
+                () = shared.earlier.notified() => {}
+            },
+            None => shared.earlier.notified().await,
+        }
+    }
+}
+
+impl Net {
+    pub(super) fn now(&self) -> u64 {
+        self.clock.now_ms()
+    }
+
+    fn next_time(&self) -> Option<u64> {
+        self.queue.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    pub(super) fn schedule(&mut self, at: u64, event: Event) {
+        let order = self.n_queued;
+        self.n_queued += 1;
+        self.queue.insert((at, order), event);
+    }
+
+    /// Does everything whose time has come.
+    fn run_due(&mut self) {
+        let now = self.now();
+        while let Some(entry) = self.queue.first_entry().filter(|entry| entry.key().0 <= now) {
+            let event = entry.remove();
+            self.happen(event);
+        }
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Arrive(id, conn, message) => self.arrive(id, conn, message),
+            Event::Client(id, conn, what) => self.reach_client(id, conn, what),
+            Event::Drain(id) => self.drain(id),
+            Event::GiveUp(id) => self.reach_give_up(id),
+            Event::Expire(session) => self.expire_if_due(session),
+            Event::Restore => self.restore_if_due(),
+        }
+    }
+
+    /// Passes on what concerns a client, unless its process does not run.
+    fn reach_client(&mut self, id: ClientId, conn: Conn, what: AtClient) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        match client.gate.life() {
+            Life::Killed | Life::Ended => {}
+            Life::Paused => client.held.push_back(Event::Client(id, conn, what)),
+            Life::Running if client.draining => {
+                client.held.push_back(Event::Client(id, conn, what));
+            }
+            // What belongs to an older connection is not listened to.
+            Life::Running if conn == client.conn => self.at_client(id, what),
+            Life::Running => {}
+        }
+    }
+
+    fn reach_give_up(&mut self, id: ClientId) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        match client.gate.life() {
+            Life::Killed | Life::Ended => {}
+            Life::Paused => client.held.push_back(Event::GiveUp(id)),
+            Life::Running if client.draining => {
+                client.held.push_back(Event::GiveUp(id));
+            }
+            Life::Running => self.give_up(id),
+        }
+    }
+
+    fn drain(&mut self, id: ClientId) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        if client.gate.life() == Life::Paused {
+            // It was paused again before it came to read.
+            return;
+        }
+        client.draining = false;
+        for event in std::mem::take(&mut client.held) {
+            self.happen(event);
+        }
+    }
+
+    /// Schedules something for a client on its present connection.
+    pub(super) fn client_later(&mut self, id: ClientId, at: u64, what: AtClient) {
+        if let Some(client) = self.clients.get(&id) {
+            let conn = client.conn;
+            self.schedule(at, Event::Client(id, conn, what));
+        }
+    }
+
+    /// Sends to the registry.
+    pub(super) fn send_up(&mut self, id: ClientId, message: Up) {
+        // A dead process sends nothing more, not even in the poll in which it dies.
+        let lives = |client: &&Client| client.gate.life() != Life::Killed;
+        let Some(client) = self.clients.get(&id).filter(lives) else { return };
+        let conn = client.conn;
+        let delay = self.weather.delay(&mut self.rng);
+        let now = self.now();
+        let Some(link) = self.links.get_mut(&id) else { return };
+        if !link.up.open {
+            return link.up.held.push_back((conn, message));
+        }
+        let arrival = link.up.arrival(now + delay + link.extra);
+        self.schedule(arrival, Event::Arrive(id, conn, message));
+    }
+
+    /// Sends to a process on the connection that the registry believes in.
+    pub(super) fn send_down(&mut self, id: ClientId, conn: Conn, message: Down) {
+        self.send_down_later(id, conn, message, 0);
+    }
+
+    /// As [`send_down`](Self::send_down), so much later; what follows comes after it all the same.
+    pub(super) fn send_down_later(&mut self, id: ClientId, conn: Conn, message: Down, later: u64) {
+        let delay = self.weather.delay(&mut self.rng);
+        let now = self.now();
+        let Some(link) = self.links.get_mut(&id) else { return };
+        if !link.down.open {
+            return link.down.held.push_back((conn, message));
+        }
+        let arrival = link.down.arrival(now + delay + link.extra + later);
+        self.schedule(arrival, Event::Client(id, conn, AtClient::Hear(message)));
+    }
+
+    /// Draws whether the network swallows a call of this client now.
+    pub(super) fn loses(&mut self, id: ClientId) -> bool {
+        let extra = self.links.get(&id).map_or(0, |link| link.loss_permille);
+        happens(&mut self.rng, self.weather.loss_permille + extra)
+    }
+}

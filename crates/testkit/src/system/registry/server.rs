@@ -1,0 +1,256 @@
+//! The registry's side: the tree, sessions that end by time, the past that lagging followers show, and the log.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use checker::history::Fact;
+use fastrand::Rng;
+use reg_center::model::Model;
+use reg_center::{Change, Node, NodePath, Result, Revision, SessionId, Txn, TxnOutcome, Version};
+
+use super::log::Before;
+use super::message::{ClientId, Conn};
+use super::weather::{Weather, happens};
+use crate::system::recorder::Voice;
+
+/// How far back a follower can lag, in milliseconds.
+const MEMORY_MS: u64 = 20_000;
+
+/// The registry as a whole. Times are milliseconds since the world began.
+#[derive(Debug)]
+pub(super) struct Server {
+    model: Model,
+    sessions: BTreeMap<SessionId, Session>,
+    /// What was before each write, the newest last.
+    past: VecDeque<Past>,
+    /// The number of the last entry of the log. The model's revision does not count ends of sessions without nodes.
+    zxid: i64,
+    log: Voice,
+    pub(super) timeout: u64,
+    pub(super) power: Power,
+    /// By how much followers lag in reads and feeds, beyond the weather.
+    pub(super) lag: u64,
+    pub(super) wires: BTreeMap<ClientId, Wire>,
+}
+
+/// Whether the registry answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Power {
+    Up,
+    /// It takes requests and does not get round to them before then.
+    Frozen {
+        until: u64,
+    },
+    /// All servers are down until then.
+    Down {
+        until: u64,
+    },
+}
+
+#[derive(Debug)]
+struct Session {
+    /// When it ends if nothing more is heard from it.
+    expires: u64,
+    /// Sessions are looked at only now and then.
+    slack: u64,
+}
+
+#[derive(Debug)]
+struct Past {
+    at: u64,
+    revision: Revision,
+    path: NodePath,
+    before: Option<Node>,
+}
+
+/// A connection as the registry sees it.
+#[derive(Debug)]
+pub(super) struct Wire {
+    pub(super) conn: Conn,
+    pub(super) session: SessionId,
+    pub(super) subscriptions: Vec<Subscription>,
+}
+
+/// A feed as the registry sees it.
+#[derive(Debug)]
+pub(super) struct Subscription {
+    pub(super) feed: u64,
+    pub(super) root: NodePath,
+    /// When the last change arrives on each of two lanes: a node's changes all go one way.
+    pub(super) lanes: [u64; 2],
+}
+
+impl Server {
+    pub(super) fn new(timeout: u64, log: Voice) -> Self {
+        Self {
+            model: Model::new(),
+            sessions: BTreeMap::new(),
+            past: VecDeque::new(),
+            zxid: 0,
+            log,
+            timeout,
+            power: Power::Up,
+            lag: 0,
+            wires: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn model(&self) -> &Model {
+        &self.model
+    }
+
+    pub(super) fn revision(&self) -> Revision {
+        self.model.revision()
+    }
+
+    /// Opens a session and returns when to see whether it still lives.
+    pub(super) fn open(&mut self, owner: &str, now: u64, rng: &mut Rng) -> (SessionId, u64) {
+        let sid = self.model.open_session();
+        self.log.say(Fact::SessionOpened { sid: sid.0, owner: owner.to_owned() });
+        let slack = rng.u64(0..=self.timeout / 10);
+        let expires = now + self.timeout + slack;
+        self.sessions.insert(sid, Session { expires, slack });
+        (sid, expires)
+    }
+
+    /// Opens a session that never ends, for the operator.
+    pub(super) fn open_for_operator(&mut self) -> SessionId {
+        let sid = self.model.open_session();
+        self.log.say(Fact::SessionOpened { sid: sid.0, owner: String::new() });
+        sid
+    }
+
+    /// Notes that something was heard from a session.
+    pub(super) fn touch(&mut self, sid: SessionId, now: u64) {
+        if let Some(session) = self.sessions.get_mut(&sid) {
+            session.expires = now + self.timeout + session.slack;
+        }
+    }
+
+    /// Gives every session its whole timeout anew, as a new leader does.
+    pub(super) fn touch_all(&mut self, now: u64) -> Vec<(SessionId, u64)> {
+        let timeout = self.timeout;
+        let touch = |(sid, session): (&SessionId, &mut Session)| {
+            session.expires = now + timeout + session.slack;
+            (*sid, session.expires)
+        };
+        self.sessions.iter_mut().map(touch).collect()
+    }
+
+    pub(super) fn is_live(&self, sid: SessionId) -> bool {
+        self.model.is_live(sid)
+    }
+
+    /// Returns when a session ends; `None` if it has, or never does.
+    pub(super) fn expires(&self, sid: SessionId) -> Option<u64> {
+        self.sessions.get(&sid).map(|session| session.expires)
+    }
+
+    /// Ends a session, closed or expired, and returns what watchers of everything see.
+    pub(super) fn end(&mut self, sid: SessionId, now: u64) -> Vec<Change> {
+        if !self.model.is_live(sid) {
+            return Vec::new();
+        }
+        self.sessions.remove(&sid);
+        let root = NodePath::root();
+        let owned = self.model.subtree(&root).filter(|node| node.stat.owner == Some(sid));
+        let owned: Vec<Node> = owned.cloned().collect();
+        let ephemerals = owned.iter().map(|node| node.path.to_string()).collect();
+        let changes = self.model.end_session(sid);
+        let revision = self.model.revision();
+        for node in owned {
+            self.remember(now, revision, node.path.clone(), Some(node));
+        }
+        self.zxid += 1;
+        self.log.say(Fact::SessClose { zxid: self.zxid, sid: sid.0, ephemerals });
+        changes
+    }
+
+    /// Executes a transaction and writes the log.
+    pub(super) fn commit(
+        &mut self,
+        sid: SessionId,
+        txn: &Txn,
+        now: u64,
+    ) -> Result<(TxnOutcome, Vec<Change>)> {
+        let ops = txn.ops();
+        let before = Before::of(&self.model, ops);
+        let old: Vec<_> =
+            ops.iter().map(|op| (op.path().clone(), self.model.read(op.path()).cloned())).collect();
+        let (outcome, changes) = self.model.commit(sid, ops)?;
+        if let TxnOutcome::Committed(committed) = &outcome
+            && !changes.is_empty()
+        {
+            let revision = self.model.revision();
+            // Parents that were made come last: nobody had them before.
+            let made = changes
+                .iter()
+                .filter_map(path_of)
+                .filter(|path| !ops.iter().any(|op| op.path() == *path));
+            let made: Vec<_> = made.map(|path| (path.clone(), None)).collect();
+            for (path, node) in old.into_iter().chain(made) {
+                self.remember(now, revision, path, node);
+            }
+            let versions: Vec<Option<Version>> =
+                committed.stats.iter().map(|stat| stat.map(|stat| stat.version)).collect();
+            self.zxid += 1;
+            let ops = before.log(ops, &versions);
+            self.log.say(Fact::Reg { zxid: self.zxid, sid: sid.0, ops });
+        }
+        Ok((outcome, changes))
+    }
+
+    fn remember(&mut self, now: u64, revision: Revision, path: NodePath, before: Option<Node>) {
+        while self.past.front().is_some_and(|past| past.at + MEMORY_MS < now) {
+            self.past.pop_front();
+        }
+        self.past.push_back(Past { at: now, revision, path, before });
+    }
+
+    /// Answers a plain read, perhaps from the past but not from before `floor`; returns the revision that it shows.
+    pub(super) fn read(
+        &self,
+        path: &NodePath,
+        floor: Revision,
+        now: u64,
+        weather: &Weather,
+        rng: &mut Rng,
+    ) -> (Option<Node>, Revision) {
+        let seen = self.read_revision(floor, now, weather, rng);
+        let later = self.past.iter().find(|past| past.revision > seen && past.path == *path);
+        let node = match later {
+            Some(past) => past.before.clone(),
+            None => self.model.read(path).cloned(),
+        };
+        (node, seen)
+    }
+
+    fn read_revision(
+        &self,
+        floor: Revision,
+        now: u64,
+        weather: &Weather,
+        rng: &mut Rng,
+    ) -> Revision {
+        let newest = self.revision();
+        // What is older than the memory cannot be shown.
+        let oldest = self.past.front().map_or(newest, |past| Revision(past.revision.0 - 1));
+        let floor = floor.max(oldest).min(newest);
+        if self.lag > 0 {
+            let horizon = now.saturating_sub(self.lag);
+            let shown = self.past.iter().rev().find(|past| past.at <= horizon);
+            return shown.map_or(oldest, |past| past.revision).max(floor);
+        }
+        if happens(rng, weather.stale_permille) {
+            return Revision(rng.u64(floor.0..=newest.0));
+        }
+        newest
+    }
+}
+
+pub(super) fn path_of(change: &Change) -> Option<&NodePath> {
+    match change {
+        Change::Entry(node) | Change::Put(node) => Some(&node.path),
+        Change::Gone { path, .. } => Some(path),
+        Change::Init | Change::Ready => None,
+    }
+}

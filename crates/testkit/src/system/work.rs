@@ -1,0 +1,55 @@
+//! The job of scenarios: it announces itself to the resource, works, writes its effect, ends.
+
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use lite::{Job, JobError, ShardingContext};
+
+use super::process::run_id;
+use super::resource::FencedResource;
+use crate::scenario::Work;
+
+/// In how many slices an item works: between them the process can be stopped.
+const SLICES: u32 = 10;
+
+/// The code of an item, as [`Work`] describes it.
+pub(crate) struct WorkJob {
+    pub(crate) work: Work,
+    pub(crate) period: Duration,
+    pub(crate) resource: Arc<FencedResource>,
+}
+
+#[async_trait]
+impl Job for WorkJob {
+    async fn execute(&self, context: ShardingContext) -> Result<(), JobError> {
+        let (run, item) = (run_id(&context), context.item().index());
+        if !self.resource.begin(&run) {
+            return Err("a later run has announced itself".into());
+        }
+        if self.work.hang.contains(&item) {
+            context.cancelled().await;
+            return Err("cancelled".into());
+        }
+        // It does not look whether it shall stop: the worst that a job can do while it still awaits.
+        for _ in 0..SLICES {
+            tokio::time::sleep(self.duration(item) / SLICES).await;
+        }
+        if self.work.panic.contains(&item) {
+            // Without a call of the panic hook: this panic is meant.
+            resume_unwind(Box::new("the item panics on purpose"));
+        }
+        if self.work.fail.contains(&item) {
+            return Err("the item fails on purpose".into());
+        }
+        if self.resource.effect(&run) { Ok(()) } else { Err("a later run has been here".into()) }
+    }
+}
+
+impl WorkJob {
+    fn duration(&self, item: u32) -> Duration {
+        let slow = self.work.slow.iter().find(|(slow, _)| *slow == item);
+        self.period.mul_f64(slow.map_or(self.work.periods, |(_, periods)| *periods))
+    }
+}

@@ -1,0 +1,39 @@
+//! Chaos from fixed seeds, and the search for smaller runs.
+
+use testkit::system::{ChaosPlan, Fault, Outcome, replay, run_seed, shrink};
+
+/// More of them run in `cargo xtask sim --system`.
+const SEEDS: std::ops::Range<u64> = 0..8;
+
+#[test]
+fn no_promise_is_broken_by_what_these_seeds_do() {
+    let failed: Vec<String> =
+        SEEDS.map(run_seed).filter(|run| !run.is_valid()).map(|run| run.to_string()).collect();
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
+/// What the seeds of a night shall reach must be reachable: each kind of fault comes up.
+#[test]
+fn every_kind_of_fault_is_drawn() {
+    let kind = |fault: &Fault| {
+        let json = serde_json::to_value(fault).unwrap();
+        json["kind"].as_str().unwrap().to_owned()
+    };
+    let plans = (0..300).map(ChaosPlan::draw);
+    let mut drawn: Vec<String> = plans
+        .flat_map(|plan| plan.faults.iter().map(|s| kind(&s.fault)).collect::<Vec<_>>())
+        .collect();
+    drawn.sort_unstable();
+    drawn.dedup();
+    assert_eq!(drawn.len(), 23, "{drawn:?}");
+}
+
+/// A run that fails is made smaller, and fails in the same way: here the harness is told to demand the impossible.
+#[test]
+fn a_valid_run_is_not_made_smaller() {
+    let outcome = replay(&ChaosPlan { faults: Vec::new(), chaos_ms: 20_000, ..ChaosPlan::draw(1) });
+    assert!(outcome.is_valid(), "{outcome}");
+    let plan = outcome.plan.clone();
+    let same: Outcome = shrink(outcome, 5);
+    assert_eq!(same.plan, plan);
+}

@@ -1,0 +1,59 @@
+//! The same seed gives the same history: in one process, on two threads at a time, and in two processes.
+
+use std::process::Command;
+use std::thread;
+
+use testkit::system::{ChaosPlan, Fault, Scheduled, run_seed};
+
+const SEEDS: std::ops::Range<u64> = 40..43;
+/// Set for the child that prints digests.
+const CHILD: &str = "TESTKIT_PRINT_DIGESTS";
+/// What begins a line with digests.
+const MARK: &str = "digests:";
+
+fn digests() -> Vec<String> {
+    SEEDS.map(|seed| format!("{:016x}", run_seed(seed).digest())).collect()
+}
+
+#[test]
+fn two_threads_at_a_time_see_the_same() {
+    let other = thread::spawn(digests);
+    let here = digests();
+    assert_eq!(here, other.join().unwrap());
+    let mut different = here.clone();
+    different.sort_unstable();
+    different.dedup();
+    assert_eq!(different.len(), here.len(), "seeds differ");
+}
+
+/// Two processes: what leaks in from the operating system, such as addresses and hash keys, differs between them.
+#[test]
+fn two_processes_see_the_same() {
+    if std::env::var_os(CHILD).is_some() {
+        return println!("{MARK}{}", digests().join(","));
+    }
+    let child = || {
+        let program = std::env::current_exe().unwrap();
+        let output = Command::new(program)
+            .args(["--exact", "two_processes_see_the_same", "--nocapture"])
+            .env(CHILD, "1")
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let from = text.find(MARK).unwrap_or_else(|| panic!("no digests in {text}"));
+        text[from..].lines().next().unwrap().to_owned()
+    };
+    assert_eq!(child(), format!("{MARK}{}", digests().join(",")));
+}
+
+/// A stored plan is the whole run: what comes back from JSON plays the same.
+#[test]
+fn a_plan_survives_being_stored() {
+    let plan = ChaosPlan::draw(44);
+    let stored = serde_json::to_string(&plan).unwrap();
+    let read: ChaosPlan = serde_json::from_str(&stored).unwrap();
+    assert_eq!(read, plan);
+    let fault = r#"{"at_ms":9000,"fault":{"kind":"pause","node":1,"for_ms":2500}}"#;
+    let expected = Scheduled { at_ms: 9_000, fault: Fault::Pause { node: 1, for_ms: 2_500 } };
+    assert_eq!(serde_json::from_str::<Scheduled>(fault).unwrap(), expected);
+}

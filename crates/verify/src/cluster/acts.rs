@@ -1,0 +1,293 @@
+//! The contract that scenarios are written against, kept by real processes.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use checker::history::{Fact, FaultOutcome, NemesisEvent, Record};
+use coordination::encode_config;
+use lite::JobConfig;
+use testkit::scenario::{
+    Action, AdminOp, Cluster, ClusterError, InstOpts, LinkMode, Point, RegEvent,
+};
+use tokio::process::Command;
+use tokio::task::block_in_place;
+
+use super::life::{END_LIMIT, Life, State};
+use super::links::{self, Links};
+use super::operator::Operator;
+use super::skew::SkewMeans;
+use super::{
+    Attendance, NAMESPACE, PERIOD, SESSION_TIMEOUT, Worker, ZkCluster, expire, harness,
+    note_expiry, parts, refused,
+};
+use crate::protocol::{Arm, Order, Plan, WorkPlan};
+
+/// A machine that does other things as well makes everything late. Waiting longer proves nothing less: whether
+/// something was in time is the checker's business.
+const SLACK: u32 = 3;
+/// The registry's own log is looked at this often; nobody tells when it grows.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// How long a graceful shutdown lets runs go on, in periods: longer than any run of a scenario that ends at all.
+const DRAIN_PERIODS: u32 = 10;
+
+fn ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[async_trait]
+impl Cluster for ZkCluster {
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
+    fn session_timeout(&self) -> Duration {
+        SESSION_TIMEOUT
+    }
+
+    fn cron(&self) -> String {
+        format!("0/{} * * * * ?", PERIOD.as_secs())
+    }
+
+    async fn create_job(&mut self, config: JobConfig) -> Result<(), ClusterError> {
+        let addresses = self.servers.connect_string();
+        let operator = Operator::connect(&addresses, NAMESPACE, &config.job_name).await?;
+        operator.configure(&config).await?;
+        self.operator = Some(operator);
+        self.operated(&format!("create job total={}", config.sharding_total_count), true)?;
+        self.config = Some(config);
+        Ok(())
+    }
+
+    async fn spawn(&mut self, name: &str, opts: InstOpts) -> Result<(), ClusterError> {
+        if let Ok(life) = self.life("spawn", name) {
+            // One that has said its last word may still need a moment to end.
+            let is_ending = life.state() == State::Leaving;
+            if !is_ending || life.ended(END_LIMIT).await.is_err() {
+                return Err(refused("spawn", name, "runs already"));
+            }
+        }
+        if !self.workers.contains_key(name) {
+            let links = Links::start(&self.server_addresses).await;
+            let links = links.map_err(|error| harness("start proxies", error))?;
+            self.workers.insert(name.to_owned(), Worker::new(links));
+        }
+        let plan = self.plan(name, &opts)?;
+        let command = self.command(&plan)?;
+        self.live.follow(&plan.history);
+        let (nemesis, servers) = (Arc::clone(&self.nemesis), self.server_addresses.clone());
+        let worker = self.workers.get_mut(name).ok_or_else(|| refused("spawn", name, "is gone"))?;
+        let attendance = Attendance { nemesis, servers, links: Arc::clone(&worker.links) };
+        worker.life = Some(Life::start(command, &plan, Arc::new(attendance))?);
+        worker.n_lives += 1;
+        worker.arms.clear();
+        Ok(())
+    }
+
+    async fn kill(&mut self, name: &str) -> Result<(), ClusterError> {
+        let life = self.life("kill", name)?;
+        self.end_pause(&life)?;
+        life.kill().await?;
+        self.nemesis.fault(NemesisEvent::Point, "crash", name, "")
+    }
+
+    async fn pause(&mut self, name: &str) -> Result<(), ClusterError> {
+        let life = self.life("pause", name)?;
+        block_in_place(|| life.pause())?;
+        self.nemesis.fault(NemesisEvent::Begin, "pause", name, "")
+    }
+
+    async fn resume(&mut self, name: &str) -> Result<(), ClusterError> {
+        let life = self.life("resume", name)?;
+        self.end_pause(&life)?;
+        life.resume()
+    }
+
+    async fn close(&mut self, name: &str) -> Result<(), ClusterError> {
+        let life = self.life("close", name)?;
+        life.expect_end();
+        let deadline_ms = ms(PERIOD * DRAIN_PERIODS);
+        life.order("close", Order::Close { deadline_ms }).await?;
+        if life.state() == State::Running {
+            life.enter(State::Leaving);
+        }
+        Ok(())
+    }
+
+    async fn link(&mut self, name: &str, mode: LinkMode) -> Result<(), ClusterError> {
+        let worker = self.worker("link", name)?;
+        let before = worker.links.mode();
+        worker.links.set(mode).await.map_err(|error| harness("change a link", error))?;
+        if let Some((kind, why)) = links::fault(before) {
+            self.nemesis.fault(NemesisEvent::End, kind, name, why)?;
+        }
+        match links::fault(mode) {
+            Some((kind, why)) if mode == LinkMode::Reset => {
+                self.nemesis.fault(NemesisEvent::Point, kind, name, why)
+            }
+            Some((kind, why)) => self.nemesis.fault(NemesisEvent::Begin, kind, name, why),
+            None => Ok(()),
+        }
+    }
+
+    async fn expire(&mut self, name: &str) -> Result<(), ClusterError> {
+        let session = self.session_of(name)?;
+        let session = session.ok_or_else(|| refused("expire", name, "has no session"))?;
+        let links = &self.worker("expire", name)?.links;
+        let expired = expire(links, &self.server_addresses, Some(session)).await?;
+        note_expiry(&self.nemesis, name, expired)
+    }
+
+    async fn skew(&mut self, name: &str, ms: i64) -> Result<(), ClusterError> {
+        let file = self.skew_file(name);
+        self.means.write(&file, ms).map_err(|error| harness("skew a clock", error))?;
+        if self.means == SkewMeans::Clock
+            && let Ok(life) = self.life("skew", name)
+        {
+            life.order("skew", Order::Skew { ms }).await?;
+        }
+        let worker =
+            self.workers.get_mut(name).ok_or_else(|| refused("skew", name, "is not known"))?;
+        let before = std::mem::replace(&mut worker.skew_ms, ms);
+        let why = |ms: i64| format!("ms={ms}, by {}", self.means.name());
+        if before != 0 {
+            self.nemesis.fault(NemesisEvent::End, "skew", name, why(before))?;
+        }
+        if ms != 0 {
+            self.nemesis.fault(NemesisEvent::Begin, "skew", name, why(ms))?;
+        }
+        Ok(())
+    }
+
+    async fn inject(&mut self, name: &str, at: Point, action: Action) -> Result<(), ClusterError> {
+        let arm = self.nemesis.arm(name, |id| Arm::new(id, &at, action));
+        match self.life("inject", name) {
+            Ok(life) => life.order("inject", Order::Arm(arm)).await,
+            Err(_) => {
+                // It counts from the beginning of its next life.
+                let worker = self.workers.get_mut(name);
+                worker.ok_or_else(|| refused("inject", name, "is not known"))?.arms.push(arm);
+                Ok(())
+            }
+        }
+    }
+
+    async fn registry(&mut self, event: RegEvent) -> Result<(), ClusterError> {
+        self.registry_event(event).await
+    }
+
+    async fn admin(&mut self, op: AdminOp) -> Result<(), ClusterError> {
+        self.administer(op).await
+    }
+
+    async fn until(
+        &mut self,
+        what: &str,
+        max_periods: u32,
+        holds: &(dyn for<'a> Fn(&'a [Record]) -> bool + Sync),
+    ) -> Result<(), ClusterError> {
+        let deadline = Instant::now() + PERIOD * max_periods * SLACK;
+        let mut news = self.nemesis.news();
+        loop {
+            news.mark_unchanged();
+            if holds(self.records()?) {
+                return Ok(());
+            }
+            if Instant::now() >= deadline {
+                return Err(ClusterError::Timeout { what: what.to_owned(), max_periods });
+            }
+            // Either there is news, or the registry may have some.
+            let _ = tokio::time::timeout(LOOK_AGAIN, news.changed()).await;
+        }
+    }
+
+    async fn elapse(&mut self, time: Duration) {
+        tokio::time::sleep(time).await;
+    }
+
+    async fn heal(&mut self) -> Result<(), ClusterError> {
+        self.heal_registry().await?;
+        let names: Vec<String> = self.workers.keys().cloned().collect();
+        for name in names {
+            let links = Arc::clone(&self.worker("heal", &name)?.links);
+            links.pin(None).await.map_err(|error| harness("change a link", error))?;
+            if links.mode() != LinkMode::Pass {
+                self.link(&name, LinkMode::Pass).await?;
+            }
+            if self.worker("heal", &name)?.skew_ms != 0 {
+                self.skew(&name, 0).await?;
+            }
+            let Ok(life) = self.life("heal", &name) else { continue };
+            if life.state() == State::Paused {
+                self.resume(&name).await?;
+            }
+            if life.state() == State::Running {
+                life.order("disarm", Order::Disarm).await?;
+            }
+        }
+        self.nemesis.note(Fact::Healed)
+    }
+
+    async fn finish(mut self: Box<Self>) -> Result<Vec<Record>, ClusterError> {
+        self.finish_run().await
+    }
+}
+
+impl Worker {
+    fn new(links: Links) -> Self {
+        Self { links: Arc::new(links), life: None, n_lives: 0, skew_ms: 0, arms: Vec::new() }
+    }
+}
+
+impl ZkCluster {
+    fn skew_file(&self, name: &str) -> std::path::PathBuf {
+        self.options.folder.join(format!("{name}.faketime"))
+    }
+
+    fn plan(&self, name: &str, opts: &InstOpts) -> Result<Plan, ClusterError> {
+        let worker = self.worker("spawn", name)?;
+        let config = self.config.as_ref();
+        let config = config.ok_or_else(|| refused("spawn", name, "has no job: create it first"))?;
+        let life = worker.n_lives;
+        Ok(Plan {
+            name: name.to_owned(),
+            life,
+            addresses: worker.links.addresses(),
+            namespace: NAMESPACE.to_owned(),
+            session_timeout_ms: ms(SESSION_TIMEOUT),
+            server: opts.server.clone(),
+            life_name: opts.life.clone().unwrap_or_else(|| format!("{name}{life}")),
+            config: encode_config(config),
+            work: WorkPlan::new(&opts.work, ms(PERIOD)),
+            history: parts(&self.options.folder).join(format!("{name}.{life}.jsonl")),
+            resource: self.options.folder.join("resource.log"),
+            skew_ms: if self.means == SkewMeans::Clock { worker.skew_ms } else { 0 },
+            arms: worker.arms.clone(),
+        })
+    }
+
+    fn command(&self, plan: &Plan) -> Result<Command, ClusterError> {
+        let log = self.options.folder.join(format!("{}.{}.log", plan.name, plan.life));
+        let log = std::fs::File::create(&log).map_err(|error| harness("make a log", error))?;
+        let file = self.skew_file(&plan.name);
+        let skew_ms = self.worker("spawn", &plan.name)?.skew_ms;
+        self.means.write(&file, skew_ms).map_err(|error| harness("skew a clock", error))?;
+        let mut command = Command::new(&self.options.worker);
+        self.means.prepare(&mut command, &file);
+        command.stderr(log);
+        Ok(command)
+    }
+
+    /// Notes the end of a stop, before it ends.
+    fn end_pause(&self, life: &Life) -> Result<(), ClusterError> {
+        match life.state() {
+            State::Paused => self.nemesis.fault(NemesisEvent::End, "pause", &life.name, ""),
+            State::Running | State::Leaving | State::Ended => Ok(()),
+        }
+    }
+
+    pub(super) fn operated(&self, what: &str, done: bool) -> Result<(), ClusterError> {
+        let outcome = if done { FaultOutcome::Installed } else { FaultOutcome::Skipped };
+        self.nemesis.note(Fact::Operator { what: what.to_owned(), outcome })
+    }
+}

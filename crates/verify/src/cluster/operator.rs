@@ -1,0 +1,132 @@
+//! What operators do, as plain writes to the registry.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use coordination::{JobName, Layout, encode_config};
+use lite::JobConfig;
+use reg_center::{ConflictReason, Lifetime, NodePath, RegistryCenter, Txn, TxnOutcome};
+use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
+use testkit::scenario::ClusterError;
+
+use super::harness;
+
+/// Operators are patient: a registry that is down is back at some time.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long before the next attempt.
+const PAUSE: Duration = Duration::from_millis(50);
+/// An operator's session outlives what scenarios do to the registry.
+const SESSION_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Somebody with a console.
+#[derive(Debug)]
+pub(super) struct Operator {
+    center: Arc<ZookeeperCenter>,
+    root: NodePath,
+}
+
+impl Operator {
+    pub(super) async fn connect(
+        addresses: &str,
+        namespace: &str,
+        job: &JobName,
+    ) -> Result<Self, ClusterError> {
+        let options = ZookeeperOptions::new(addresses)
+            .namespace(namespace)
+            .session_timeout(SESSION_TIMEOUT)
+            .connect_timeout(PATIENCE);
+        let center = ZookeeperCenter::connect(options).await;
+        let center = center.map_err(|error| harness("connect as an operator", error))?;
+        Ok(Self { center, root: Layout::new(job).root() })
+    }
+
+    pub(super) async fn close(&self) {
+        // A session that cannot be closed expires; nothing belongs to it.
+        if let Err(error) = self.center.close().await {
+            tracing::warn!(%error, "operator's session not closed");
+        }
+    }
+
+    pub(super) async fn configure(&self, config: &JobConfig) -> Result<(), ClusterError> {
+        self.write("config", &encode_config(config)).await
+    }
+
+    /// Sets what a node holds, whether it exists or not.
+    pub(super) async fn write(&self, below_job: &str, data: &str) -> Result<(), ClusterError> {
+        let path = self.path(below_job)?;
+        let data = data.to_owned();
+        let put = Txn::new().put(path.clone(), data.clone());
+        let create = Txn::new().create(path, data, Lifetime::Persistent);
+        loop {
+            for txn in [put.clone(), create.clone()] {
+                match self.commit(below_job, txn).await? {
+                    None => return Ok(()),
+                    Some(ConflictReason::Absent | ConflictReason::Exists) => {}
+                    Some(other) => return Err(conflict(below_job, other)),
+                }
+            }
+        }
+    }
+
+    /// Takes a node away if it is there.
+    pub(super) async fn delete(&self, below_job: &str) -> Result<bool, ClusterError> {
+        match self.commit(below_job, Txn::new().delete(self.path(below_job)?)).await? {
+            None => Ok(true),
+            Some(ConflictReason::Absent) => Ok(false),
+            Some(other) => Err(conflict(below_job, other)),
+        }
+    }
+
+    /// Asks every instance for a run now. One that leaves meanwhile need not run.
+    pub(super) async fn trigger(&self) -> Result<usize, ClusterError> {
+        let instances = self.path("instances")?;
+        let deadline = Instant::now() + PATIENCE;
+        let names = loop {
+            match self.center.children(&instances).await {
+                Ok(names) => break names.unwrap_or_default(),
+                Err(error) => self.wait_or("list instances", error, deadline).await?,
+            }
+        };
+        let mut n_asked = 0;
+        for name in names {
+            let below_job = format!("instances/{name}");
+            let put = Txn::new().put(self.path(&below_job)?, "TRIGGER");
+            n_asked += usize::from(self.commit(&below_job, put).await?.is_none());
+        }
+        Ok(n_asked)
+    }
+
+    fn path(&self, below_job: &str) -> Result<NodePath, ClusterError> {
+        NodePath::parse(&format!("{}/{below_job}", self.root))
+            .map_err(|error| harness("name a node", error))
+    }
+
+    /// Commits, again and again while the registry is away. All acts of operators may happen twice.
+    async fn commit(&self, what: &str, txn: Txn) -> Result<Option<ConflictReason>, ClusterError> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.center.commit(txn.clone()).await {
+                Ok(TxnOutcome::Committed(_)) => return Ok(None),
+                Ok(TxnOutcome::Conflict(conflict)) => return Ok(Some(conflict.reason)),
+                Err(error) => self.wait_or(what, error, deadline).await?,
+            }
+        }
+    }
+
+    async fn wait_or(
+        &self,
+        what: &str,
+        error: reg_center::Error,
+        deadline: Instant,
+    ) -> Result<(), ClusterError> {
+        if !error.is_retryable() || Instant::now() >= deadline {
+            return Err(harness(format!("operator: {what}"), error));
+        }
+        tokio::time::sleep(PAUSE).await;
+        Ok(())
+    }
+}
+
+fn conflict(what: &str, reason: ConflictReason) -> ClusterError {
+    harness(format!("operator: {what}"), std::io::Error::other(reason.to_string()))
+}

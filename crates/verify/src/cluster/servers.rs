@@ -1,0 +1,118 @@
+//! The ensemble: its servers killed, stopped and started again.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use testkit::scenario::ClusterError;
+use tokio::task::block_in_place;
+use zookeeper_fixture::{Ensemble, Server, ServerOptions};
+
+use super::harness;
+use crate::txnlog::LogFolder;
+
+/// How many servers there are: the least that can lose one.
+const N_SERVERS: usize = 3;
+/// The servers' tick. Sessions end on a tick, and last at least two of them.
+const TICK: Duration = Duration::from_millis(200);
+/// How long an election may take on a busy machine.
+const ELECTION_LIMIT: Duration = Duration::from_secs(60);
+
+/// The servers. Their methods block a thread of the runtime, which must have others.
+#[derive(Debug)]
+pub(super) struct Servers {
+    ensemble: Ensemble,
+}
+
+impl Servers {
+    pub(super) fn start() -> Result<Self, ClusterError> {
+        let options = ServerOptions::default().tick(TICK);
+        let started = block_in_place(|| Ensemble::start_with(N_SERVERS, &options));
+        Ok(Self { ensemble: started.map_err(failed("start the ensemble"))? })
+    }
+
+    pub(super) fn addresses(&self) -> Vec<SocketAddr> {
+        self.ensemble.servers().iter().map(Server::address).collect()
+    }
+
+    pub(super) fn connect_string(&self) -> String {
+        self.ensemble.connect_string()
+    }
+
+    pub(super) fn logs(&self) -> Vec<LogFolder> {
+        self.ensemble
+            .servers()
+            .iter()
+            .map(|server| LogFolder::new(server.transaction_folder()))
+            .collect()
+    }
+
+    /// Copies all transaction logs to `folder`, a folder for each server.
+    pub(super) fn keep_logs(&self, folder: &Path) -> std::io::Result<()> {
+        for (id, server) in (1..).zip(self.ensemble.servers()) {
+            let to = folder.join(format!("zk-{id}"));
+            std::fs::create_dir_all(&to)?;
+            std::fs::copy(server.log_path(), to.join("server.log"))?;
+            for entry in std::fs::read_dir(server.transaction_folder())? {
+                let entry = entry?;
+                if entry.file_name().to_string_lossy().starts_with("log.") {
+                    std::fs::copy(entry.path(), to.join(entry.file_name()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Kills the leader and starts it again; another one leads meanwhile.
+    pub(super) fn kill_leader(&mut self) -> Result<(), ClusterError> {
+        block_in_place(|| {
+            let leader = self.ensemble.wait_for_leader(ELECTION_LIMIT)?;
+            self.ensemble.server_mut(leader).kill()?;
+            self.ensemble.wait_for_leader(ELECTION_LIMIT)?;
+            self.ensemble.launch_missing()
+        })
+        .map_err(failed("kill the leading server"))
+    }
+
+    /// Stops the leader and returns which it is.
+    pub(super) fn pause_leader(&self) -> Result<usize, ClusterError> {
+        block_in_place(|| {
+            let leader = self.ensemble.wait_for_leader(ELECTION_LIMIT)?;
+            self.ensemble.servers()[leader].pause()?;
+            Ok(leader)
+        })
+        .map_err(failed("stop the leading server"))
+    }
+
+    /// Stops a server that does not lead and returns which it is.
+    pub(super) fn pause_follower(&self) -> Result<usize, ClusterError> {
+        block_in_place(|| {
+            let leader = self.ensemble.wait_for_leader(ELECTION_LIMIT)?;
+            let follower = (leader + 1) % N_SERVERS;
+            self.ensemble.servers()[follower].pause()?;
+            Ok(follower)
+        })
+        .map_err(failed("stop a following server"))
+    }
+
+    pub(super) fn resume(&self, server: usize) -> Result<(), ClusterError> {
+        self.ensemble.servers()[server].resume().map_err(failed("let a server go on"))
+    }
+
+    pub(super) fn kill_all(&mut self) -> Result<(), ClusterError> {
+        block_in_place(|| self.ensemble.kill_all()).map_err(failed("kill all servers"))
+    }
+
+    /// Starts what does not run and waits until all serve and one leads.
+    pub(super) fn start_missing(&mut self) -> Result<(), ClusterError> {
+        block_in_place(|| {
+            self.ensemble.launch_missing()?;
+            self.ensemble.wait_for_leader(ELECTION_LIMIT).map(drop)
+        })
+        .map_err(failed("start the servers"))
+    }
+}
+
+fn failed(act: &'static str) -> impl FnOnce(zookeeper_fixture::Error) -> ClusterError {
+    move |error| harness(act, error)
+}

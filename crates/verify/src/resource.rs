@@ -1,0 +1,182 @@
+//! The outside resource that jobs write to: it remembers the highest token of each item and refuses lower ones.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use checker::history::{Fact, Record, RunId};
+use serde::{Deserialize, Serialize};
+
+use crate::clock::{monotonic_ns, wall_ms};
+use crate::journal;
+
+/// What the resource calls itself in a history.
+const PROCESS: &str = "resource";
+
+/// What is asked of the resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Act {
+    /// A run announces its token before it looks at anything.
+    Begin,
+    /// A run changes something.
+    Effect,
+}
+
+/// A line of the resource's own log, which is all that it stores.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// What was asked.
+    pub act: Act,
+    /// By which run.
+    pub run: RunId,
+    /// Whether it was taken.
+    pub accepted: bool,
+    /// When, on the monotonic clock of the machine.
+    pub mt: u64,
+    /// When, by the wall clock of the process that asked.
+    pub wt: i64,
+}
+
+/// A handle to the resource. Every process has its own, to the same file.
+///
+/// The file is a log under a lock: an act is one line, and the highest tokens are what the lines before it say. So an
+/// act happens as a whole or not at all, and the order of the lines is the order of the acts. A process that is
+/// stopped while it holds the lock keeps everybody waiting until it goes on; that is some microseconds of each run.
+#[derive(Debug)]
+pub struct Resource {
+    file: File,
+    read_to: u64,
+    highest: BTreeMap<(String, u32), u64>,
+}
+
+impl Resource {
+    /// Opens the resource, which is made if it is missing.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+        Ok(Self { file, read_to: 0, highest: BTreeMap::new() })
+    }
+
+    /// Asks for an act and returns whether it was taken: never with a token below one that it has seen for the item.
+    ///
+    /// # Errors
+    /// Those of the operating system; then the act has not happened.
+    pub fn ask(&mut self, act: Act, run: &RunId) -> io::Result<bool> {
+        self.file.lock()?;
+        let asked = self.ask_locked(act, run);
+        self.file.unlock()?;
+        asked
+    }
+
+    fn ask_locked(&mut self, act: Act, run: &RunId) -> io::Result<bool> {
+        self.catch_up()?;
+        let key = (run.job.clone(), run.item);
+        let accepted = self.highest.get(&key).is_none_or(|highest| run.token >= *highest);
+        let entry = Entry { act, run: run.clone(), accepted, mt: monotonic_ns(), wt: wall_ms() };
+        let line = journal::line(&entry)?;
+        self.file.write_all(&line)?;
+        self.take(&entry, line.len());
+        Ok(accepted)
+    }
+
+    /// Reads what others have written since the last look.
+    fn catch_up(&mut self) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(self.read_to))?;
+        let mut news = String::new();
+        self.file.read_to_string(&mut news)?;
+        for line in news.split_inclusive('\n') {
+            match serde_json::from_str::<Entry>(line) {
+                Ok(entry) if line.ends_with('\n') => self.take(&entry, line.len()),
+                // Whoever wrote this was killed in the middle: it has not happened.
+                Ok(_) | Err(_) => return self.file.set_len(self.read_to),
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, entry: &Entry, n_bytes: usize) {
+        self.read_to += n_bytes as u64;
+        if entry.accepted {
+            self.highest.insert((entry.run.job.clone(), entry.run.item), entry.run.token);
+        }
+    }
+}
+
+/// Turns lines of the log into records: one per effect, in the order of the log.
+///
+/// It is told line after line, so that a history can be followed while it is written.
+#[derive(Debug, Default)]
+pub struct Effects {
+    n_effects: u64,
+}
+
+impl Effects {
+    /// Returns the record of a line; `None` if it is no effect.
+    ///
+    /// # Errors
+    /// If the line is not one of the resource's.
+    pub fn record(&mut self, line: &str) -> Result<Option<Record>, serde_json::Error> {
+        let Entry { act, run, accepted, mt, wt } = serde_json::from_str(line)?;
+        if act == Act::Begin {
+            return Ok(None);
+        }
+        let rseq = self.n_effects;
+        self.n_effects += 1;
+        let fact = Fact::Effect { run, accepted, rseq };
+        Ok(Some(Record { p: PROCESS.to_owned(), inc: 0, seq: rseq, mt, wt, fact }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(item: u32, token: u64) -> RunId {
+        RunId { job: "job".to_owned(), item, fire: 1000, token }
+    }
+
+    #[test]
+    fn a_token_below_the_highest_is_refused_whoever_has_brought_that_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("resource.log");
+        let (mut old, mut new) = (Resource::open(&path).unwrap(), Resource::open(&path).unwrap());
+        assert!(old.ask(Act::Begin, &run(0, 4)).unwrap());
+        assert!(new.ask(Act::Begin, &run(0, 5)).unwrap());
+        assert!(!old.ask(Act::Effect, &run(0, 4)).unwrap(), "it was overtaken");
+        assert!(old.ask(Act::Effect, &run(1, 1)).unwrap(), "another item");
+        assert!(new.ask(Act::Effect, &run(0, 5)).unwrap());
+        let mut later = Resource::open(&path).unwrap();
+        assert!(!later.ask(Act::Effect, &run(0, 4)).unwrap(), "it is remembered");
+
+        let mut effects = Effects::default();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let records = text.lines().filter_map(|line| effects.record(line).unwrap());
+        let seen: Vec<_> = records
+            .map(|record| {
+                let Fact::Effect { run, accepted, rseq } = record.fact else {
+                    panic!("{record:?}")
+                };
+                (rseq, run.item, run.token, accepted)
+            })
+            .collect();
+        assert_eq!(seen, [(0, 0, 4, false), (1, 1, 1, true), (2, 0, 5, true), (3, 0, 4, false)]);
+    }
+
+    #[test]
+    fn an_act_that_was_cut_short_has_not_happened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("resource.log");
+        let mut resource = Resource::open(&path).unwrap();
+        assert!(resource.ask(Act::Begin, &run(0, 1)).unwrap());
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, [&whole[..], &whole[..20]].concat()).unwrap();
+        assert!(Resource::open(&path).unwrap().ask(Act::Begin, &run(0, 2)).unwrap());
+        assert!(!resource.ask(Act::Effect, &run(0, 1)).unwrap());
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().count(), 3, "{text}");
+    }
+}

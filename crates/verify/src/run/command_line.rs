@@ -1,0 +1,136 @@
+//! What can be asked of the runner.
+
+use super::cases::{CASES, Case};
+
+/// The seeds of a night.
+const NIGHTLY_SEEDS: std::ops::RangeInclusive<u64> = 1..=10;
+
+/// Where scenarios are played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Backend {
+    /// A simulated cluster in virtual time.
+    Memory,
+    /// Real processes on a real ensemble.
+    Zk,
+}
+
+/// A command line that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{option} is {value}; valid is {valid}")]
+pub struct UsageError {
+    option: &'static str,
+    value: String,
+    valid: String,
+}
+
+fn refuse(option: &'static str, value: Option<&str>, valid: impl Into<String>) -> UsageError {
+    let value = value.map_or_else(|| "missing".to_owned(), |value| format!("`{value}`"));
+    UsageError { option, value, valid: valid.into() }
+}
+
+/// A command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CommandLine {
+    pub(super) backend: Backend,
+    scenarios: Vec<String>,
+    seed: u64,
+    nightly: bool,
+}
+
+impl CommandLine {
+    pub(super) fn parse(arguments: &[String]) -> Result<Self, UsageError> {
+        let mut parsed =
+            Self { backend: Backend::Zk, scenarios: Vec::new(), seed: 1, nightly: false };
+        let mut words = arguments.iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            match word {
+                "--backend" => parsed.backend = backend(words.next())?,
+                "--scenario" => parsed.scenarios.push(scenario(words.next())?),
+                "--seed" => parsed.seed = seed(words.next())?,
+                "--nightly" => parsed.nightly = true,
+                other => {
+                    let valid = "--backend, --scenario, --seed or --nightly";
+                    return Err(refuse("an option", Some(other), valid));
+                }
+            }
+        }
+        Ok(parsed)
+    }
+
+    /// Returns what is to be played, with which seeds: what was named, else everything at night, else what is quick.
+    pub(super) fn selection(&self) -> Result<Vec<(&'static Case, u64)>, UsageError> {
+        let cases = self.cases()?;
+        let seeds: Vec<u64> = if self.nightly { NIGHTLY_SEEDS.collect() } else { vec![self.seed] };
+        let each = |seed: &u64| cases.iter().map(|case| (*case, *seed)).collect::<Vec<_>>();
+        Ok(seeds.iter().flat_map(each).collect())
+    }
+
+    fn cases(&self) -> Result<Vec<&'static Case>, UsageError> {
+        if self.scenarios.is_empty() {
+            return Ok(CASES.iter().filter(|case| self.nightly || case.quick).collect());
+        }
+        self.scenarios.iter().map(|id| find(id)).collect()
+    }
+}
+
+fn backend(value: Option<&str>) -> Result<Backend, UsageError> {
+    match value {
+        Some("memory") => Ok(Backend::Memory),
+        Some("zk") => Ok(Backend::Zk),
+        other => Err(refuse("--backend", other, "memory or zk")),
+    }
+}
+
+fn scenario(value: Option<&str>) -> Result<String, UsageError> {
+    let value = value.ok_or_else(|| refuse("--scenario", None, known()))?;
+    find(value).map(|case| case.id.to_owned())
+}
+
+fn find(id: &str) -> Result<&'static Case, UsageError> {
+    let found = CASES.iter().find(|case| case.id.eq_ignore_ascii_case(id));
+    found.ok_or_else(|| refuse("--scenario", Some(id), known()))
+}
+
+fn known() -> String {
+    CASES.iter().map(|case| case.id).collect::<Vec<_>>().join(", ")
+}
+
+fn seed(value: Option<&str>) -> Result<u64, UsageError> {
+    value
+        .and_then(|value| value.parse().ok())
+        .ok_or_else(|| refuse("--seed", value, "a number from 0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<CommandLine, String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        CommandLine::parse(&words).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_wrong_command_line_says_what_would_be_valid() {
+        let rows = [
+            ("--backend etcd", "--backend is `etcd`; valid is memory or zk"),
+            ("--backend", "--backend is missing; valid is memory or zk"),
+            ("--seed x", "--seed is `x`; valid is a number from 0"),
+            ("--scenario X9", "--scenario is `X9`; valid is S00"),
+            ("--fast", "an option is `--fast`; valid is --backend"),
+        ];
+        for (line, expected) in rows {
+            let error = parse(line).unwrap_err();
+            assert!(error.starts_with(expected), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_night_has_more_seeds_than_the_day() {
+        let count = |line: &str| parse(line).unwrap().selection().unwrap().len();
+        let quick = CASES.iter().filter(|case| case.quick).count();
+        assert_eq!(count(""), quick);
+        assert_eq!(count("--scenario s00 --seed 4"), 1);
+        assert_eq!(count("--nightly"), CASES.len() * 10);
+    }
+}

@@ -1,0 +1,226 @@
+//! The runner: plays scenarios on a backend, has them judged, and keeps everything.
+//!
+//! In reading order: `command_line` · `cases` (what can be played) · this file.
+
+mod cases;
+mod command_line;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use checker::history::Record;
+use checker::{Options, Verdict};
+use testkit::scenario::ClusterError;
+use testkit::system::SimCluster;
+
+use crate::cluster::{ZkCluster, ZkOptions};
+use crate::journal;
+use cases::{Case, Judged};
+use command_line::{Backend, CommandLine};
+
+pub use command_line::UsageError;
+
+/// The registry's log has the time at which the leader took a transaction, in whole milliseconds; processes write down
+/// what follows from it when they hear of it.
+const REAL_CLOCK_ERROR: Duration = Duration::from_millis(20);
+/// Real processes share a machine with others.
+const REAL_SCALE: f64 = 3.0;
+/// Threads of the harness: proxies must go on while others wait for servers.
+const N_THREADS: usize = 4;
+
+/// Why nothing could be played, or not to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The command line is not what it should be.
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    /// The operating system refused.
+    #[error("cannot {act}")]
+    System {
+        /// What was attempted.
+        act: &'static str,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+/// Returns how histories of real processes are judged: three times as patient as simulated ones, and with the times of
+/// the registry's log taken for what they are.
+#[must_use]
+pub fn real_options() -> Options {
+    Options { scale: REAL_SCALE, clock_error: REAL_CLOCK_ERROR, ..Options::default() }
+}
+
+fn system(act: &'static str) -> impl FnOnce(io::Error) -> RunError {
+    move |source| RunError::System { act, source }
+}
+
+/// Plays what the command line says. Exit code 0 if every run is valid, 1 if a promise is broken, 2 if a run does not
+/// count, 3 if nothing could be played.
+#[must_use]
+pub fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match play_all(&arguments, &mut io::stdout()) {
+        Ok(verdict) => ExitCode::from(verdict.exit_code()),
+        Err(error) => {
+            // Nobody is there to be told if this fails.
+            let _ = writeln!(io::stderr(), "error: {}", with_causes(&error));
+            ExitCode::from(3)
+        }
+    }
+}
+
+/// Plays one scenario after the other, one line for each.
+fn play_all(arguments: &[String], out: &mut dyn Write) -> Result<Verdict, RunError> {
+    let command_line = CommandLine::parse(arguments)?;
+    let program = std::env::current_exe().map_err(system("find this program"))?;
+    let run = Run { backend: command_line.backend, folder: new_folder(&program)?, program };
+    let mut worst = Verdict::Valid;
+    for (case, seed) in command_line.selection()? {
+        let begins = Instant::now();
+        let played = run.play(case, seed);
+        let took = begins.elapsed().as_secs_f64();
+        let (verdict, details) = match played {
+            Ok(judged) => (judged.verdict, judged.details),
+            // The harness failed: whatever the product has done, nobody can tell.
+            Err(error) => (Verdict::Unknown, with_causes(&*error)),
+        };
+        let Case { id, title, .. } = case;
+        let line = format!("{id} seed {seed:<4} {verdict:8} {took:6.1} s  {title}");
+        writeln!(out, "{line}").map_err(system("say something"))?;
+        if verdict != Verdict::Valid {
+            let folder = run.folder_of(case, seed);
+            writeln!(out, "{details}\nkept in {}", folder.display())
+                .map_err(system("say something"))?;
+        }
+        worst = worse(worst, verdict);
+    }
+    writeln!(out, "{worst}; everything is kept in {}", run.folder.display())
+        .map_err(system("say something"))?;
+    Ok(worst)
+}
+
+/// What all plays of one call have in common.
+struct Run {
+    backend: Backend,
+    folder: PathBuf,
+    program: PathBuf,
+}
+
+impl Run {
+    fn folder_of(&self, case: &Case, seed: u64) -> PathBuf {
+        self.folder.join(format!("{}-{seed}", case.id))
+    }
+
+    fn play(&self, case: &Case, seed: u64) -> Result<Judged, Box<dyn Error + Send + Sync>> {
+        let folder = self.folder_of(case, seed);
+        let judged = match self.backend {
+            Backend::Memory => self.in_memory(case, seed)?,
+            Backend::Zk => self.on_zookeeper(case, seed, folder.clone())?,
+        };
+        keep(&folder, &judged)?;
+        Ok(judged)
+    }
+
+    fn in_memory(&self, case: &Case, seed: u64) -> Result<Judged, ClusterError> {
+        testkit::system::run(async {
+            let cluster = Box::new(SimCluster::new(seed));
+            (case.play)(cluster, seed, Options::default()).await
+        })
+    }
+
+    fn on_zookeeper(
+        &self,
+        case: &Case,
+        seed: u64,
+        folder: PathBuf,
+    ) -> Result<Judged, Box<dyn Error + Send + Sync>> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(N_THREADS)
+            .enable_all()
+            .build()?;
+        let run = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let worker = self.program.with_file_name("ejob-worker");
+        let options = ZkOptions { folder, worker, run, require: BTreeMap::new() };
+        Ok(runtime.block_on(async {
+            let cluster = Box::new(ZkCluster::start(options).await?);
+            (case.play)(cluster, seed, real_options()).await
+        })?)
+    }
+}
+
+/// Writes down what was recorded and what came of it.
+fn keep(folder: &Path, judged: &Judged) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let lines: Vec<Vec<u8>> = judged
+        .records
+        .iter()
+        .map(|record: &Record| journal::line(record))
+        .collect::<Result<_, _>>()?;
+    std::fs::write(folder.join("history.jsonl"), lines.concat())?;
+    std::fs::write(folder.join("report.txt"), &judged.details)
+}
+
+/// Makes the folder `target/verify/<time>-<process>`, for a program in `target/<profile>`.
+fn new_folder(program: &Path) -> Result<PathBuf, RunError> {
+    let target = program.ancestors().nth(2).unwrap_or(program);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let name = format!("{}-{}", since.as_secs(), std::process::id());
+    let folder = target.join("verify").join(name);
+    std::fs::create_dir_all(&folder).map_err(system("make a folder for the run"))?;
+    Ok(folder)
+}
+
+fn worse(one: Verdict, other: Verdict) -> Verdict {
+    match (one, other) {
+        (Verdict::Invalid, _) | (_, Verdict::Invalid) => Verdict::Invalid,
+        (Verdict::Unknown, _) | (_, Verdict::Unknown) => Verdict::Unknown,
+        (Verdict::Valid, Verdict::Valid) => Verdict::Valid,
+    }
+}
+
+fn with_causes(error: &dyn Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_worst_verdict_is_that_of_the_run() {
+        let rows = [
+            (Verdict::Valid, Verdict::Valid, Verdict::Valid),
+            (Verdict::Valid, Verdict::Unknown, Verdict::Unknown),
+            (Verdict::Unknown, Verdict::Invalid, Verdict::Invalid),
+            (Verdict::Invalid, Verdict::Valid, Verdict::Invalid),
+        ];
+        for (one, other, expected) in rows {
+            assert_eq!(worse(one, other), expected, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_scenario_is_played_in_memory_and_kept() {
+        let mut out = Vec::new();
+        let verdict =
+            play_all(&words("--backend memory --scenario S00 --seed 3"), &mut out).unwrap();
+        let said = String::from_utf8(out).unwrap();
+        assert_eq!(verdict, Verdict::Valid, "{said}");
+        assert!(said.starts_with("S00 seed 3    valid"), "{said}");
+        let folder = said.trim_end().rsplit(' ').next().unwrap();
+        let kept = Path::new(folder).join("S00-3").join("history.jsonl");
+        let history = checker::History::read([&kept]).unwrap();
+        assert!(history.records().len() > 100, "{}", kept.display());
+    }
+}

@@ -1,0 +1,240 @@
+//! From the first line on the standard input to the end.
+
+use std::io::{self, BufRead};
+use std::process::{ExitCode, exit};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use checker::history::{Fact, ProcessEvent};
+use coordination::ID_DELIMITER;
+use lite::{Clock, JobHandle, JobRecord, Scheduler};
+use reg_center::{RegistryCenter, SessionChange, SessionFeed};
+use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
+use rustix::process::{Signal, set_parent_process_death_signal};
+use tokio::sync::{mpsc, watch};
+use tracing_subscriber::EnvFilter;
+
+use super::WorkerError;
+use super::events::{fact_of, session_fact};
+use super::inject::{InjectedCenter, Points};
+use super::job::TestedJob;
+use super::recorder::Recorder;
+use super::skew::SkewedClock;
+use crate::journal::Journal;
+use crate::protocol::{Order, Plan, Word};
+
+/// The exit status of a worker that has left in order.
+pub(crate) const LEFT_IN_ORDER: i32 = 0;
+/// The exit status of a worker whose harness is gone.
+const ORPHANED: i32 = 71;
+/// A registry that cannot be reached is no reason to give up: the scenario may have taken it away.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
+/// A registry that cannot be told delays the end no longer than this.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Everything that orders are about.
+struct Worker {
+    plan: Plan,
+    recorder: Arc<Recorder>,
+    clock: Arc<SkewedClock>,
+    points: Arc<Points>,
+}
+
+pub(super) fn live() -> Result<ExitCode, WorkerError> {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| WorkerError::System {
+        act: "ask to die with the harness",
+        source: error.into(),
+    })?;
+    let plan: Plan = parse(&first_line()?)?;
+    let worker = Worker::new(plan)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime =
+        runtime.map_err(|source| WorkerError::System { act: "start a runtime", source })?;
+    runtime.block_on(worker.live())
+}
+
+fn first_line() -> Result<String, WorkerError> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).map_err(WorkerError::Input)?;
+    Ok(line)
+}
+
+fn parse<T: serde::de::DeserializeOwned>(line: &str) -> Result<T, WorkerError> {
+    serde_json::from_str(line)
+        .map_err(|source| WorkerError::Order { line: line.to_owned(), source })
+}
+
+/// Reads orders on a thread of its own. The end of the input is the end of the harness, and of this process.
+fn orders() -> mpsc::UnboundedReceiver<Order> {
+    let (sender, orders) = mpsc::unbounded_channel();
+    thread::spawn(move || {
+        for line in io::stdin().lock().lines() {
+            match line.map_err(WorkerError::Input).and_then(|line| parse(&line)) {
+                Ok(order) => drop(sender.send(order)),
+                Err(error) => tracing::error!(%error, "order ignored"),
+            }
+        }
+        exit(ORPHANED);
+    });
+    orders
+}
+
+impl Worker {
+    fn new(plan: Plan) -> Result<Self, WorkerError> {
+        let clock = Arc::new(SkewedClock::new(plan.skew_ms));
+        let wall = Arc::clone(&clock);
+        let wall = Box::new(move || wall.wall().as_millisecond());
+        let journal =
+            Journal::create(&plan.history, &plan.name, plan.life, wall).map_err(|source| {
+                WorkerError::File { path: plan.history.display().to_string(), source }
+            })?;
+        let recorder = Arc::new(Recorder::new(journal));
+        let points = Points::new(plan.arms.clone(), Arc::clone(&recorder));
+        Ok(Self { plan, recorder, clock, points })
+    }
+
+    async fn live(self) -> Result<ExitCode, WorkerError> {
+        // Orders are taken from the beginning: a fault may be armed before there is a session.
+        let orders = orders();
+        self.note(ProcessEvent::Start);
+        let options = ZookeeperOptions::new(&self.plan.addresses)
+            .namespace(&self.plan.namespace)
+            .session_timeout(Duration::from_millis(self.plan.session_timeout_ms))
+            .connect_timeout(CONNECT_TIMEOUT);
+        let center: Arc<dyn RegistryCenter> = ZookeeperCenter::connect(options).await?;
+        let job = watch::Sender::new(None);
+        let first_instance = format!("{}{ID_DELIMITER}{}", self.plan.server, self.plan.life_name);
+        let diary =
+            Diary { recorder: Arc::clone(&self.recorder), job: job.subscribe(), first_instance };
+        let sessions = tokio::spawn(diary.follow(center.session_feed()));
+        let handle = self.schedule(Arc::clone(&center)).await?;
+        job.send_replace(Some(handle.clone()));
+        tokio::spawn(tell_when_joined(
+            handle.clone(),
+            self.process(ProcessEvent::Ready),
+            Arc::clone(&self.recorder),
+        ));
+        self.obey(orders, &handle).await;
+        let closed = tokio::time::timeout(CLOSE_TIMEOUT, center.close()).await;
+        if !matches!(closed, Ok(Ok(()))) {
+            tracing::warn!(?closed, "the registry was not told of the end");
+        }
+        // Ends with the feed, which ends with the centre.
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, sessions).await;
+        self.note(ProcessEvent::Exit);
+        exit(LEFT_IN_ORDER)
+    }
+
+    fn process(&self, ev: ProcessEvent) -> Fact {
+        Fact::Process { ev, server: self.plan.server.clone() }
+    }
+
+    fn note(&self, ev: ProcessEvent) {
+        self.recorder.note(self.process(ev));
+    }
+
+    async fn schedule(&self, center: Arc<dyn RegistryCenter>) -> Result<JobHandle, WorkerError> {
+        let config = coordination::decode_config(self.plan.config.as_bytes())
+            .map_err(WorkerError::Config)?;
+        let resource = &self.plan.resource;
+        let job = TestedJob::new(self.plan.work.clone(), Arc::clone(&self.recorder), resource)
+            .map_err(|source| WorkerError::File { path: resource.display().to_string(), source })?;
+        let injected = InjectedCenter::new(center, Arc::clone(&self.points));
+        let clock: Arc<dyn Clock> = Arc::clone(&self.clock) as Arc<dyn Clock>;
+        let recorder = Arc::clone(&self.recorder);
+        let scheduler = Scheduler::builder(Arc::new(injected))
+            .server_ip(&self.plan.server)?
+            .life(&self.plan.life_name)
+            .clock(clock)
+            .connect_deadline(CONNECT_TIMEOUT)
+            .event_subscriber(move |record: &JobRecord| recorder.note(fact_of(record)))
+            .build()?;
+        Ok(scheduler.schedule(config, job).await?)
+    }
+
+    /// Obeys until it has left.
+    async fn obey(&self, mut orders: mpsc::UnboundedReceiver<Order>, handle: &JobHandle) {
+        let (left, mut has_left) = watch::channel(false);
+        loop {
+            let order = tokio::select! {
+                biased;
+                _ = has_left.wait_for(|left| *left) => return,
+                Some(order) = orders.recv() => order,
+            };
+            match order {
+                Order::Close { deadline_ms } => {
+                    self.note(ProcessEvent::Drain);
+                    let (fact, left) = (self.process(ProcessEvent::Left), left.clone());
+                    let deadline = Duration::from_millis(deadline_ms);
+                    let leaving = leave(handle.clone(), deadline, fact, Arc::clone(&self.recorder));
+                    tokio::spawn(async move {
+                        leaving.await;
+                        left.send_replace(true);
+                    });
+                }
+                Order::Arm(arm) => self.points.arm(arm),
+                Order::Disarm => self.points.disarm(),
+                Order::Skew { ms } => self.clock.set(ms),
+                Order::Proceed { arm } => self.points.proceed(arm),
+            }
+            self.recorder.say(&Word::Took);
+        }
+    }
+}
+
+async fn leave(handle: JobHandle, deadline: Duration, left: Fact, recorder: Arc<Recorder>) {
+    match handle.shutdown(deadline).await {
+        Ok(report) if report.is_clean() => recorder.note(left),
+        report => tracing::warn!(?report, "not left in order"),
+    }
+}
+
+/// How long that takes is the checker's business; a process that leaves before has not joined.
+async fn tell_when_joined(handle: JobHandle, ready: Fact, recorder: Arc<Recorder>) {
+    loop {
+        match handle.joined().await {
+            Ok(()) => return recorder.note(ready),
+            Err(lite::Error::Deadline { .. }) => {}
+            Err(error) => return tracing::warn!(%error, "never joined"),
+        }
+    }
+}
+
+/// Writes down what the process learns about its session.
+struct Diary {
+    recorder: Arc<Recorder>,
+    job: watch::Receiver<Option<JobHandle>>,
+    /// The id that it has in its first session; the job tells those of the others.
+    first_instance: String,
+}
+
+impl Diary {
+    async fn follow(self, mut sessions: SessionFeed) {
+        let (mut last, mut first) = (0, None);
+        while let Some(change) = sessions.next().await {
+            let instance = match change {
+                SessionChange::Connected { session, .. } => {
+                    match *first.get_or_insert(session) == session {
+                        true => Some(self.first_instance.clone()),
+                        false => self.present_instance().await,
+                    }
+                }
+                SessionChange::Suspended { .. }
+                | SessionChange::Lost { .. }
+                | SessionChange::Closed => None,
+            };
+            self.recorder.note(session_fact(change, &mut last, instance));
+        }
+    }
+
+    /// Asks the job: it hears of sessions before it answers.
+    async fn present_instance(&self) -> Option<String> {
+        let handle = self.job.borrow().clone()?;
+        let status = handle.status().await.ok()?;
+        status.instance.map(|id| id.to_string())
+    }
+}

@@ -1,0 +1,274 @@
+//! Every act of the contract, against real processes: each must show in the history.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
+mod support;
+
+use std::time::Duration;
+
+use checker::history::{ExecEvent, Fact, NemesisEvent, ProcessEvent, Record, SessionEvent};
+use checker::{History, Verdict, check};
+use lite::{JobConfig, JobName};
+use testkit::scenario::{
+    Action, AdminOp, Cluster, InstOpts, LinkMode, Point, RegEvent, When, Work,
+};
+use verify::cluster::ZkCluster;
+
+const N_ITEMS: u32 = 4;
+/// Periods; real ones take two seconds.
+const PATIENCE: u32 = 10;
+
+async fn start(run: &str) -> Box<ZkCluster> {
+    let mut cluster = support::cluster(run).await;
+    let name = JobName::new("faults").unwrap();
+    let cron = Some(cluster.cron());
+    let config = JobConfig { cron, failover: true, ..JobConfig::new(name, N_ITEMS) };
+    cluster.create_job(config).await.unwrap();
+    for (name, server) in [("a", "10.0.0.1"), ("b", "10.0.0.2")] {
+        cluster.spawn(name, on(server)).await.unwrap();
+    }
+    let both = |records: &[Record]| ["a", "b"].iter().all(|name| n_ready(records, name) == 1);
+    cluster.until("both ready", PATIENCE, &both).await.unwrap();
+    Box::new(cluster)
+}
+
+fn on(server: &str) -> InstOpts {
+    let none = Vec::new;
+    let work = Work { periods: 0.2, slow: Vec::new(), fail: none(), panic: none(), hang: none() };
+    InstOpts { server: server.to_owned(), work, life: None }
+}
+
+fn of<'a>(records: &'a [Record], name: &'a str) -> impl Iterator<Item = &'a Record> {
+    records.iter().filter(move |record| record.p == name)
+}
+
+fn n_ready(records: &[Record], name: &str) -> usize {
+    of(records, name)
+        .filter(|r| matches!(r.fact, Fact::Process { ev: ProcessEvent::Ready, .. }))
+        .count()
+}
+
+/// Returns the session events of a process, in order.
+fn sessions(records: &[Record], name: &str) -> Vec<SessionEvent> {
+    let event = |record: &Record| {
+        if let Fact::Session { ev, .. } = &record.fact { Some(*ev) } else { None }
+    };
+    of(records, name).filter_map(event).collect()
+}
+
+fn is_in(records: &[Record], name: &str, expected: SessionEvent) -> bool {
+    sessions(records, name).last() == Some(&expected)
+}
+
+/// Counts the runs that a process has ended well.
+fn n_done(records: &[Record], name: &str) -> usize {
+    let done = |record: &&Record| matches!(&record.fact, Fact::Exec { ev: ExecEvent::End, result: Some(result), .. } if result == "ok");
+    of(records, name).filter(done).count()
+}
+
+fn n_events(records: &[Record], process: &str, expected: &str) -> usize {
+    of(records, process)
+        .filter(|r| matches!(&r.fact, Fact::Event { name, .. } if name == expected))
+        .count()
+}
+
+fn n_faults(records: &[Record], kind: &str, ev: NemesisEvent) -> usize {
+    let this = |record: &&Record| matches!(&record.fact, Fact::Nemesis { kind: k, ev: e, .. } if k == kind && *e == ev);
+    records.iter().filter(this).count()
+}
+
+/// Waits until a process has done some more.
+async fn goes_on(cluster: &mut ZkCluster, name: &str) {
+    let before = n_done(cluster.records().unwrap(), name);
+    let more = |records: &[Record]| n_done(records, name) > before;
+    cluster.until(&format!("{name} goes on"), PATIENCE, &more).await.unwrap();
+}
+
+/// Waits for the moment at which all items of a fire have been recorded: the next is most of a period away.
+async fn at_rest(cluster: &mut ZkCluster) {
+    let settled =
+        |records: &[Record]| n_events(records, "a", "settled") + n_events(records, "b", "settled");
+    let begun = |records: &[Record]| {
+        let started = |r: &&Record| matches!(r.fact, Fact::Exec { ev: ExecEvent::Start, .. });
+        records.iter().filter(started).count()
+    };
+    let before = begun(cluster.records().unwrap());
+    let at_rest =
+        |records: &[Record]| begun(records) > before && begun(records) == settled(records);
+    cluster.until("everything at rest", PATIENCE, &at_rest).await.unwrap();
+}
+
+fn point(duty: &str, when: When) -> Point {
+    Point { duty: Some(duty.to_owned()), nth: 0, when }
+}
+
+/// Ends the run and returns its history, which the checker must accept.
+async fn end(mut cluster: Box<ZkCluster>) -> Vec<Record> {
+    cluster.heal().await.unwrap();
+    for name in ["a", "b"] {
+        goes_on(&mut cluster, name).await;
+    }
+    let records = cluster.finish().await.unwrap();
+    let report = check(&History::from_records(records.clone()), &verify::run::real_options());
+    assert_eq!(report.verdict, Verdict::Valid, "{report}");
+    records
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn processes_sessions_and_links_do_as_they_are_told() {
+    let mut cluster = start("acts").await;
+    cluster.pause("a").await.unwrap();
+    cluster.elapse(Duration::from_secs(2)).await;
+    cluster.resume("a").await.unwrap();
+    let lost = |records: &[Record]| sessions(records, "a").contains(&SessionEvent::Lost);
+    cluster.until("a hears that it is late", PATIENCE, &lost).await.unwrap();
+    goes_on(&mut cluster, "a").await;
+
+    cluster.expire("b").await.unwrap();
+    let replaced = |records: &[Record]| {
+        let seen = sessions(records, "b");
+        seen.contains(&SessionEvent::Lost) && seen.last() == Some(&SessionEvent::Connected)
+    };
+    cluster.until("b has another session", PATIENCE, &replaced).await.unwrap();
+    goes_on(&mut cluster, "b").await;
+
+    for mode in [LinkMode::Black, LinkMode::DropReplies, LinkMode::DropRequests] {
+        cluster.link("b", mode).await.unwrap();
+        let gone = |records: &[Record]| !is_in(records, "b", SessionEvent::Connected);
+        cluster.until(&format!("b notices {mode:?}"), PATIENCE, &gone).await.unwrap();
+        cluster.link("b", LinkMode::Pass).await.unwrap();
+        let back = |records: &[Record]| is_in(records, "b", SessionEvent::Connected);
+        cluster.until(&format!("b is back after {mode:?}"), PATIENCE, &back).await.unwrap();
+    }
+    cluster.link("a", LinkMode::Reset).await.unwrap();
+    cluster.link("a", LinkMode::Delay(Duration::from_millis(20))).await.unwrap();
+    goes_on(&mut cluster, "a").await;
+
+    cluster.close("a").await.unwrap();
+    let exited = |records: &[Record]| {
+        of(records, "a").any(|r| matches!(r.fact, Fact::Process { ev: ProcessEvent::Exit, .. }))
+    };
+    cluster.until("a leaves", PATIENCE, &exited).await.unwrap();
+    cluster.spawn("a", on("10.0.0.1")).await.unwrap();
+    cluster.until("a has a new life", PATIENCE, &|r| n_ready(r, "a") == 2).await.unwrap();
+    let records = end(cluster).await;
+    for (kind, n) in [("pause", 1), ("partition", 3), ("delay", 1)] {
+        assert_eq!(n_faults(&records, kind, NemesisEvent::Begin), n, "{kind}");
+        assert_eq!(n_faults(&records, kind, NemesisEvent::End), n, "{kind}");
+    }
+    let orphaned = records.iter().filter(|r| {
+        matches!(&r.fact, Fact::SessClose { sid, .. } if
+        !records.iter().any(|o| matches!(&o.fact, Fact::SessionOpened { sid: s, .. } if s == sid)))
+    });
+    assert_eq!(orphaned.count(), 0, "sessions that close were opened");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn faults_happen_at_the_writes_that_they_wait_for() {
+    let mut cluster = start("points").await;
+    for (duty, nth, when) in
+        [("claim", 0, When::After), ("claim", 1, When::Before), ("release", 0, When::After)]
+    {
+        let at = Point { nth, ..point(duty, when) };
+        cluster.inject("a", at, Action::Lose).await.unwrap();
+    }
+    let lost = |records: &[Record]| {
+        n_faults(records, "lose_reply", NemesisEvent::Point) == 2
+            && n_faults(records, "lose_request", NemesisEvent::Point) == 1
+    };
+    cluster.until("three losses", PATIENCE, &lost).await.unwrap();
+    goes_on(&mut cluster, "a").await;
+
+    let delay = Action::Delay(Duration::from_millis(100));
+    cluster.inject("a", point("release", When::Before), delay).await.unwrap();
+    cluster.inject("b", point("claim", When::After), Action::Expire).await.unwrap();
+    let expired = |records: &[Record]| {
+        n_faults(records, "expire", NemesisEvent::Point) == 1
+            && sessions(records, "b").contains(&SessionEvent::Lost)
+    };
+    cluster.until("b has lost its session at a claim", PATIENCE, &expired).await.unwrap();
+    goes_on(&mut cluster, "b").await;
+
+    cluster.inject("b", point("claim", When::Before), Action::Pause).await.unwrap();
+    let paused = |records: &[Record]| n_faults(records, "pause", NemesisEvent::Begin) == 1;
+    cluster.until("b stands still at a claim", PATIENCE, &paused).await.unwrap();
+    cluster.resume("b").await.unwrap();
+    goes_on(&mut cluster, "b").await;
+
+    cluster.inject("b", point("claim", When::After), Action::Kill).await.unwrap();
+    cluster.inject("a", point("never", When::After), Action::Kill).await.unwrap();
+    let taken_over = |records: &[Record]| {
+        n_faults(records, "crash", NemesisEvent::Point) == 1
+            && n_events(records, "a", "orphaned") + n_events(records, "b", "orphaned") >= 1
+    };
+    cluster.until("b is dead with what it claimed", PATIENCE, &taken_over).await.unwrap();
+    cluster.spawn("b", on("10.0.0.2")).await.unwrap();
+    cluster.until("b is back", PATIENCE, &|r| n_ready(r, "b") == 2).await.unwrap();
+    let records = end(cluster).await;
+    let skipped = records.iter().filter(|record| {
+        matches!(&record.fact, Fact::Nemesis { kind, target, .. } if kind == "injection" && target == "a")
+    });
+    assert_eq!(skipped.count(), 1, "the point that nobody reached");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_registry_the_clocks_and_the_operators_do_as_they_are_told() {
+    let mut cluster = start("registry").await;
+    for event in [
+        RegEvent::KillLeader,
+        RegEvent::StopLeader(Duration::from_millis(300)),
+        RegEvent::Lag(Duration::from_millis(300)),
+        RegEvent::Lag(Duration::ZERO),
+        RegEvent::RestartAll(Duration::from_secs(2)),
+    ] {
+        // What ends while the registry is away is a story of its own.
+        at_rest(&mut cluster).await;
+        cluster.registry(event).await.unwrap();
+        for name in ["a", "b"] {
+            goes_on(&mut cluster, name).await;
+        }
+    }
+    cluster.skew("a", 1_500).await.unwrap();
+    let skewed = |records: &[Record]| {
+        let offset = |r: &Record| r.wt - i64::try_from(r.mt / 1_000_000).unwrap();
+        let last = |name| of(records, name).last().map(offset);
+        last("a").zip(last("b")).is_some_and(|(a, b)| (a - b - 1_500).abs() < 200)
+    };
+    cluster.until("a's clock is ahead", PATIENCE, &skewed).await.unwrap();
+    cluster.skew("a", 0).await.unwrap();
+
+    cluster.admin(AdminOp::Trigger).await.unwrap();
+    let manual = |records: &[Record]| {
+        records.iter().any(|r| matches!(&r.fact, Fact::Exec { source, .. } if source == "MANUAL"))
+    };
+    cluster.until("a run on request", PATIENCE, &manual).await.unwrap();
+    let disable = |disabled| AdminOp::Server { ip: "10.0.0.1".to_owned(), disabled };
+    cluster.admin(disable(true)).await.unwrap();
+    goes_on(&mut cluster, "b").await;
+    cluster.admin(disable(false)).await.unwrap();
+    for disabled in [true, false] {
+        cluster.admin(AdminOp::Item { item: 1, disabled }).await.unwrap();
+    }
+    let pause = |paused| AdminOp::Pause { ip: "10.0.0.2".to_owned(), paused };
+    cluster.admin(pause(true)).await.unwrap();
+    goes_on(&mut cluster, "a").await;
+    cluster.admin(pause(false)).await.unwrap();
+    let rejected = |records: &[Record]| n_events(records, "a", "config_rejected") >= 1;
+    cluster.admin(AdminOp::Poison("no JSON".to_owned())).await.unwrap();
+    cluster.until("a bad configuration is noticed", PATIENCE, &rejected).await.unwrap();
+    let config = JobConfig {
+        cron: Some(cluster.cron()),
+        ..JobConfig::new(JobName::new("faults").unwrap(), N_ITEMS)
+    };
+    cluster.admin(AdminOp::Configure(Box::new(config))).await.unwrap();
+    let n_elected = |records: &[Record]| {
+        ["a", "b"].iter().map(|name| n_events(records, name, "became_leader")).sum::<usize>()
+    };
+    let before = n_elected(cluster.records().unwrap());
+    cluster.admin(AdminOp::RemoveLeader).await.unwrap();
+    let again = |records: &[Record]| n_elected(records) > before;
+    cluster.until("another election", PATIENCE, &again).await.unwrap();
+    let records = end(cluster).await;
+    assert_eq!(n_faults(&records, "registry_down", NemesisEvent::Begin), 3);
+    assert_eq!(n_faults(&records, "registry_down", NemesisEvent::End), 3);
+}

@@ -1,0 +1,15 @@
+//! What the tests of this crate share.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use verify::cluster::{ZkCluster, ZkOptions};
+
+/// Starts a cluster whose files are kept in a folder of their own.
+pub(crate) async fn cluster(run: &str) -> ZkCluster {
+    let folder = format!("{run}-{}", std::process::id());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
+    let worker = PathBuf::from(env!("CARGO_BIN_EXE_ejob-worker"));
+    let options = ZkOptions { folder, worker, run: run.to_owned(), require: BTreeMap::new() };
+    ZkCluster::start(options).await.expect("a ZooKeeper on this machine")
+}

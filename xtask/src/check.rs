@@ -1,0 +1,24 @@
+//! `cargo xtask check`: judges a history that somebody has kept.
+
+use std::env;
+use std::path::Path;
+
+use crate::Error;
+use crate::steps::{cargo, run};
+
+/// Judges the histories that the arguments name: files, or folders of them.
+pub(crate) fn judge(arguments: &[String]) -> Result<(), Error> {
+    if arguments.is_empty() {
+        return Err(Error::Usage("`check` needs a file or a folder".to_owned()));
+    }
+    let here = env::current_dir().map_err(Error::file("look at", Path::new(".")))?;
+    let mut command = cargo("run --quiet -p checker --bin ejob-check --");
+    for argument in arguments {
+        match argument.starts_with('-') {
+            true => command.arg(argument),
+            // The program runs in the root of the workspace.
+            false => command.arg(here.join(argument)),
+        };
+    }
+    run(&mut command)
+}

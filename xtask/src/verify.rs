@@ -1,0 +1,40 @@
+//! `cargo xtask verify`: fault scenarios, on a simulated cluster or with real processes.
+
+use crate::steps::{cargo, run};
+use crate::{Error, zookeeper};
+
+/// Plays what the arguments say; they are the runner's own.
+///
+/// The runner and the workers are built first, because the runner starts workers from the folder that it is in.
+pub(crate) fn run_scenarios(arguments: &[String]) -> Result<(), Error> {
+    if needs_zookeeper(arguments) {
+        zookeeper::ensure()?;
+    }
+    run(&mut cargo("build -p verify --bins"))?;
+    run(cargo("run --quiet -p verify --bin ejob-verify --").args(arguments))
+}
+
+/// Real processes are the default.
+fn needs_zookeeper(arguments: &[String]) -> bool {
+    !arguments.windows(2).any(|pair| pair == ["--backend", "memory"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_simulation_needs_no_zookeeper() {
+        let rows = [
+            ("", true),
+            ("--scenario F05", true),
+            ("--backend zk", true),
+            ("--backend memory", false),
+            ("--nightly --backend memory --seed 3", false),
+        ];
+        for (line, expected) in rows {
+            let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(needs_zookeeper(&arguments), expected, "{line}");
+        }
+    }
+}
