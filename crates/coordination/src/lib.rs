@@ -13,6 +13,7 @@ mod job_event;
 mod layout;
 mod ledger;
 mod local;
+mod mutant;
 mod once;
 mod operator;
 mod plan;
@@ -36,5 +37,7 @@ pub use ledger::{
     Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,
 };
 pub use local::Phase;
+#[cfg(feature = "mutants")]
+pub use mutant::{Activation, MUTANTS, Mutant, Watcher};
 pub use once::{OnceCall, OnceStage};
 pub use view::{ConfigState, ItemView, JobView, ServerState, Versioned};

@@ -8,6 +8,7 @@ use sharding::{InstanceId, ShardingItem};
 use crate::assignment::AssignmentRecord;
 use crate::duty::{Context, Duty};
 use crate::layout::NodeKind;
+use crate::mutant;
 use crate::once::OnceRecord;
 use crate::trigger_record::TriggerRecord;
 use crate::view::JobView;
@@ -183,7 +184,8 @@ impl Plan {
         let gone = |(item, holder): &(ShardingItem, InstanceId)| {
             [NodeKind::Instance(holder.clone()), NodeKind::Running(*item)]
         };
-        self.confirm_gone.iter().flat_map(gone).collect()
+        let nodes = self.confirm_gone.iter().flat_map(gone);
+        nodes.filter(|node| !mutant::is_unconfirmed(node)).collect()
     }
 
     /// Returns the plan, or `None` if it would change nothing.

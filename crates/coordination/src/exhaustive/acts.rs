@@ -46,10 +46,11 @@ fn draft(world: &World, state: &State, act: Act) -> Option<Draft> {
         Act::Grow if total < world.scope.items => {
             store(&JobConfig { sharding_total_count: total + 1, ..JobConfig::clone(config) })
         }
-        Act::Shrink | Act::Grow => return None,
         Act::FailoverOff => store(&JobConfig { failover: false, ..JobConfig::clone(config) }),
         Act::Remove(p) => Txn::new().delete(world.path(&NodeKind::Instance(id(p)))),
-        Act::Trigger(p) => put(&NodeKind::Instance(id(p)), TRIGGER.to_owned()),
+        // Requests are named after a version, and all versions are the same here: one at a time.
+        Act::Trigger(p) if view.triggers().next().is_none() => put(&NodeKind::Instance(id(p)), TRIGGER.to_owned()),
+        Act::Shrink | Act::Grow | Act::Trigger(_) => return None,
         Act::Drain(p) => {
             let process = &state.processes[p];
             let active = process.memory.local.phase == Phase::Active;

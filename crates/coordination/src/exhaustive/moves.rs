@@ -17,7 +17,7 @@ use super::world::{Commit, Told, Trial, World};
 use crate::coordinator::seat::{Flight, NOW, Seat};
 use crate::duty::Duty;
 use crate::local::Phase;
-use crate::{Command, Event, FencingToken, JobEvent, OnceStage, Outcome, Reply, StartItem};
+use crate::{Command, Event, FencingToken, FireTime, JobEvent, OnceStage, Outcome, Reply, RunSource, StartItem};
 
 /// Something that happens, for people who read a trace.
 #[derive(Clone, PartialEq)]
@@ -131,6 +131,7 @@ impl World {
         if state.breach.is_some() {
             return Vec::new();
         }
+        let _active = self.activated();
         let mut drafts = Vec::new();
         for process in &state.processes {
             self.moves_of(state, process, &mut drafts);
@@ -159,7 +160,7 @@ impl World {
                 } else {
                     let mut next = state.clone();
                     next.processes[p] = Arc::clone(&outlook.process);
-                    self.begin(&mut next, p, &outlook.starts);
+                    self.obey(&mut next, p, &outlook.starts);
                     drafts.push(Draft::new(Label::Observe(p), next));
                 }
                 for flight in process.memory.flights.values() {
@@ -234,7 +235,12 @@ impl World {
         }
         for (stage, call) in local.calls.iter().filter(|(_, call)| !call.done) {
             let returned = Event::OnceReturned { stage: *stage, token: call.token };
-            let next = self.told(state, p, returned);
+            let mut next = self.told(state, p, returned);
+            if *stage == OnceStage::Started {
+                let fire = self.view(&state.registry).once().and_then(|once| once.value.call(*stage).map(|call| call.fire));
+                let number = (0..self.scope.fires).find(|number| Some(fire_time(*number)) == fire);
+                next.calls.started = next.calls.started.max(number.map_or(0, |number| number + 1));
+            }
             drafts.push(Draft::new(Label::Return { process: p, stage: *stage }, next));
         }
     }
@@ -328,6 +334,7 @@ impl World {
         for command in commands {
             match command {
                 Command::Start(starts) => self.begin(next, p, starts),
+                Command::CallOnce { stage, fire, token } => self.call(next, *stage, *fire, *token),
                 Command::Emit(JobEvent::Missed { item, fire, .. }) => {
                     let me = self.id(p, next.processes[p].life).clone();
                     let view = self.view(&next.registry);
@@ -341,7 +348,6 @@ impl World {
                     }
                 }
                 Command::Commit { .. }
-                | Command::CallOnce { .. }
                 | Command::Interrupt(_)
                 | Command::Schedule(_)
                 | Command::Emit(_)
@@ -351,11 +357,43 @@ impl World {
         }
     }
 
+    /// A callback is called: once under each token, and when every item has got so far.
+    fn call(&self, next: &mut State, stage: OnceStage, fire: FireTime, token: FencingToken) {
+        let view = self.view(&next.registry);
+        let total = view.config().map_or(0, |config| config.sharding_total_count);
+        let got_so_far = (0..total).all(|index| {
+            let ledger = view.item(ShardingItem::new(index)).ledger.as_ref().map(|l| &l.value);
+            ledger.is_some_and(|ledger| {
+                let begun = ledger.last_fire >= Some(fire);
+                let runs = ledger.run().is_some_and(|run| run.fire == fire);
+                begun && !(stage == OnceStage::Completed && runs)
+            })
+        });
+        let number = (0..self.scope.fires).find(|number| fire_time(*number) == fire);
+        let number = number.map_or(u8::MAX, |number| number + 1);
+        let in_turn = stage == OnceStage::Started || next.calls.started >= number;
+        let bit = 1_u16 << token.0;
+        let again = next.calls.tokens & bit != 0;
+        next.calls.tokens |= bit;
+        if again || !got_so_far || !in_turn {
+            next.breach(Breach::Callbacks);
+        }
+    }
+
     /// A process starts runs.
     pub(super) fn begin(&self, next: &mut State, p: usize, starts: &[StartItem]) {
         for start in starts {
             let bit = 1_u16 << start.token.0;
             let facts = next.facts(start.item);
+            let fires = 0..self.scope.fires;
+            let scheduled = matches!(start.source, RunSource::Normal | RunSource::Misfire);
+            let fire = fires.into_iter().find(|fire| scheduled && fire_time(*fire) == start.fire);
+            let fire = fire.map_or(0, |fire| 1 << fire);
+            if facts.begun & fire != 0 {
+                next.breach(Breach::FireAgain);
+            }
+            let facts = next.facts(start.item);
+            facts.begun |= fire;
             let again = facts.started & bit != 0;
             facts.started |= bit;
             if again {

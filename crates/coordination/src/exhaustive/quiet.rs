@@ -22,7 +22,7 @@ pub(super) fn breach(world: &World, state: &State) -> Option<Breach> {
         (Breach::NoLeader, !is_led(&view)),
         (Breach::NotAssigned, !is_assigned(&view)),
         (Breach::Unfinished, is_unfinished(&view)),
-        (Breach::NotAccounted, !view.available().is_empty() && !is_accounted(world, state, &view)),
+        (Breach::NotAccounted, is_anybody_able(&view) && !is_accounted(world, state, &view)),
         (Breach::Litter, has_litter(world, state, &view) || up().any(|process| !is_idle(process))),
     ];
     rules.into_iter().find_map(|(breach, holds)| holds.then_some(breach))
@@ -46,18 +46,26 @@ fn is_assigned(view: &JobView) -> bool {
     let Some(assignment) = view.assignment() else { return false };
     let record = &assignment.value;
     let owned = (0..config.sharding_total_count).map(ShardingItem::new).all(|item| {
-        view.item(item).owner.as_ref().is_some_and(|owner| members.contains(&owner.value))
+        let owner = view.item(item).owner.as_ref();
+        let waits = view.item(item).is_busy() && !is_anybody_able(view);
+        owner.is_some_and(|owner| members.contains(&owner.value) || waits)
     });
     record.members == members
         && record.total_count == config.sharding_total_count
-        && record.pending.is_empty()
+        && record.pending.keys().all(|item| view.item(*item).is_busy() && !is_anybody_able(view))
         && Some(record.handled) == view.request().map(|request| request.0)
         && owned
 }
 
+/// Somebody may start runs.
+fn is_anybody_able(view: &JobView) -> bool {
+    let able = |ip| view.server_state(&ip) == Some(ServerState::Enabled);
+    view.available().iter().filter_map(server_of).any(able)
+}
+
 /// A run is left over although somebody could end it or take it over.
 fn is_unfinished(view: &JobView) -> bool {
-    !view.available().is_empty() && view.items().any(|(_, item)| item.is_busy())
+    is_anybody_able(view) && view.items().any(|(_, item)| item.is_busy())
 }
 
 fn is_accounted(world: &World, state: &State, view: &JobView) -> bool {
@@ -86,7 +94,7 @@ fn waits_for_operator(view: &JobView, item: ShardingItem) -> bool {
 
 /// Marks and entries say what the records say, and the processes remember nothing that is over.
 fn has_litter(world: &World, state: &State, view: &JobView) -> bool {
-    if view.available().is_empty() {
+    if !is_anybody_able(view) {
         return false;
     }
     let total = view.config().map_or(0, |config| config.sharding_total_count);
@@ -123,7 +131,7 @@ fn has_leftovers(state: &State, view: &JobView) -> bool {
     left.into_iter().any(|process| {
         let me = instance(process.index, process.life);
         let holds = |(_, item): (ShardingItem, &crate::ItemView)| {
-            item.ledger.as_ref().and_then(|l| l.value.run()).is_some_and(|run| run.holder == me)
+            item.ledger.as_ref().and_then(|l| l.value.running()).is_some_and(|run| run.holder == me)
         };
         let owns = state.registry.nodes().any(|(_, entry)| {
             entry.owner == Some(super::scope::session(process.index, process.life))

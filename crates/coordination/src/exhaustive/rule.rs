@@ -31,6 +31,8 @@ pub(crate) enum Breach {
     Configuration,
     /// S12: an instance left something behind.
     Leftover,
+    /// S13: a callback was called again, or before its fire had got so far.
+    Callbacks,
     /// S9: nothing is left to do, and the assignment does not fit.
     NotAssigned,
     /// S3: nothing is left to do, and a fire is not accounted for.
@@ -46,7 +48,7 @@ pub(crate) enum Breach {
 }
 
 impl Breach {
-    pub(crate) const ALL: [(Self, &'static str); 20] = [
+    pub(crate) const ALL: [(Self, &'static str); 21] = [
         (Self::Claims, "S1 claims of an item are totally ordered by their tokens"),
         (Self::StartedTwice, "S1 a run is started once"),
         (Self::FireAgain, "S1a a fire is not claimed again"),
@@ -61,6 +63,7 @@ impl Breach {
         (Self::Disabled, "S10 nothing disabled is claimed"),
         (Self::Configuration, "S11 a run sees the configuration of its claim"),
         (Self::Leftover, "S12 whoever leaves leaves nothing behind"),
+        (Self::Callbacks, "S13 callbacks come once and in their time"),
         (Self::NotAssigned, "S9 in the end the assignment fits"),
         (Self::NotAccounted, "S3 in the end every fire is accounted for"),
         (Self::NoLeader, "L3 in the end somebody leads"),

@@ -97,8 +97,19 @@ pub(super) struct ItemFacts {
     pub(super) started: u16,
     /// The greatest token that the resource has accepted.
     pub(super) accepted: u8,
+    /// The fires for which it was started for the first time, one bit each.
+    pub(super) begun: u8,
     /// The fires that were reported as missed, one bit each.
     pub(super) missed: u8,
+}
+
+/// What became of the callbacks that happen once per cluster and fire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Calls {
+    /// The tokens under which something was called, one bit each.
+    pub(super) tokens: u16,
+    /// The last fire for which the first callback has returned, counted from 1.
+    pub(super) started: u8,
 }
 
 /// A state of the whole system.
@@ -107,6 +118,7 @@ pub(super) struct State {
     pub(super) registry: Arc<Registry>,
     pub(super) processes: Vec<Arc<Process>>,
     pub(super) items: Vec<ItemFacts>,
+    pub(super) calls: Calls,
     pub(super) spent: Spent,
     /// The rule that was broken on the way here. Nothing follows.
     pub(super) breach: Option<Breach>,
@@ -131,10 +143,10 @@ impl State {
 
 impl Hash for State {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        let Self { registry, processes, items, spent, breach } = self;
+        let Self { registry, processes, items, calls, spent, breach } = self;
         hasher.write_u64(registry.print);
         processes.iter().for_each(|process| hasher.write_u64(process.print));
-        (items, spent, breach).hash(hasher);
+        (items, calls, spent, breach).hash(hasher);
     }
 }
 
@@ -142,7 +154,8 @@ impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
         self.registry.print == other.registry.print
             && self.processes.iter().zip(&other.processes).all(|(a, b)| a.print == b.print)
-            && (&self.items, self.spent, self.breach) == (&other.items, other.spent, other.breach)
+            && (&self.items, self.calls) == (&other.items, other.calls)
+            && (self.spent, self.breach) == (other.spent, other.breach)
     }
 }
 

@@ -55,3 +55,68 @@ fn exhaustive_try() {
         explore(scope, 2);
     }
 }
+
+/// Small systems in which, together, everything happens that the model knows.
+fn hunting_grounds() -> Vec<Scope> {
+    let acts = vec![
+        Act::DisableServer(0), Act::PauseServer(0), Act::DisableItem(0), Act::EnableItem(0),
+        Act::Request, Act::Shrink, Act::FailoverOff, Act::Remove(0), Act::Drain(0), Act::Trigger(0),
+    ];
+    let with = |scope: Scope, acts: u8, choices: Vec<Act>| Scope { acts, choices, ..scope };
+    vec![
+        Scope::new("1 crash, 1 expiry", 2, 2, 1).faults(1, 1),
+        with(Scope::new("1 act", 2, 2, 1), 1, acts.clone()),
+        Scope { lost_replies: 1, ..Scope::new("1 lost reply, 1 expiry", 2, 2, 1).faults(0, 1) },
+        Scope { settled: false, ..Scope::new("beginning", 2, 2, 0).faults(1, 1) },
+        Scope { calls_back: true, ..Scope::new("callbacks", 2, 2, 1).faults(1, 0) },
+        with(Scope::new("shrink and grow", 2, 2, 1), 2, vec![Act::Shrink, Act::Grow]),
+        with(Scope::new("an item is disabled and enabled", 2, 2, 1), 2, vec![Act::DisableItem(0), Act::EnableItem(0)]),
+        with(Scope { lost_replies: 1, ..Scope::new("1 act, 1 lost reply", 2, 2, 1) }, 1, acts.clone()),
+        with(Scope::new("1 act, 1 crash", 2, 2, 1).faults(1, 0), 1, acts.clone()),
+        with(Scope::new("2 acts", 2, 2, 1), 2, acts.clone()),
+        Scope::new("2 fires, 1 crash", 2, 2, 2).faults(1, 0),
+        Scope::new("3 processes, 1 crash", 3, 3, 1).faults(1, 0),
+        with(Scope::new("2 fires, 1 act", 2, 2, 2), 1, acts.clone()),
+        with(Scope::new("1 act, 1 expiry", 2, 2, 1).faults(0, 1), 1, acts),
+        Scope { calls_back: true, ..Scope::new("callbacks, 2 fires", 2, 1, 2).faults(1, 0) },
+    ]
+}
+
+#[test]
+fn exhaustive_grounds() {
+    let only: usize = std::env::var("FROM").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
+    for scope in hunting_grounds().into_iter().skip(only) {
+        explore(scope, 2);
+    }
+}
+
+#[cfg(feature = "mutants")]
+#[test]
+fn mutants_try() {
+    use crate::MUTANTS;
+    let only = std::env::var("ONLY").unwrap_or_default();
+    for (mutant, _, _) in MUTANTS.iter().filter(|m| only.is_empty() || only.split(',').any(|o| format!("{:?}", m.0) == o)) {
+        let started = Instant::now();
+        let mut found = None;
+        let mut states = 0;
+        let quick = std::env::var("QUICK").is_ok();
+        let big = ["2 acts", "2 fires, 1 act", "1 act, 1 expiry"];
+        for scope in hunting_grounds().into_iter().filter(|s| !quick || !big.contains(&s.name)) {
+            let name = scope.name;
+            let checker = World::new(scope).without(*mutant).checker().threads(2).finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
+            states += checker.unique_state_count();
+            if let Some((rule, path)) = checker.discoveries().into_iter().next() {
+                if !only.is_empty() {
+                    for action in path.clone().into_actions() { println!("  {action:?}"); }
+                }
+                found = Some((name, rule, path.into_actions().len()));
+                break;
+            }
+        }
+        let seconds = started.elapsed().as_secs_f64();
+        match found {
+            Some((scope, rule, steps)) => println!("{mutant:?}: {rule} [{scope}] {steps} steps, {states} states {seconds:.1} s"),
+            None => println!("{mutant:?}: SURVIVES {states} states {seconds:.1} s"),
+        }
+    }
+}

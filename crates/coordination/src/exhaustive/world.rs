@@ -16,8 +16,9 @@ use super::state::{Process, Standing, State, print_of_flight};
 use crate::coordinator::seat::{Flight, Memory, Seat, Sitter};
 use crate::duty::Duty;
 use crate::layout::{Layout, NodeKind};
+use crate::mutant::Mutant;
 use crate::view::JobView;
-use crate::{Command, Identity, StartItem, encode_config};
+use crate::{Command, Identity, encode_config};
 
 /// A plan that a coordinator wants now.
 #[derive(Clone, Debug)]
@@ -61,13 +62,15 @@ impl Wish {
 pub(super) struct Outlook {
     /// The process after a look at the view.
     pub(super) process: Arc<Process>,
-    /// Runs that it starts because the view shows them as its own.
-    pub(super) starts: Vec<StartItem>,
+    /// Runs that it starts, and callbacks that it calls, because the view shows them as its own.
+    pub(super) starts: Vec<Command>,
     /// What its duties want then.
     pub(super) wishes: Vec<Wish>,
 }
 
 pub(super) struct World {
+    /// What is left out, if anything.
+    pub(super) mutant: Option<Mutant>,
     pub(super) scope: Scope,
     pub(super) layout: Layout,
     sitters: Vec<Vec<Sitter>>,
@@ -96,6 +99,7 @@ impl World {
             (1..=scope.expiries + 1).map(sitter).collect()
         });
         Self {
+            mutant: None,
             sitters: sitters.collect(),
             scope,
             layout,
@@ -105,6 +109,30 @@ impl World {
             tellings: Cache::new(18),
             torn: Cache::new(14),
         }
+    }
+
+    /// The same system without one guard or rule.
+    #[cfg(feature = "mutants")]
+    pub(super) fn without(mut self, mutant: Mutant) -> Self {
+        self.mutant = Some(mutant);
+        if mutant == Mutant::IdsReused {
+            for lives in &mut self.sitters {
+                let me = lives[0].me.clone();
+                lives.iter_mut().for_each(|life| life.me = me.clone());
+            }
+        }
+        self
+    }
+
+    /// Makes what this thread does do without what is left out, as long as the result lives.
+    #[cfg(feature = "mutants")]
+    pub(super) fn activated(&self) -> Option<crate::Activation> {
+        self.mutant.map(Mutant::activate)
+    }
+
+    #[cfg(not(feature = "mutants"))]
+    pub(super) fn activated(&self) -> Option<Mutant> {
+        self.mutant
     }
 
     fn sitter(&self, process: usize, life: u8) -> &Sitter {
@@ -130,6 +158,7 @@ impl World {
             registry: Arc::new(Registry::new(nodes)),
             processes: processes.collect(),
             items: (0..self.scope.items).map(|_| Default::default()).collect(),
+            calls: Default::default(),
             spent: Default::default(),
             breach: None,
         }
@@ -179,10 +208,9 @@ impl World {
         let mut starts = Vec::new();
         for command in commands {
             match command {
-                Command::Start(items) => starts.extend(items),
+                Command::Start(_) | Command::CallOnce { .. } => starts.push(command),
                 Command::Left => observed.standing = Standing::Left,
                 Command::Commit { .. }
-                | Command::CallOnce { .. }
                 | Command::Interrupt(_)
                 | Command::Schedule(_)
                 | Command::Emit(_)
