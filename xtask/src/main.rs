@@ -5,6 +5,8 @@ mod check;
 mod ci;
 mod demo;
 mod error;
+mod fuzz;
+mod sim;
 mod steps;
 mod test;
 mod verify;
@@ -23,7 +25,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 8] = [
+const TASKS: [Task; 10] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -50,7 +52,17 @@ const TASKS: [Task; 8] = [
         summary: "fault scenarios, simulated or with real processes, each judged",
         run: verify::run_scenarios,
     },
+    Task {
+        usage: "sim [--seeds N] [--first-seed S] [--replay SEED] [--scenario F05]",
+        summary: "seeds of the pure simulation, or one of them again",
+        run: sim::run_seeds,
+    },
     Task { usage: "check HISTORY", summary: "judge what was recorded in a run", run: check::judge },
+    Task {
+        usage: "fuzz [--seconds N] [TARGET]",
+        summary: "libFuzzer on one target or all; needs nightly and cargo-fuzz",
+        run: fuzz::run,
+    },
     Task {
         usage: "ci",
         summary: "formatting, lints and documentation, with warnings denied",
@@ -93,7 +105,7 @@ impl Task {
 
 fn help() -> Result<(), Error> {
     for Task { usage, summary, .. } in &TASKS {
-        println!("cargo xtask {usage:<18} {summary}");
+        println!("cargo xtask {usage:<27} {summary}");
     }
     Ok(())
 }
@@ -121,6 +133,8 @@ mod tests {
             ("surplus", "ci --fast", "`ci` takes no argument `--fast`"),
             ("zero rounds", "demo --rounds 0", "`--rounds` takes a number from 1, not `0`"),
             ("no number", "demo --rounds", "`--rounds` takes a number from 1, not nothing"),
+            ("no seed", "sim --replay", "`--replay` takes a whole number, not nothing"),
+            ("another option", "sim --seed 1", "and `--replay SEED`, not `--seed`"),
             ("nothing to judge", "check", "`check` needs a file or a folder"),
             ("another option", "demo --round 1", "`demo` takes `--rounds N` only, not `--round`"),
         ];

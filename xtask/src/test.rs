@@ -6,7 +6,7 @@ use crate::{Error, zookeeper};
 /// The steps after a ZooKeeper server has been found.
 ///
 /// Benchmarks are left out of the first: as tests they would run for minutes and say nothing.
-const STEPS: [(&str, &str); 5] = [
+const STEPS: [(&str, &str); 8] = [
     ("tests", "test --workspace --all-features --lib --bins --tests --examples"),
     ("doc tests", "test --workspace --all-features --doc"),
     (
@@ -21,6 +21,9 @@ const STEPS: [(&str, &str); 5] = [
         "run -p trigger --example vectors -- crates/trigger/testdata/quartz-cron-vectors.jsonl",
     ),
     ("quick start", "run --example quickstart"),
+    ("simulation", "run --release -p testkit --bin ejob-sim -- run --seeds 2000"),
+    ("crash points", "run --release -p testkit --bin ejob-sim -- points"),
+    ("scenarios on ZooKeeper", "run -p verify --bin ejob-verify"),
 ];
 
 /// Runs all tests, the golden vectors and the quick start.

@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// From the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 11] = [
+const LAYERS: [Row; 12] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -46,6 +46,11 @@ const LAYERS: [Row; 11] = [
             "testkit",
             "zookeeper-fixture",
         ],
+        dev: &[],
+    },
+    Row {
+        name: "fuzz",
+        normal: &["checker", "coordination", "reg-center", "sharding", "trigger"],
         dev: &[],
     },
     Row { name: "xtask", normal: &["zookeeper-fixture"], dev: &[] },

@@ -1,6 +1,5 @@
 //! How long it takes to judge a history of a simulated run.
 
-#![expect(missing_docs, reason = "criterion's macros make public items without docs")]
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on should panic")]
 #![expect(dead_code, reason = "the bench uses a part of the vocabulary of stories")]
 

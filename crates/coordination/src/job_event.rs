@@ -184,6 +184,31 @@ impl fmt::Display for MissReason {
     }
 }
 
+impl JobEvent {
+    /// Returns the kind of event as a word for histories and metrics: `became_leader`, `misfire_noted`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Joined { .. } => "joined",
+            Self::Left { .. } => "left",
+            Self::BecameLeader { .. } => "became_leader",
+            Self::LostLeadership => "lost_leadership",
+            Self::Resharded { .. } => "resharded",
+            Self::Claimed { .. } => "claimed",
+            Self::Settled { .. } => "settled",
+            Self::Fenced { .. } => "fenced",
+            Self::MisfireNoted { .. } => "misfire_noted",
+            Self::Missed { .. } => "missed",
+            Self::Orphaned { .. } => "orphaned",
+            Self::StrategyFailed { .. } => "strategy_failed",
+            Self::ConfigRejected { .. } => "config_rejected",
+            Self::Anomaly { .. } => "anomaly",
+            Self::CommitRefused { .. } => "commit_refused",
+            Self::Gap { .. } => "gap",
+        }
+    }
+}
+
 impl fmt::Display for JobEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -332,10 +332,11 @@ impl Ledger {
         Some(Self { misfire: None, ..self.begun(by, run).advanced(fire, next) })
     }
 
-    /// Idle → running for a scheduled fire that nobody ran in its time, alone: its later ones get runs of their own.
+    /// Idle → running for a scheduled fire that nobody ran in its time, alone: its later ones get runs of their own. Not
+    /// while noted fires wait: a run that stands for them comes first.
     #[must_use]
     pub fn catch_up(&self, by: &Claimant, fire: FireTime, next: Option<FireTime>) -> Option<Self> {
-        let claimed = self.claim(by, fire, next)?;
+        let claimed = self.claim(by, fire, next).filter(|_| self.misfire.is_none())?;
         let LedgerState::Running(run) = claimed.state else { return None };
         let run = Run { source: RunSource::Misfire, ..run };
         Some(Self { state: LedgerState::Running(run), ..claimed })
@@ -612,6 +613,16 @@ mod tests {
         let done = manual.complete(Outcome::Succeeded, 0).unwrap();
         assert_eq!(done.last_fire, Some(FireTime(100)));
         assert!(done.claim(&me(), FireTime(200), None).is_some());
+    }
+
+    #[test]
+    fn catching_up_runs_one_fire_and_never_drops_a_noted_one() {
+        let caught = idle().catch_up(&me(), FireTime(200), Some(FireTime(300))).unwrap();
+        let run = caught.running().unwrap();
+        assert_eq!((run.source, run.fire, run.merged), (RunSource::Misfire, FireTime(200), None));
+        let noted = running().note_misfire(FireTime(400)).unwrap();
+        let waiting = noted.complete(Outcome::Succeeded, 0).unwrap();
+        assert_eq!(waiting.catch_up(&me(), FireTime(300), None), None);
     }
 
     #[test]

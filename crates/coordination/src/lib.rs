@@ -40,4 +40,4 @@ pub use local::Phase;
 #[cfg(feature = "mutants")]
 pub use mutant::{Activation, MUTANTS, Mutant, Watcher};
 pub use once::{OnceCall, OnceStage};
-pub use view::{ConfigState, ItemView, JobView, ServerState, Versioned};
+pub use view::{ConfigCheck, ConfigState, ItemView, JobView, ServerState, Versioned};

@@ -12,7 +12,7 @@ use crate::layout::{self, Layout, NodeKind};
 use crate::mutant::{self, Mutant};
 use crate::once::OnceRecord;
 use crate::trigger_record::TriggerRecord;
-use crate::{JobConfig, Ledger, ServerIp, server_of};
+use crate::{InvalidConfig, JobConfig, Ledger, ServerIp, server_of};
 
 /// A value with the version of the node that holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,10 +148,32 @@ pub(crate) struct Anomaly {
     pub(crate) reason: String,
 }
 
+/// What only the shell can check of a configuration: the grammar of its schedule.
+pub type ConfigCheck = fn(&JobConfig) -> Result<(), InvalidConfig>;
+
+/// A check, which makes no difference between views.
+#[derive(Clone, Copy)]
+struct Check(ConfigCheck);
+
+impl PartialEq for Check {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Check {}
+
+impl fmt::Debug for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Check")
+    }
+}
+
 /// Everything that one instance knows about one job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobView {
     layout: Layout,
+    check: Check,
     config: ConfigState,
     instances: BTreeMap<InstanceId, InstanceView>,
     draining: BTreeSet<InstanceId>,
@@ -175,6 +197,7 @@ impl JobView {
     pub(crate) fn new(layout: Layout) -> Self {
         Self {
             layout,
+            check: Check(|_| Ok(())),
             config: ConfigState::Absent,
             instances: BTreeMap::new(),
             draining: BTreeSet::new(),
@@ -194,11 +217,17 @@ impl JobView {
         }
     }
 
+    /// Makes the shell's check part of reading a configuration.
+    pub(crate) fn checked_by(self, check: ConfigCheck) -> Self {
+        Self { check: Check(check), ..self }
+    }
+
     /// Takes a change of the feed. A node that cannot be read is skipped and reported.
     pub(crate) fn apply(&mut self, change: Change) -> Result<(), Anomaly> {
         match change {
             Change::Init => {
-                self.incoming = Some(Box::new(Self::new(self.layout.clone())));
+                let incoming = Self::new(self.layout.clone()).checked_by(self.check.0);
+                self.incoming = Some(Box::new(incoming));
                 Ok(())
             }
             Change::Ready => {
@@ -302,7 +331,9 @@ impl JobView {
 
     fn put_config(&mut self, node: &Node) {
         let version = node.stat.version;
-        let read = match layout::decode_config(&node.data) {
+        let check = |config: JobConfig| (self.check.0)(&config).map(|()| config);
+        let decoded = layout::decode_config(&node.data);
+        let read = match decoded.and_then(|config| Ok(check(config)?)) {
             Ok(config) => ConfigState::Valid(Versioned { value: Arc::new(config), version }),
             Err(error) => {
                 ConfigState::Invalid { reason: error.to_string(), version, last_good: None }

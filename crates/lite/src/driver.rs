@@ -285,5 +285,6 @@ impl Driver {
 
 /// Returns the span that everything about a job happens in, in one life.
 pub(crate) fn job_span(job: &JobName, instance: &str) -> Span {
-    tracing::info_span!("job", %job, instance)
+    // A root: it is made inside the span of the life before.
+    tracing::info_span!(parent: None, "job", %job, instance)
 }

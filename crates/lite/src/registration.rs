@@ -91,7 +91,9 @@ impl Registration {
         let identity =
             Identity { job: self.config.job_name.clone(), server: lives.server().clone() };
         let mut coordinator = Coordinator::new(identity, strategies.clone());
-        coordinator = coordinator.limited_to(seams.registry.limits());
+        coordinator = coordinator
+            .limited_to(seams.registry.limits())
+            .checked_by(|config| config_check::schedule_of(config).map(drop));
         if let Some(name) = stable_name {
             coordinator = coordinator.named(name);
         }

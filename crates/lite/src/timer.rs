@@ -49,8 +49,13 @@ impl Timer {
     /// Starts the timer's task.
     pub(crate) fn start(seams: &Seams) -> Self {
         let (instructions, inbox) = mpsc::unbounded_channel();
-        let wheel =
-            Wheel { seams: seams.clone(), inbox, queue: TimerQueue::new(), jobs: BTreeMap::new() };
+        let wheel = Wheel {
+            seams: seams.clone(),
+            inbox,
+            queue: TimerQueue::new(),
+            jobs: BTreeMap::new(),
+            looked_at: Timestamp::MIN,
+        };
         seams.spawn.spawn(Box::pin(wheel.run()));
         Self { instructions, next_key: Arc::default() }
     }
@@ -90,6 +95,8 @@ struct Wheel {
     inbox: mpsc::UnboundedReceiver<Instruction>,
     queue: TimerQueue<Key>,
     jobs: BTreeMap<Key, Entry>,
+    /// What the wall clock showed when it was looked at last.
+    looked_at: Timestamp,
 }
 
 struct Entry {
@@ -124,12 +131,26 @@ impl Wheel {
 
     fn fire_due(&mut self) {
         let now = self.seams.clock.wall();
+        if now < self.looked_at {
+            self.look_again(now);
+        }
+        self.looked_at = now;
         while let Some((key, due)) = self.queue.pop_due(now) {
             let Some(entry) = self.jobs.get(&key) else { continue };
             let fire = last_fire(&*entry.schedule, due, now);
             let _ = entry.fires.send(FireTime(fire.as_millisecond()));
             if let Some(next) = entry.schedule.next_after(fire) {
                 self.queue.set(key, next);
+            }
+        }
+    }
+
+    /// The clock was set back: what was next by the clock as it was can be far away by now. Fires that come twice are
+    /// known by their times; whoever has taken note of one does not do so again.
+    fn look_again(&mut self, now: Timestamp) {
+        for (key, entry) in &self.jobs {
+            if let Some(next) = entry.schedule.next_after(now) {
+                self.queue.set(*key, next);
             }
         }
     }

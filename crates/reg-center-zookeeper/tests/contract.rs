@@ -1,121 +1,12 @@
 //! The contract suite on a real ZooKeeper server, each client behind a proxy of its own.
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+mod behind_proxies;
 
-use async_trait::async_trait;
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
-use reg_center::contract::{Case, Client, Faults, Harness};
-use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
-use zookeeper_fixture::Server;
-use zookeeper_fixture::proxy::{Cut, Mode, Proxy};
+use behind_proxies::{ZookeeperHarness, runtime};
+use reg_center::contract::Case;
 
 reg_center::contract_tests!(run);
 
-/// Long enough that a busy machine does not lose sessions by itself, short enough to wait for an end of one.
-const SESSION_TIMEOUT: Duration = Duration::from_secs(5);
-
 fn run(case: &Case) {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    runtime.unwrap().block_on(case.run(&ZookeeperHarness::new()));
-}
-
-/// The server of all cases; each one has its own namespace.
-fn server() -> &'static Server {
-    static SERVER: OnceLock<Server> = OnceLock::new();
-    SERVER.get_or_init(|| Server::start().expect("a ZooKeeper server is needed"))
-}
-
-struct ZookeeperHarness {
-    namespace: String,
-    start: Instant,
-}
-
-impl ZookeeperHarness {
-    fn new() -> Self {
-        static CASES: AtomicU32 = AtomicU32::new(0);
-        let namespace = format!("/contract/{}", CASES.fetch_add(1, Ordering::Relaxed));
-        Self { namespace, start: Instant::now() }
-    }
-}
-
-#[async_trait]
-impl Harness for ZookeeperHarness {
-    async fn connect(&self) -> Client {
-        let proxy = Proxy::start(server().address()).await.unwrap();
-        let options = ZookeeperOptions::new(proxy.connect_string())
-            .namespace(&self.namespace)
-            .session_timeout(SESSION_TIMEOUT);
-        let center = ZookeeperCenter::connect(options).await.unwrap();
-        Client { center: center.clone(), faults: Arc::new(ProxyFaults { proxy, center }) }
-    }
-
-    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
-        tokio::time::sleep(duration).boxed()
-    }
-
-    fn now(&self) -> Duration {
-        self.start.elapsed()
-    }
-}
-
-struct ProxyFaults {
-    proxy: Proxy,
-    center: Arc<ZookeeperCenter>,
-}
-
-impl ProxyFaults {
-    async fn set(&self, mode: Mode) {
-        self.proxy.set(mode).await.unwrap();
-    }
-}
-
-#[async_trait]
-impl Faults for ProxyFaults {
-    async fn cut(&self) {
-        self.set(Mode::Close).await;
-    }
-
-    async fn reset(&self) {
-        self.proxy.kick(Cut::Reset).await.unwrap();
-        self.set(Mode::Pass).await;
-    }
-
-    async fn slow_down(&self) {
-        self.set(Mode::Delay(Duration::from_millis(20))).await;
-    }
-
-    async fn black_hole(&self) {
-        self.set(Mode::BlackHole).await;
-    }
-
-    async fn silence(&self) {
-        self.set(Mode::BlackHole).await;
-    }
-
-    async fn hold_replies(&self) {
-        self.set(Mode::HoldReplies).await;
-    }
-
-    async fn hold_requests(&self) {
-        self.set(Mode::HoldRequests).await;
-    }
-
-    async fn heal(&self) {
-        self.set(Mode::Pass).await;
-    }
-
-    async fn expire(&self) {
-        self.expire_unnoticed().await;
-        self.set(Mode::Pass).await;
-    }
-
-    async fn expire_unnoticed(&self) {
-        self.set(Mode::Close).await;
-        self.center.expire_through(&server().connect_string()).await.unwrap();
-    }
+    runtime().block_on(case.run(&ZookeeperHarness::new()));
 }

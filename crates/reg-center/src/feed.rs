@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use parking_lot::Mutex;
-
+use crate::sync::Mutex;
 use crate::{Node, NodePath, Revision};
 
 /// One item of a [`Feed`].

@@ -10,6 +10,7 @@ pub mod model;
 mod node;
 mod path;
 mod session;
+mod sync;
 mod txn;
 
 pub use center::RegistryCenter;

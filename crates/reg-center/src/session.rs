@@ -5,9 +5,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use std::{fmt, sync::Arc};
 
-use parking_lot::Mutex;
-
 use crate::SessionId;
+use crate::sync::Mutex;
 
 /// A change in the life of a centre's session, in the order in which it happened.
 ///

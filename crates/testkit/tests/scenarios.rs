@@ -5,13 +5,13 @@ use testkit::scenario::{self, Judgement, Scenario};
 use testkit::system::{ClusterOptions, SimCluster, run};
 
 /// The seeds that each scenario is played with.
-const SEEDS: std::ops::Range<u64> = 0..6;
+const SEEDS: std::ops::Range<u64> = 0..4;
 
-fn play(scenario: &Scenario, seed: u64) -> Judgement {
-    let options = Options { deduplicated: false, ..Options::default() };
+fn play(scenario: &Scenario, options: ClusterOptions) -> Judgement {
+    let seed = options.seed;
     run(async {
-        let cluster = SimCluster::with_options(ClusterOptions::new(seed));
-        let played = scenario::run(scenario, Box::new(cluster), seed, &options).await;
+        let cluster = SimCluster::with_options(options);
+        let played = scenario::run(scenario, Box::new(cluster), seed, &Options::default()).await;
         played.expect("a simulated cluster always ends with a history")
     })
 }
@@ -19,7 +19,7 @@ fn play(scenario: &Scenario, seed: u64) -> Judgement {
 fn holds(id: &str) {
     let scenario = scenario::find(id).expect("a scenario of this number");
     for seed in SEEDS {
-        let judgement = play(scenario, seed);
+        let judgement = play(scenario, ClusterOptions::new(seed));
         assert_eq!(judgement.verdict(), Verdict::Valid, "seed {seed}: {judgement}");
     }
 }
@@ -31,4 +31,23 @@ macro_rules! scenarios {
 scenarios! {
     f01 f02 f03 f04 f05 f06 f07 f08 f09 f10 f11 f12 f13 f14 f15
     f16 f17 f18 f19 f20 f21 f22 f23 f24 f25 f26 f27 f28 f29 f30
+}
+
+/// In Europe/Berlin the clock goes from 02:00 to 03:00 a minute after this world begins.
+#[test]
+fn f25_across_the_change_to_summer_time() {
+    let scenario = scenario::find("F25").expect("a scenario of this number");
+    let start = "2024-03-31T00:58:55Z".parse().expect("a time");
+    let judgement = play(scenario, ClusterOptions { start, ..ClusterOptions::new(1) });
+    assert_eq!(judgement.verdict(), Verdict::Valid, "{judgement}");
+}
+
+/// In Europe/Berlin the clock goes from 03:00 back to 02:00 some minutes after the jumps of this world are over: local
+/// times come twice, and each fires once.
+#[test]
+fn f25_across_the_change_back() {
+    let scenario = scenario::find("F25").expect("a scenario of this number");
+    let start = "2024-10-26T23:56:55Z".parse().expect("a time");
+    let judgement = play(scenario, ClusterOptions { start, ..ClusterOptions::new(1) });
+    assert_eq!(judgement.verdict(), Verdict::Valid, "{judgement}");
 }

@@ -2,13 +2,20 @@
 
 use testkit::system::{ChaosPlan, Fault, Outcome, replay, run_seed, shrink};
 
-/// More of them run in `cargo xtask sim --system`.
-const SEEDS: std::ops::Range<u64> = 0..8;
+/// More of them run in `cargo xtask sim --system`. Seeds that once failed stay here, with what they have found.
+const SEEDS: [u64; 5] = [
+    0, 2, 3, // jobs paused and resumed between two fires
+    4, 5, // a run completed by its process in a later session
+];
 
 #[test]
 fn no_promise_is_broken_by_what_these_seeds_do() {
-    let failed: Vec<String> =
-        SEEDS.map(run_seed).filter(|run| !run.is_valid()).map(|run| run.to_string()).collect();
+    let failed: Vec<String> = SEEDS
+        .into_iter()
+        .map(run_seed)
+        .filter(|run| !run.is_valid())
+        .map(|run| run.to_string())
+        .collect();
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
 
@@ -28,7 +35,7 @@ fn every_kind_of_fault_is_drawn() {
     assert_eq!(drawn.len(), 23, "{drawn:?}");
 }
 
-/// A run that fails is made smaller, and fails in the same way: here the harness is told to demand the impossible.
+/// There is nothing to look for in it.
 #[test]
 fn a_valid_run_is_not_made_smaller() {
     let outcome = replay(&ChaosPlan { faults: Vec::new(), chaos_ms: 20_000, ..ChaosPlan::draw(1) });

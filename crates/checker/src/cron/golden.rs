@@ -34,18 +34,24 @@ fn next(schedule: &Schedule, start: i64, count: usize, until: i64) -> Vec<i64> {
 #[test]
 fn quartz_answers_the_same() {
     let text = std::fs::read_to_string(VECTORS).unwrap();
-    let (mut answered, mut refused) = (0, 0);
+    let (mut answered, mut refused, mut wrong) = (0, 0, Vec::new());
     for (line, row) in (1..).zip(text.lines().filter(|line| !line.trim().is_empty())) {
         let row: Value = serde_json::from_str(row).unwrap();
         let note = row["note"].as_str().unwrap_or_default();
         // Sloppy forms that Quartz puts up with are not the product's, and artefacts are nobody's.
-        if note.starts_with("quirk") || note.starts_with("artefact") {
+        let class = row["cls"].as_str().unwrap();
+        if [note, class]
+            .iter()
+            .any(|text| text.starts_with("quirk") || text.starts_with("artefact"))
+        {
             continue;
         }
         let (cron, zone) = (row["expr"].as_str().unwrap(), row["tz"].as_str().unwrap());
         let schedule = Schedule::parse(cron, zone);
         if !row["valid"].as_bool().unwrap() {
-            assert!(!matches!(schedule, Ok(Some(_))), "{line}: {cron} was accepted");
+            if matches!(schedule, Ok(Some(_))) {
+                wrong.push(format!("{line}: {cron} was accepted"));
+            }
             refused += 1;
             continue;
         }
@@ -53,8 +59,10 @@ fn quartz_answers_the_same() {
         if line % 4 != 0 {
             continue;
         }
-        let schedule = schedule.unwrap_or_else(|error| panic!("{line}: {error}"));
-        let Some(schedule) = schedule else { panic!("{line}: {cron:?} is no schedule") };
+        let Ok(Some(schedule)) = schedule else {
+            wrong.push(format!("{line}: {cron:?}: {schedule:?}"));
+            continue;
+        };
         let expected: Vec<i64> =
             row["next"].as_array().unwrap().iter().map(|fire| fire.as_i64().unwrap()).collect();
         let start = row["start"].as_i64().unwrap();
@@ -62,13 +70,13 @@ fn quartz_answers_the_same() {
         let Some(last) = expected.last().filter(|last| **last - start < FORTY_DAYS) else {
             continue;
         };
-        assert_eq!(
-            next(&schedule, start, expected.len(), *last),
-            expected,
-            "{line}: {cron} in {zone}"
-        );
+        let fires = next(&schedule, start, expected.len(), *last);
+        if fires != expected {
+            wrong.push(format!("{line}: {cron} in {zone}: {fires:?}, expected {expected:?}"));
+        }
         answered += 1;
     }
+    assert_eq!(wrong, [] as [String; 0]);
     assert!(answered > 700 && refused > 1_000, "{answered} answered, {refused} refused");
 }
 

@@ -121,6 +121,11 @@ impl Account<'_> {
 
     fn without_cause(&self, spot: Spot, fire: i64, what: &str, findings: &mut Findings) {
         let due = self.facts.mt_of(fire);
+        if spot.mt < due {
+            // It was passed over before it came, and nobody may claim it since: what counts is who did that, and why.
+            let soon = spot.mt.saturating_add(self.facts.bounds.epsilon.saturating_mul(2));
+            return self.judge(spot, fire, (spot.mt, soon), what, findings);
+        }
         self.judge(spot, fire, (due, self.until(fire)), what, findings);
     }
 

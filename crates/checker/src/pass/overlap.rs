@@ -13,12 +13,11 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     }
     let accepted = accepted(facts);
     for ((job, item), execs) in by_item {
-        for (place, later) in execs.iter().enumerate() {
-            let earlier = execs[..place].iter().filter(|earlier| {
-                let over = earlier.end.map_or(until(facts, earlier), |(end, _)| end.mt);
-                over > later.start.mt
-            });
-            for earlier in earlier {
+        // The runs that have begun and, by the time of the next one, not ended.
+        let mut open: Vec<(&Exec<'_>, u64)> = Vec::new();
+        for later in execs {
+            open.retain(|(_, over)| *over > later.start.mt);
+            for (earlier, _) in &open {
                 findings.count("overlapping runs of one item", 1);
                 if is_explained(facts, earlier, later) {
                     continue;
@@ -35,6 +34,8 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
                     )
                 });
             }
+            let over = later.end.map_or_else(|| until(facts, later), |(end, _)| end.mt);
+            open.push((later, over));
         }
     }
 }

@@ -102,9 +102,15 @@ impl Judge<'_> {
         self.gone_or_holder(i, item, before)
     }
 
+    /// Returns true if whoever claimed the run writes: in the session of the claim, or in a later one of the same life
+    /// of its process, which remembers the run.
+    fn is_holder(&self, item: &Item) -> bool {
+        item.claimed_in.is_some_and(|claimed| self.sessions.is_same_life(claimed, self.txn.sid))
+    }
+
     /// Returns true if somebody else than the holder writes, which only the leader may.
     fn gone_or_holder(&mut self, i: u32, item: &Item, before: &Ledger) -> bool {
-        if item.claimed_in == Some(self.txn.sid) {
+        if self.is_holder(item) {
             self.judged(S6);
             return false;
         }
@@ -124,7 +130,7 @@ impl Judge<'_> {
     fn ended(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
         self.last_stays(i, before, after);
         self.notes_stay(i, before, after);
-        if item.claimed_in == Some(self.txn.sid) {
+        if self.is_holder(item) {
             self.judged(S7);
             return false;
         }

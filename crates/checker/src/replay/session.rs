@@ -46,6 +46,17 @@ impl Sessions {
         self.get(sid).is_some_and(|session| session.owner.as_deref() == Some(""))
     }
 
+    /// Returns true if both are one session, or sessions of one life of a process. Where a process has not said which
+    /// life it is, its name decides: it may be stopped before it can.
+    pub(crate) fn is_same_life(&self, one: i64, other: i64) -> bool {
+        let life = |sid| self.get(sid).and_then(|session| session.life.as_ref());
+        one == other
+            || match (life(one), life(other)) {
+                (Some(one), Some(other)) => one == other,
+                _ => self.process_of(one).is_some_and(|p| self.process_of(other) == Some(p)),
+            }
+    }
+
     /// Returns the name of the process that a session belongs to.
     pub(crate) fn process_of(&self, sid: i64) -> Option<&str> {
         let session = self.get(sid)?;

@@ -141,7 +141,10 @@ fn waits(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<Wait>
             && assignment.strategy == config.strategy
             && requested.is_none_or(|request| assignment.handled >= request)
     });
-    if !fresh {
+    // A strategy that nobody knows leaves the former assignment in place.
+    let used = job.assignment.as_ref().is_none_or(|a| a.strategy == config.strategy);
+    let can_assign = used || is_built_in(&config.strategy);
+    if !fresh && can_assign {
         waits.push((S9, None, "the assignment is not what would be made now"));
     }
     if job.draining.iter().any(|id| !job.instances.contains_key(id)) {
@@ -150,7 +153,7 @@ fn waits(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<Wait>
     for i in 0..config.total {
         let owner = job.items.get(&i).and_then(|item| item.owner);
         let busy = job.items.get(&i).is_some_and(Item::is_busy);
-        if !busy && owner.is_none_or(|owner| !available.contains(&owner)) {
+        if can_assign && !busy && owner.is_none_or(|owner| !available.contains(&owner)) {
             waits.push((L1, Some(i), "belongs to nobody available"));
         }
     }
@@ -165,6 +168,11 @@ fn waits(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<Wait>
         }
     }
     waits
+}
+
+fn is_built_in(strategy: &str) -> bool {
+    ["", "AVG_ALLOCATION", "ODEVITY", "ROUND_ROBIN", "MINIMAL_MOVEMENT"].contains(&strategy)
+        || strategy.starts_with("com.dangdang.")
 }
 
 /// Returns true if somebody could take an orphan over.

@@ -20,7 +20,7 @@ use crate::duty::{Duty, MAX_ITEMS_PER_PLAN, items_per_plan};
 use crate::layout::Layout;
 use crate::local::{Local, Phase};
 use crate::plan::Plan;
-use crate::view::{JobView, Versioned};
+use crate::view::{ConfigCheck, JobView, Versioned};
 use crate::{
     Command, Event, FencingToken, FireTime, JobConfig, JobName, Now, ServerIp, ServerState, Ticket,
 };
@@ -91,8 +91,10 @@ pub struct Status {
 ///
 /// # Examples
 /// ```
-/// use coordination::{Command, Coordinator, Event, Identity, JobName, Now, ServerIp};
-/// use reg_center::{Change, SessionId};
+/// use coordination::{
+///     Command, Coordinator, Event, Identity, JobConfig, JobName, Layout, Now, ServerIp, encode_config,
+/// };
+/// use reg_center::{Change, Node, Revision, SessionId, Stat, Version};
 /// use sharding::{InstanceId, StrategyRegistry};
 ///
 /// let identity = Identity { job: JobName::new("report")?, server: ServerIp::new("10.0.0.1")? };
@@ -101,8 +103,14 @@ pub struct Status {
 /// let mut commands = Vec::new();
 /// let incarnation = InstanceId::new("10.0.0.1@-@7-k3f9");
 /// coordinator.handle(now, Event::Connected { session: SessionId(1), incarnation }, &mut commands);
-/// coordinator.handle(now, Event::Registry(vec![Change::Init, Change::Ready]), &mut commands);
-/// // The registry is empty, so this instance wants to register.
+/// let config = Node {
+///     path: Layout::new(&JobName::new("report")?).config_path(),
+///     data: encode_config(&JobConfig::new(JobName::new("report")?, 3)).into(),
+///     stat: Stat { version: Version(0), created: Revision(1), modified: Revision(1), owner: None },
+/// };
+/// let snapshot = vec![Change::Init, Change::Entry(config), Change::Ready];
+/// coordinator.handle(now, Event::Registry(snapshot), &mut commands);
+/// // The job has a configuration and nobody is there, so this instance wants to register.
 /// assert!(matches!(commands.last(), Some(Command::Commit { .. })));
 /// # Ok::<(), coordination::InvalidName>(())
 /// ```
@@ -201,6 +209,14 @@ impl Coordinator {
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.settings.stable_name = Some(name.into());
+        self
+    }
+
+    /// Refuses stored configurations that the shell could not fire by, beyond what this crate checks: the last good one
+    /// then stays in force, and an instance that never had one stays out.
+    #[must_use]
+    pub fn checked_by(mut self, check: ConfigCheck) -> Self {
+        self.view = self.view.checked_by(check);
         self
     }
 

@@ -223,7 +223,8 @@ impl Coordinator {
 
     /// Calls what the registry shows as ours to call, each once; forgets calls whose return is recorded.
     fn observe_calls(&mut self, out: &mut Vec<Command>) {
-        let Some(me) = self.me.clone() else { return };
+        // The view may still show the calls of a life that is over.
+        let Some(me) = self.me.clone().filter(|_| self.session.is_some()) else { return };
         for stage in OnceStage::ALL {
             let call = self.view.once().and_then(|once| once.value.call(stage)).cloned();
             let Some(call) = call else { continue };

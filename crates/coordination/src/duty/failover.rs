@@ -21,7 +21,8 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config()?;
     let wanted =
         |item: ShardingItem| config.fails_over() && item.index() < config.sharding_total_count;
-    let plan = Plan::as_leader(Duty::Sweep, cx, "runs without a holder")?;
+    let plan = Plan::as_leader(Duty::Sweep, cx, "runs without a holder")?
+        .step(Step::ConfigIs(cx.view.config_version()?));
     let abandoned = cx.view.items().filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         match &ledger.value.state {

@@ -14,7 +14,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
             if !registered
                 && (!cx.local.was_registered || mutant::is(Mutant::RegisteredAgain)) =>
         {
-            Some(register(cx))
+            register(cx)
         }
         Phase::Active if registered && !server_known => Some(add_server(cx)),
         Phase::Draining if !cx.local.is_busy() => leave(cx),
@@ -25,16 +25,20 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     }
 }
 
-/// The server comes before the instance, because a leader reads both.
-fn register(cx: &Context<'_>) -> Plan {
+/// The server comes before the instance, because a leader reads both. Whoever has no configuration in force could run
+/// nothing that it is given, and stays out.
+fn register(cx: &Context<'_>) -> Option<Plan> {
+    cx.view.config()?;
     let server_known = cx.view.server_version(cx.server).is_some();
-    let name = cx.settings.stable_name.clone();
+    // The name may have outlived the registration, if somebody took the instance away.
+    let name = cx.settings.stable_name.clone().filter(|_| cx.view.name_of(cx.me).is_none());
     let name = name.map(|name| Step::SetName { instance: cx.me.clone(), name });
-    Plan::as_session(Duty::Membership, "not registered")
+    let plan = Plan::as_session(Duty::Membership, "not registered")
         .step_if(!server_known, || server(cx))
         .step(Step::Register(cx.me.clone()))
         .steps(name)
-        .step(request(cx))
+        .step(request(cx));
+    Some(plan)
 }
 
 fn add_server(cx: &Context<'_>) -> Plan {
@@ -101,6 +105,7 @@ mod tests {
                 Scene::job(2).configure(|c| c.disabled = true),
                 "membership: not registered\n  add server 10.0.0.1, disabled\n  register 10.0.0.1@-@1\n  request resharding",
             ),
+            ("no configuration in force", Scene::job(2).poisoned(), "nothing"),
             ("registered", Scene::job(2).member(1), "nothing"),
             (
                 "taken out by somebody else",

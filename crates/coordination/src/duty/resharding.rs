@@ -189,7 +189,8 @@ impl Moves {
                 }
             }
         }
-        let surplus = view.items().filter(|(item, _)| item.index() >= config.sharding_total_count);
+        let beyond = |item: &ShardingItem| item.index() >= config.sharding_total_count;
+        let surplus = view.items().filter(|(item, view)| beyond(item) && is_surplus(view));
         for (item, view) in surplus.take(most - moved) {
             moves.steps.extend(retire(view, item));
         }

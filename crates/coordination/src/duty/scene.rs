@@ -99,6 +99,18 @@ impl Scene {
         self.write(&NodeKind::Config, text, Lifetime::Persistent)
     }
 
+    /// A job whose configuration was never usable.
+    pub(crate) fn poisoned(mut self) -> Self {
+        self.view = JobView::new(self.layout.clone());
+        self.view.apply(Change::Init).unwrap();
+        self.view.apply(Change::Ready).unwrap();
+        let path = self.layout.path(&NodeKind::Config);
+        let txn = Txn::new().put(path, "{");
+        let (_, changes) = self.model.commit(self.session, txn.ops()).unwrap();
+        changes.into_iter().for_each(|change| self.view.apply(change).unwrap());
+        self
+    }
+
     pub(crate) fn server(self, n: u32, data: &str) -> Self {
         self.write(&NodeKind::Server(ip(n)), data.to_owned(), Lifetime::Persistent)
     }

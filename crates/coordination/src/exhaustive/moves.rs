@@ -299,7 +299,15 @@ impl World {
         let process = &state.processes[p];
         let key = hash_of(&(state.registry.print, process.print, print_of(&event)));
         let told = self.tellings.get_or(key, || {
-            let (memory, commands) = self.seated(process, &state.registry, |seat| seat.record(event));
+            let (memory, commands) = self.seated(process, &state.registry, |seat| {
+                let lost = event == Event::Lost;
+                let mut commands = seat.record(event);
+                // Whoever has lost its session looks at what it saw last; nothing else comes any more.
+                if lost {
+                    commands.extend(seat.observe());
+                }
+                commands
+            });
             let process = Process { memory, ..Process::clone(process) };
             Told { process: Arc::new(process.sealed()), commands }
         });

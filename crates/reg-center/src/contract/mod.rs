@@ -18,8 +18,8 @@
 //! no particular runtime: it runs on the thread that polls it.
 //!
 //! In reading order: `harness` (what a backend brings) · `stage`, `mirror`, `prng` (what the cases work with) ·
-//! `absence` (1) · `transactions`, `random`, `unknown` (2, 3) · `versions` (4) · `parents` (5) · `ephemerals` (6) ·
-//! `sessions` (7) · `lease` (8) · `feeds`, `gaps` (9) · `reading` (10) · `limits` (11).
+//! `absence` (1) · `transactions`, `sequence`, `stored`, `unknown` (2, 3) · `versions` (4) · `parents` (5) ·
+//! `ephemerals` (6) · `sessions` (7) · `lease` (8) · `feeds`, `gaps` (9) · `reading` (10) · `limits` (11).
 
 mod absence;
 mod ephemerals;
@@ -31,10 +31,11 @@ mod limits;
 mod mirror;
 mod parents;
 mod prng;
-mod random;
 mod reading;
+mod sequence;
 mod sessions;
 mod stage;
+mod stored;
 mod transactions;
 mod unknown;
 mod versions;
@@ -42,6 +43,7 @@ mod versions;
 use futures_util::future::BoxFuture;
 
 pub use harness::{Client, Faults, Harness};
+pub use sequence::{Answer, CLIENTS, Effect, NodeState, Reference, Sequence, SequenceError, Step};
 use stage::Stage;
 
 /// One test of the suite.
@@ -71,15 +73,15 @@ impl Case {
     }
 }
 
-/// Runs random transactions of two clients, drawn from `seed`, on the registry and on the [`Model`](crate::model::Model).
+/// Plays a sequence on an empty registry and holds every answer, the trees and the feeds against the [`Reference`].
 ///
-/// The suite has three seeds as cases; a backend may try as many as it has time for.
+/// The suite has stored sequences as cases; a backend may draw as many more as it has time for.
 ///
 /// # Panics
-/// If an outcome or the trees differ; the message names the seed and the step.
-pub async fn agree_with_the_model(harness: &dyn Harness, seed: u64) {
-    let title = format!("guarantee 2, random transactions, seed {seed}");
-    random::agrees_with_the_model(&Stage::new(harness, title), seed).await;
+/// If the registry differs; the message has the step and the whole sequence, to be stored and replayed.
+pub async fn replay(harness: &dyn Harness, sequence: &Sequence) {
+    let title = format!("a sequence of {} steps:\n{sequence}", sequence.steps().len());
+    sequence::replay(&Stage::new(harness, title), sequence).await;
 }
 
 impl std::fmt::Debug for Case {
@@ -140,9 +142,9 @@ table! { $
         transactions::the_root_exists_and_cannot_be_deleted,
         transactions::concurrent_compare_and_sets_lose_no_update,
         transactions::of_two_that_create_the_same_node_one_wins,
-        random::random_transactions_agree_with_the_model_1,
-        random::random_transactions_agree_with_the_model_2,
-        random::random_transactions_agree_with_the_model_3,
+        stored::a_stored_sequence_agrees_with_the_reference_1,
+        stored::a_stored_sequence_agrees_with_the_reference_2,
+        stored::a_stored_sequence_agrees_with_the_reference_3,
         unknown::a_lost_reply_leaves_a_whole_transaction_with_unknown_outcome,
         unknown::what_is_told_of_a_lost_request_is_true,
         unknown::a_lost_request_is_never_executed_in_a_later_session;

@@ -8,7 +8,7 @@ use std::{env, fs, thread};
 use testkit::sim::{self, Judge, Keep, Script};
 
 const USAGE: &str = "usage:
-  ejob-sim run --seeds N [--first-seed S] [--threads T] [--judge online|full] [--coverage]
+  ejob-sim run --seeds N [--first-seed S] [--threads T] [--coverage]
   ejob-sim replay SEED | --script FILE [--quiet]
   ejob-sim shrink SEED | --script FILE
   ejob-sim points [--nth N] [--point PLACE [--zookeeper]]
@@ -16,6 +16,7 @@ run       runs N seeds from S (0) on T threads (all processors); ends with one l
 replay    runs one seed or script and shows its last events
 shrink    looks for the smallest script that fails in the same way, and prints it
 points    one fault at each Nth (1) write of a scripted run, in each of the seven modes
+All take --judge online|full: the checks after every write (the default), or the checker as well.
 The exit code is 1 if a property is violated, 2 if the command line is wrong.";
 
 /// What a task found: whether every property held.
@@ -39,10 +40,13 @@ fn dispatch(arguments: &[String]) -> Verdict {
     match command.as_str() {
         "run" => run(options),
         "replay" => {
-            let quiet = options.flag("--quiet");
-            replay(&options.script()?, quiet)
+            let (quiet, judge) = (options.flag("--quiet"), options.judge()?);
+            replay(&options.script()?, judge, quiet)
         }
-        "shrink" => shrink(&options.script()?),
+        "shrink" => {
+            let judge = options.judge()?;
+            shrink(&options.script()?, judge)
+        }
         "points" => points(options),
         other => Err(format!("there is no command {other:?}")),
     }
@@ -78,21 +82,24 @@ fn run(mut options: Options) -> Verdict {
     Ok(totals.failures.is_empty())
 }
 
-fn replay(script: &Script, quiet: bool) -> Verdict {
+fn replay(script: &Script, judge: Judge, quiet: bool) -> Verdict {
     let keep = Keep { history: false, story: !quiet };
-    let report = sim::run(script, Judge::Full, keep);
+    let report = sim::run(script, judge, keep);
     if !quiet {
         println!("{}", report.story);
     }
-    println!("digest {:016x} steps {} events {}", report.digest, report.steps, report.coverage.events);
+    println!(
+        "digest {:016x} steps {} events {}",
+        report.digest, report.steps, report.coverage.events
+    );
     if let Some(violation) = &report.violation {
         println!("step {}: {}: {}", violation.step, violation.property, violation.text);
     }
     Ok(report.violation.is_none())
 }
 
-fn shrink(script: &Script) -> Verdict {
-    let Some(smallest) = sim::shrink(script, Judge::Full) else {
+fn shrink(script: &Script, judge: Judge) -> Verdict {
+    let Some(smallest) = sim::shrink(script, judge) else {
         println!("every property holds: there is nothing to shrink");
         return Ok(true);
     };
@@ -104,10 +111,11 @@ fn shrink(script: &Script) -> Verdict {
 fn points(mut options: Options) -> Verdict {
     let nth = options.number("--nth")?.unwrap_or(1);
     let nth = u32::try_from(nth).map_err(|_| format!("--nth is {nth}; valid is 1 to 1000000"))?;
+    let judge = options.judge()?;
     if let Some(which) = options.number("--point")? {
         let like_zookeeper = options.flag("--zookeeper");
         options.end()?;
-        return point(usize::try_from(which).unwrap_or(usize::MAX), nth, like_zookeeper);
+        return point(usize::try_from(which).unwrap_or(usize::MAX), nth, like_zookeeper, judge);
     }
     options.end()?;
     let start = Instant::now();
@@ -116,7 +124,7 @@ fn points(mut options: Options) -> Verdict {
     for like_zookeeper in [false, true] {
         let points = sim::points(like_zookeeper, nth);
         total += points.len();
-        let failures = sim::run_points(&points, like_zookeeper, Judge::Full);
+        let failures = sim::run_points(&points, like_zookeeper, judge);
         failed += failures.len();
         for (place, violation) in failures {
             let zookeeper = if like_zookeeper { " --zookeeper" } else { "" };
@@ -131,11 +139,11 @@ fn points(mut options: Options) -> Verdict {
 }
 
 /// Shows what happens at one point, by its place in the list of all.
-fn point(place: usize, nth: u32, like_zookeeper: bool) -> Verdict {
+fn point(place: usize, nth: u32, like_zookeeper: bool, judge: Judge) -> Verdict {
     let points = sim::points(like_zookeeper, nth);
     let point = points.get(place).ok_or(format!("there are {} points", points.len()))?;
     let keep = Keep { story: true, history: false };
-    let (report, _) = sim::run_point(Some(*point), like_zookeeper, Judge::Full, keep);
+    let (report, _) = sim::run_point(Some(*point), like_zookeeper, judge, keep);
     println!("{}\n{point:?}", report.story);
     if let Some(violation) = &report.violation {
         println!("{}: {}", violation.property, violation.text);
@@ -177,8 +185,8 @@ impl Options {
 
     fn judge(&mut self) -> Result<Judge, String> {
         match self.value("--judge")?.as_deref() {
-            None | Some("full") => Ok(Judge::Full),
-            Some("online") => Ok(Judge::Online),
+            None | Some("online") => Ok(Judge::Online),
+            Some("full") => Ok(Judge::Full),
             Some(other) => Err(format!("--judge is {other:?}; valid is online or full")),
         }
     }

@@ -10,10 +10,10 @@
 //! Work takes a period and a half, so that nobody is idle: busy instances take over as well, after a moment in which idle
 //! ones would have.
 
+use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::Seen;
 use super::stage::{Played, Stage, work};
-use super::Scenario;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F01",

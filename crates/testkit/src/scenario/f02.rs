@@ -11,10 +11,10 @@
 //! ElasticJob takes one orphan per instance and leaves the rest until the next resharding
 //! (`FailoverService.getJobNodeChildrenKeys(...).get(0)`); here each instance goes on while the queue is not empty.
 
+use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::{Seen, ns};
 use super::stage::{Played, Stage, work};
-use super::Scenario;
 
 const WORK: f64 = 0.6;
 
@@ -52,7 +52,8 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
             let after = (taken.mt - crash.mt) / 1_000_000;
             format!("item {} was taken over after {after} ms; at most {allowed:?}", lost.item)
         });
-        let moved = seen.owners(lost.item).into_iter().any(|(mt, _)| mt > crash.mt && mt <= taken.mt);
+        let moved =
+            seen.owners(lost.item).into_iter().any(|(mt, _)| mt > crash.mt && mt <= taken.mt);
         findings.expect(!moved, || format!("item {} waited for a resharding", lost.item));
     }
     findings.into_sentences()

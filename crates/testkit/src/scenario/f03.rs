@@ -12,10 +12,10 @@
 
 use checker::history::ProcessEvent;
 
+use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::Seen;
 use super::stage::{Played, Stage, work};
-use super::Scenario;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F03",

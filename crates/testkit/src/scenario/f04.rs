@@ -7,10 +7,10 @@
 //! y                                           [i FAILOVER t+2 ----] done
 //! ```
 
+use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::Seen;
 use super::stage::{Played, Stage, work};
-use super::Scenario;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F04",
@@ -39,9 +39,17 @@ async fn script(stage: &mut Stage) -> Played {
     stage
         .promised("the run is taken over again and done", 10, |seen| {
             let killed: Vec<_> = seen.hits("crash").map(|hit| hit.target).collect();
-            let lost: Vec<_> = seen.runs().into_iter().filter(|run| killed.contains(&run.p) && !run.is_over()).collect();
+            let lost: Vec<_> = seen
+                .runs()
+                .into_iter()
+                .filter(|run| killed.contains(&run.p) && !run.is_over())
+                .collect();
             let done = seen.since(mark).runs();
-            lost.iter().all(|lost| done.iter().any(|run| run.is_well() && run.id.item == lost.id.item && run.id.fire == lost.id.fire))
+            lost.iter().all(|lost| {
+                done.iter().any(|run| {
+                    run.is_well() && run.id.item == lost.id.item && run.id.fire == lost.id.fire
+                })
+            })
         })
         .await?;
     stage.rest(0..6).await
@@ -54,7 +62,10 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
             let tokens: Vec<_> = lost.takeovers().map(|change| change.after.token).collect();
             let expected: Vec<_> = (lost.token + 1..).take(tokens.len()).collect();
             findings.expect(!tokens.is_empty() && tokens == expected, || {
-                format!("item {} was lost under token {} and run again under {tokens:?}", lost.item, lost.token)
+                format!(
+                    "item {} was lost under token {} and run again under {tokens:?}",
+                    lost.item, lost.token
+                )
             });
             let ends = lost.then.iter().filter(|change| {
                 change.is_end() && change.before.as_ref().is_some_and(|b| b.fire == Some(lost.fire))
@@ -74,6 +85,8 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     let hit = seen.hits("crash").nth(1).is_some_and(|second| {
         runs.iter().any(|run| run.p == second.target && run.is_failover() && run.spans(second.mt))
     });
-    findings.expect(hit, || "the second process was killed when it was not taking anything over".to_owned());
+    findings.expect(hit, || {
+        "the second process was killed when it was not taking anything over".to_owned()
+    });
     findings.into_sentences()
 }

@@ -12,10 +12,10 @@
 
 use std::collections::BTreeSet;
 
+use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::{Hit, Lost, Seen};
 use super::stage::{Played, Stage, work};
-use super::Scenario;
 
 const WORK: f64 = 0.8;
 
@@ -72,11 +72,15 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
                     lost.fire, lost.item, lost.token + 1
                 )
             });
-            let recorded = lost.then.iter().any(|change| change.is_end() && change.after.token == lost.token);
-            findings.expect(!recorded, || format!("the overtaken run of item {} was recorded as done", lost.item));
+            let recorded =
+                lost.then.iter().any(|change| change.is_end() && change.after.token == lost.token);
+            findings.expect(!recorded, || {
+                format!("the overtaken run of item {} was recorded as done", lost.item)
+            });
         }
     }
-    let ids: Vec<_> = seen.instances().into_iter().filter(|(.., p)| *p == Some("a")).map(|(id, ..)| id).collect();
+    let ids: Vec<_> =
+        seen.instances().into_iter().filter(|(.., p)| *p == Some("a")).map(|(id, ..)| id).collect();
     let distinct: BTreeSet<_> = ids.iter().collect();
     findings.expect(ids.len() >= 3 && distinct.len() == ids.len(), || {
         format!("a must have another id in each of its three sessions; it had {ids:?}")
@@ -90,9 +94,12 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     findings.expect(stopped.len() == 2 && stopped.iter().all(|(_, lost)| !lost.is_empty()), || {
         "a was not stopped twice in the middle of a run".to_owned()
     });
-    let refused = stopped.iter().flat_map(|(_, lost)| lost).any(|lost| {
-        seen.effects().any(|effect| effect == (lost.item, lost.fire, lost.token, false))
+    let tried = stopped.iter().flat_map(|(_, lost)| lost).any(|lost| {
+        seen.effects()
+            .any(|(item, fire, token, _)| (item, fire, token) == (lost.item, lost.fire, lost.token))
     });
-    findings.expect(refused, || "no overtaken run tried to write: nothing was there to refuse".to_owned());
+    findings.expect(tried, || {
+        "no overtaken run tried to write: nothing was there to refuse".to_owned()
+    });
     findings.into_sentences()
 }

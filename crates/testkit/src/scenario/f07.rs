@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 
 use checker::history::SessionEvent;
 
+use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::Seen;
 use super::stage::{Played, Stage, work};
-use super::Scenario;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F07",
@@ -50,11 +50,15 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
         for lost in seen.held_at("a", hit.mt) {
             let tokens: Vec<_> = lost.takeovers().map(|change| change.after.token).collect();
             findings.expect(tokens == [lost.token + 1], || {
-                format!("item {} was lost under token {} and run again under {tokens:?}", lost.item, lost.token)
+                format!(
+                    "item {} was lost under token {} and run again under {tokens:?}",
+                    lost.item, lost.token
+                )
             });
         }
     }
-    let ids: Vec<_> = seen.instances().into_iter().filter(|(.., p)| *p == Some("a")).map(|(id, ..)| id).collect();
+    let ids: Vec<_> =
+        seen.instances().into_iter().filter(|(.., p)| *p == Some("a")).map(|(id, ..)| id).collect();
     let distinct: BTreeSet<_> = ids.iter().collect();
     findings.expect(ids.len() == 3 && distinct.len() == 3, || {
         format!("a must have another id in each of its three sessions; it had {ids:?}")
@@ -62,7 +66,8 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     // Between the loss of one session and the beginning of the next it has no right to anything.
     let sessions: Vec<_> = seen.sessions("a").collect();
     for lost in sessions.iter().filter(|(_, ev, _)| *ev == SessionEvent::Lost) {
-        let next = sessions.iter().find(|(mt, ev, _)| *ev == SessionEvent::Connected && *mt > lost.0);
+        let next =
+            sessions.iter().find(|(mt, ev, _)| *ev == SessionEvent::Connected && *mt > lost.0);
         findings.begins_nothing(seen, "a", lost.0, next.map_or(u64::MAX, |(mt, ..)| *mt));
     }
     findings.into_sentences()

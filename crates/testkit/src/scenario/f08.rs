@@ -48,10 +48,14 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     for run in seen.runs().iter().filter(|run| run.p == "a" && run.spans(broken)) {
         let again = seen.runs_of(run.id.item, run.id.fire).len();
         findings.expect(run.is_well() && again == 1, || {
-            format!("item {} was run {again} times for its fire and ended as {:?}", run.id.item, run.end)
+            format!(
+                "item {} was run {again} times for its fire and ended as {:?}",
+                run.id.item, run.end
+            )
         });
     }
-    let resharded = seen.assignments().into_iter().filter(|assignment| assignment.mt > broken).count();
+    let resharded =
+        seen.assignments().into_iter().filter(|assignment| assignment.mt > broken).count();
     findings.expect(resharded == 0, || format!("items were resharded {resharded} times"));
     findings.into_sentences()
 }

@@ -56,7 +56,10 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     findings.expect(late.is_none(), || {
         format!("the former leader resharded at revision {:?}", late.as_ref().map(|a| a.zxid))
     });
-    let heals = seen.ends_of("partition").find(|end| end.target == cut.target).map_or(u64::MAX, |end| end.mt);
+    let heals = seen
+        .ends_of("partition")
+        .find(|end| end.target == cut.target)
+        .map_or(u64::MAX, |end| end.mt);
     let lease = ns(seen.session_timeout());
     findings.begins_nothing(seen, cut.target, cut.mt + lease, heals);
     findings.into_sentences()
@@ -65,8 +68,10 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
 fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     let (held, cut) = (seen.hits("delay").next(), seen.hits("partition").next());
-    let hit = held.zip(cut).is_some_and(|(held, cut)| held.target == cut.target && held.mt <= cut.mt);
-    findings.expect(hit, || "the leader had no resharding under way when it was cut off".to_owned());
+    let hit =
+        held.zip(cut).is_some_and(|(held, cut)| held.target == cut.target && held.mt <= cut.mt);
+    findings
+        .expect(hit, || "the leader had no resharding under way when it was cut off".to_owned());
     let led = cut.and_then(|cut| {
         let last = seen.terms().into_iter().rev().find(|(mt, _)| *mt <= cut.mt)?;
         Some(seen.session_at(cut.target, cut.mt) == Some(last.1))

@@ -59,7 +59,9 @@ fn whole_at(seen: &Seen<'_>, crash: Hit<'_>) -> bool {
 fn expect(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     for crash in seen.hits("crash") {
-        findings.expect(whole_at(seen, crash), || format!("items had no owner when {} was killed", crash.target));
+        findings.expect(whole_at(seen, crash), || {
+            format!("items had no owner when {} was killed", crash.target)
+        });
         let next = seen.assignments().into_iter().find(|a| {
             a.mt > crash.mt && !a.members.iter().any(|id| seen.process_of(id) == Some(crash.target))
         });
@@ -76,12 +78,15 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
         .zip(["d", "e"])
         .map(|(crash, newcomer)| {
             let own = seen.session_at(crash.target, crash.mt);
-            let mut by_the_killed = seen.assignments().into_iter().filter(|a| Some(a.sid) == own);
-            by_the_killed.any(|a| a.members.iter().any(|id| seen.process_of(id) == Some(newcomer)))
+            let joined = seen.told("joined").find(|told| told.p == newcomer).map(|told| told.mt);
+            let opened = seen.sessions(newcomer).next().map(|(mt, ..)| mt).or(joined);
+            seen.assignments().into_iter().any(|a| Some(a.sid) == own && Some(a.mt) >= opened)
         })
         .collect();
     findings.expect(landed == [false, true], || {
-        format!("one leader was to die before its resharding landed and one after; landed: {landed:?}")
+        format!(
+            "one leader was to die before its resharding landed and one after; landed: {landed:?}"
+        )
     });
     findings.into_sentences()
 }

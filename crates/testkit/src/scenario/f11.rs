@@ -32,7 +32,8 @@ async fn script(stage: &mut Stage) -> Played {
     stage.elapse(stage.sessions(2.0)).await;
     stage
         .promised("somebody else leads and reshards", 4, |seen| {
-            seen.since(mark).told("resharded").any(|told| told.p != first) && seen.assigned_for() == Some(2)
+            seen.since(mark).told("resharded").any(|told| told.p != first)
+                && seen.assigned_for() == Some(2)
         })
         .await?;
     stage.resume(&first).await?;
@@ -44,7 +45,8 @@ async fn script(stage: &mut Stage) -> Played {
     stage.admin(AdminOp::RemoveLeader).await?;
     stage
         .until("somebody else leads and reshards for all", 2, |seen| {
-            seen.since(mark).told("resharded").any(|told| told.p != second) && seen.assigned_for() == Some(4)
+            seen.since(mark).told("resharded").any(|told| told.p != second)
+                && seen.assigned_for() == Some(4)
         })
         .await?;
     stage.resume(&second).await?;
@@ -91,12 +93,18 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     for (stop, assignments) in chapters(seen) {
         let own = seen.session_at(stop.target, stop.mt);
         let next = assignments.iter().find(|a| Some(a.sid) != own);
-        let stale = assignments.iter().find(|a| Some(a.sid) == own && next.is_some_and(|n| a.zxid > n.zxid));
+        let stale = assignments
+            .iter()
+            .find(|a| Some(a.sid) == own && next.is_some_and(|n| a.zxid > n.zxid));
         let led_again = |a: &AssignmentSeen| {
             seen.terms().into_iter().any(|(mt, sid)| Some(sid) == own && mt > stop.mt && mt <= a.mt)
         };
         findings.expect(stale.is_none_or(led_again), || {
-            format!("{} resharded at revision {:?} although it did not lead any more", stop.target, stale.map(|a| a.zxid))
+            format!(
+                "{} resharded at revision {:?} although it did not lead any more",
+                stop.target,
+                stale.map(|a| a.zxid)
+            )
         });
     }
     findings.each_fire_accounted_for_all(seen, 0..4);

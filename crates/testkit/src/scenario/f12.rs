@@ -64,13 +64,19 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     findings.each_fire_once(seen, 0..6);
     let Some((leaver, drain)) = leaver(seen) else { return findings.into_sentences() };
     let expected: BTreeSet<_> = NAMES.into_iter().chain(["c"]).filter(|p| *p != leaver).collect();
-    let Some(last) = seen.assignments().into_iter().next_back() else { return findings.into_sentences() };
+    let Some(last) = seen.assignments().into_iter().next_back() else {
+        return findings.into_sentences();
+    };
     let members: BTreeSet<_> = last.members.iter().filter_map(|id| seen.process_of(id)).collect();
-    findings.expect(members == expected, || format!("the last assignment is for {members:?}, not {expected:?}"));
+    findings.expect(members == expected, || {
+        format!("the last assignment is for {members:?}, not {expected:?}")
+    });
     findings.expect(Some(last.handled) == seen.requests() && last.n_pending == 0, || {
         format!(
             "the last assignment has handled request {} of {:?}, with {} items pending",
-            last.handled, seen.requests(), last.n_pending
+            last.handled,
+            seen.requests(),
+            last.n_pending
         )
     });
     for item in 0..6 {
@@ -80,7 +86,9 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
         });
         let late = seen.owners(item).into_iter().filter(|(mt, _)| *mt > drain + 1_000_000_000);
         let mut late = late.filter_map(|(_, owner)| seen.process_of(owner?));
-        findings.expect(!late.any(|p| p == leaver), || format!("item {item} went to {leaver}, which was leaving"));
+        findings.expect(!late.any(|p| p == leaver), || {
+            format!("item {item} went to {leaver}, which was leaving")
+        });
     }
     findings.into_sentences()
 }
@@ -90,8 +98,14 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     let held = seen.hits("delay").next().map(|hit| hit.mt);
     let next = held.and_then(|held| seen.assignments().into_iter().find(|a| a.mt > held));
     let drain = leaver(seen).map(|(_, mt)| mt);
-    let between = held.zip(drain).zip(next.as_ref()).is_some_and(|((held, drain), next)| held < drain && drain < next.mt);
-    findings.expect(between, || "nobody began to leave while a resharding was under way".to_owned());
-    findings.expect(next.is_some_and(|a| a.n_pending > 0), || "no item had to wait for its run".to_owned());
+    let between = held
+        .zip(drain)
+        .zip(next.as_ref())
+        .is_some_and(|((held, drain), next)| held <= drain && drain < next.mt);
+    findings
+        .expect(between, || "nobody began to leave while a resharding was under way".to_owned());
+    findings.expect(next.is_some_and(|a| a.n_pending > 0), || {
+        "no item had to wait for its run".to_owned()
+    });
     findings.into_sentences()
 }

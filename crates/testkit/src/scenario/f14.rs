@@ -54,13 +54,17 @@ pub(super) fn once_each(seen: &Seen<'_>, findings: &mut Findings) {
     let runs = seen.runs();
     let changes = seen.ledger();
     for change in changes.iter().filter(|change| change.is_claim()) {
-        let is_last = !changes.iter().any(|later| later.item == change.item && later.zxid > change.zxid);
+        let is_last =
+            !changes.iter().any(|later| later.item == change.item && later.zxid > change.zxid);
         let of_claim = |run: &&super::history_queries::RunSeen<'_>| {
             run.id.item == change.item && run.id.token == change.after.token
         };
         let n = runs.iter().filter(of_claim).count();
         findings.expect(n == 1 || (is_last && n == 0), || {
-            format!("the claim of item {} under token {} led to {n} runs", change.item, change.after.token)
+            format!(
+                "the claim of item {} under token {} led to {n} runs",
+                change.item, change.after.token
+            )
         });
     }
 }
@@ -68,7 +72,9 @@ pub(super) fn once_each(seen: &Seen<'_>, findings: &mut Findings) {
 fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     let sessions = seen.sessions_of("a").len();
-    findings.expect(sessions == 1, || format!("a had {sessions} sessions: its doubts ended with the first"));
+    findings.expect(sessions == 1, || {
+        format!("a had {sessions} sessions: its doubts ended with the first")
+    });
     for kind in ["lose_reply", "lose_request"] {
         let n = seen.hits(kind).filter(|hit| hit.target == "a").count();
         findings.expect(n == 1, || format!("{kind} at a claim happened {n} times, not once"));

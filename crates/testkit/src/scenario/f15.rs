@@ -49,7 +49,10 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     for change in seen.ledger().iter().filter(|change| change.is_end()) {
         let outcome = change.after.outcome.as_deref();
         findings.expect(outcome == Some("succeeded"), || {
-            format!("the run of item {} under token {} ended as {outcome:?}", change.item, change.after.token)
+            format!(
+                "the run of item {} under token {} ended as {outcome:?}",
+                change.item, change.after.token
+            )
         });
     }
     findings.into_sentences()

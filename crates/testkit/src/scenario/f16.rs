@@ -40,7 +40,8 @@ async fn script(stage: &mut Stage) -> Played {
     let noted = stage.mark().await?;
     stage
         .until("a notes a misfire of its run", 6, |seen| {
-            seen.since(noted).told("misfire_noted").any(|told| told.p == "a") && !seen.running_on("a").is_empty()
+            seen.since(noted).told("misfire_noted").any(|told| told.p == "a")
+                && !seen.running_on("a").is_empty()
         })
         .await?;
     let mark = stage.mark().await?;
@@ -49,7 +50,9 @@ async fn script(stage: &mut Stage) -> Played {
     stage
         .promised("what was noted is run by whoever has the item now", 6, |seen| {
             let runs = seen.since(mark).runs();
-            runs.iter().any(|run| run.p == "b" && !run.is_failover() && run.is_over() && run.source == "MISFIRE")
+            runs.iter().any(|run| {
+                run.p == "b" && !run.is_failover() && run.is_over() && run.source == "MISFIRE"
+            })
         })
         .await?;
     stage.rest(0..2).await
@@ -69,7 +72,10 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
             account.token > lost.token && noted.is_some_and(|first| account.first == first)
         });
         findings.expect(replayed, || {
-            format!("item {}: what was noted before the crash ({noted:?}) was not run after it", lost.item)
+            format!(
+                "item {}: what was noted before the crash ({noted:?}) was not run after it",
+                lost.item
+            )
         });
     }
     findings.into_sentences()

@@ -55,7 +55,9 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     if let Some(down) = seen.hits("registry_down").next() {
         for p in ["a", "b"] {
             for lost in seen.held_at(p, down.mt) {
-                findings.expect(lost.done().is_some(), || format!("the run of item {} never ended", lost.item));
+                findings.expect(lost.done().is_some(), || {
+                    format!("the run of item {} never ended", lost.item)
+                });
             }
         }
     }

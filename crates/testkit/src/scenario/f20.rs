@@ -6,10 +6,10 @@
 //! total        6  |3 ................................|6 .........
 //! ```
 
+use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::Seen;
 use super::stage::{Played, Stage, work};
-use super::Scenario;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F20",
@@ -51,7 +51,9 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     let shrunk = seen.acts("config total=3").next().unwrap_or(u64::MAX);
     let grown = seen.acts("config total=6").filter(|mt| *mt > shrunk).last().unwrap_or(u64::MAX);
     for run in seen.runs().iter().filter(|run| run.spans(shrunk)) {
-        findings.expect(run.is_well(), || format!("the run of item {} ended as {:?}", run.id.item, run.end));
+        findings.expect(run.is_well(), || {
+            format!("the run of item {} ended as {:?}", run.id.item, run.end)
+        });
     }
     for item in 3..6 {
         let changes = seen.ledger_of(item);
@@ -61,7 +63,8 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
         findings.expect(begun.is_none_or(|c| retired.is_none_or(|r| c.zxid < r.zxid)), || {
             format!("item {item} was claimed while there was no such item")
         });
-        let tokens: Vec<_> = changes.iter().filter(|c| c.is_claim()).map(|c| c.after.token).collect();
+        let tokens: Vec<_> =
+            changes.iter().filter(|c| c.is_claim()).map(|c| c.after.token).collect();
         findings.expect(tokens.windows(2).all(|pair| pair[0] < pair[1]), || {
             format!("the tokens of item {item} did not go on: {tokens:?}")
         });
@@ -74,7 +77,8 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
 fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     let shrunk = seen.acts("config total=3").next();
-    let n = shrunk.map_or(0, |mt| seen.runs().iter().filter(|run| run.id.item >= 3 && run.spans(mt)).count());
+    let n = shrunk
+        .map_or(0, |mt| seen.runs().iter().filter(|run| run.id.item >= 3 && run.spans(mt)).count());
     findings.expect(n == 3, || format!("{n} surplus items ran when the job got fewer, not 3"));
     findings.into_sentences()
 }

@@ -7,10 +7,10 @@
 //! total        3  |9
 //! ```
 
+use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::Seen;
 use super::stage::{Played, Stage, work};
-use super::Scenario;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F21",
@@ -51,13 +51,17 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     let Some(before) = fire_before(seen) else { return findings.into_sentences() };
     for item in 3..9 {
         let first = seen.accounts(item).first().copied();
-        let in_time = first.is_some_and(|f| f.first == before || f.first == before + seen.period_ms());
-        findings.expect(in_time, || format!("item {item} first ran for {first:?}, {before} being the fire of its birth"));
+        let in_time =
+            first.is_some_and(|f| f.first == before || f.first == before + seen.period_ms());
+        findings.expect(in_time, || {
+            format!("item {item} first ran for {first:?}, {before} being the fire of its birth")
+        });
         findings.expect(first.is_none_or(|f| f.gap_from.is_none()), || {
             format!("item {item} is shown to have missed what was before it existed")
         });
         let missed = seen.missed().find(|(_, of, ..)| *of == Some(item));
-        findings.expect(missed.is_none(), || format!("item {item} was reported as missed: {missed:?}"));
+        findings
+            .expect(missed.is_none(), || format!("item {item} was reported as missed: {missed:?}"));
     }
     findings.into_sentences()
 }
@@ -66,6 +70,8 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     let grown = seen.acts("config total=9").next();
     let busy = grown.is_some_and(|mt| seen.runs().iter().any(|run| run.spans(mt)));
-    findings.expect(busy, || "nothing ran when the job grew: it was not in the middle of a fire".to_owned());
+    findings.expect(busy, || {
+        "nothing ran when the job grew: it was not in the middle of a fire".to_owned()
+    });
     findings.into_sentences()
 }

@@ -1,17 +1,19 @@
 //! F23: monitoring is turned off and on again during runs.
 //!
 //! ```text
-//! monitoring   on ..........|off ....................|on .................
-//! items        [t ----------]      [no token --------]      [t+1 ------]
-//!              ends as claimed      ends unclaimed, is not claimed again
+//! monitoring   off .........|on ....................|off ................|on
+//! items        [no token ---]      [t=1 -------------]      [refused by the resource]   [t=2 --]
+//!              ends unclaimed,     ends as claimed
+//!              is not claimed again
 //! ```
 //! Without monitoring there is no claim, so S1, S3, S5, misfires and failover are not available
-//! (`docs/guarantees.md`, "Settings and what they cost").
+//! (`docs/guarantees.md`, "Settings and what they cost"). A resource that has seen a token refuses what comes without one:
+//! runs after the second change end at once with an error, and that is as it should be.
 
+use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::Seen;
 use super::stage::{Played, Stage, work};
-use super::Scenario;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F23",
@@ -25,29 +27,39 @@ pub(super) const SCENARIO: Scenario = Scenario {
 };
 
 async fn script(stage: &mut Stage) -> Played {
-    stage.assemble(2, &["a", "b"], &work(0.6)).await?;
-    stage.until_running("a", 1).await?;
-    stage.until_running("b", 1).await?;
-    stage.configure(|config| (config.monitor_execution, config.failover) = (false, false)).await?;
-    stage
-        .until("both run unclaimed", 4, |seen| {
-            let unclaimed = |p| seen.running_on(p).iter().any(|run| run.id.token == 0);
-            unclaimed("a") && unclaimed("b")
-        })
-        .await?;
+    let unmonitored = |config: &mut lite::JobConfig| {
+        (config.monitor_execution, config.failover) = (false, false);
+    };
+    let monitored = |config: &mut lite::JobConfig| {
+        (config.monitor_execution, config.failover) = (true, true);
+    };
+    stage.assemble_with(2, &["a", "b"], &work(0.6), unmonitored).await?;
+    until_both_run(stage, "unclaimed", false).await?;
+    stage.configure(monitored).await?;
+    until_both_run(stage, "claimed", true).await?;
+    stage.configure(unmonitored).await?;
     let mark = stage.mark().await?;
-    stage.configure(|config| (config.monitor_execution, config.failover) = (true, true)).await?;
     stage
-        .promised("both run claimed again", 4, |seen| {
+        .promised("both run unclaimed again", 4, |seen| {
             let runs = seen.since(mark).runs();
-            let claimed = |p| runs.iter().any(|run| run.p == p && run.id.token > 0 && run.is_well());
-            claimed("a") && claimed("b")
+            ["a", "b"].iter().all(|p| runs.iter().any(|run| run.p == *p && run.id.token == 0))
         })
         .await?;
+    stage.configure(monitored).await?;
     stage.rest(0..2).await
 }
 
-/// Returns when monitoring was turned off, and on again.
+async fn until_both_run(stage: &mut Stage, how: &str, is_claimed: bool) -> Played {
+    let what = format!("both run {how}");
+    stage
+        .until(&what, 4, move |seen| {
+            let runs = |p| seen.running_on(p).iter().any(|run| (run.id.token > 0) == is_claimed);
+            runs("a") && runs("b")
+        })
+        .await
+}
+
+/// Returns when monitoring was turned on during runs, and off again.
 fn turned(seen: &Seen<'_>) -> Option<(u64, u64)> {
     let mut acts = seen.acts("config");
     // The first one gives the job its schedule.
@@ -57,22 +69,29 @@ fn turned(seen: &Seen<'_>) -> Option<(u64, u64)> {
 fn expect(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     findings.no_failover(seen);
-    let Some((off, on)) = turned(seen) else { return findings.into_sentences() };
+    let Some((on, off)) = turned(seen) else { return findings.into_sentences() };
     let runs = seen.runs();
     for run in runs.iter().filter(|run| run.spans(off) || run.spans(on)) {
-        findings.expect(run.is_well(), || format!("the run of item {} ended as {:?}", run.id.item, run.end));
+        findings.expect(run.is_well(), || {
+            format!("the run of item {} ended as {:?}", run.id.item, run.end)
+        });
         let again = seen.runs_of(run.id.item, run.id.fire).len();
-        findings.expect(again == 1, || format!("fire {} of item {} was run {again} times", run.id.fire, run.id.item));
+        findings.expect(again == 1, || {
+            format!("fire {} of item {} was run {again} times", run.id.fire, run.id.item)
+        });
     }
     for run in runs.iter().filter(|run| run.spans(off)) {
         let ended = seen.ledger_of(run.id.item).into_iter().any(|change| {
-            change.is_end() && change.after.token == run.id.token && change.after.outcome.as_deref() == Some("succeeded")
+            change.is_end()
+                && change.after.token == run.id.token
+                && change.after.outcome.as_deref() == Some("succeeded")
         });
         findings.expect(ended, || format!("the end of item {} was not recorded", run.id.item));
     }
     for pair in runs.iter().flat_map(|run| runs.iter().map(move |other| (run, other))) {
         let (run, other) = pair;
-        let overlap = run.id.item == other.id.item && run.began < other.began && run.spans(other.began);
+        let overlap =
+            run.id.item == other.id.item && run.began < other.began && run.spans(other.began);
         findings.expect(!overlap, || format!("two runs of item {} overlapped", run.id.item));
     }
     findings.into_sentences()
@@ -80,14 +99,15 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
 
 fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
-    let during = turned(seen).map(|(off, on)| {
+    let during = turned(seen).map(|(on, off)| {
         let runs = seen.runs();
-        let claimed = runs.iter().filter(|run| run.spans(off) && run.id.token > 0).count();
         let unclaimed = runs.iter().filter(|run| run.spans(on) && run.id.token == 0).count();
-        (claimed, unclaimed)
+        let claimed = runs.iter().filter(|run| run.spans(off) && run.id.token > 0).count();
+        (unclaimed, claimed)
     });
-    findings.expect(during.is_some_and(|(claimed, unclaimed)| claimed > 0 && unclaimed > 0), || {
-        format!("claimed runs at the first change and unclaimed ones at the second: {during:?}")
-    });
+    findings
+        .expect(during.is_some_and(|(unclaimed, claimed)| unclaimed > 0 && claimed > 0), || {
+            format!("unclaimed runs at the first change and claimed ones at the second: {during:?}")
+        });
     findings.into_sentences()
 }

@@ -11,10 +11,10 @@
 //! that is off by more than `max_time_diff`: the instance refuses to start anything and says so. ElasticJob's check only
 //! logs with the default handler (`ElasticJobExecutor.java:92`).
 
+use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::Seen;
 use super::stage::{Played, Stage, work};
-use super::Scenario;
 
 const SKEW: f64 = 0.3;
 const TOO_MUCH: f64 = 3.0;
@@ -45,7 +45,9 @@ async fn script(stage: &mut Stage) -> Played {
     stage.disable("a", false).await?;
     let mark = stage.mark().await?;
     stage
-        .promised("a has an item again", 3, |seen| seen.since(mark).runs().iter().any(|run| run.p == "a"))
+        .promised("a has an item again", 3, |seen| {
+            seen.since(mark).runs().iter().any(|run| run.p == "a")
+        })
         .await?;
 
     stage.skew("b", 0.0).await?;
@@ -56,8 +58,8 @@ async fn script(stage: &mut Stage) -> Played {
     let mark = stage.mark().await?;
     stage
         .promised("a refuses fires because of its clock", 4, |seen| {
-            let missed = seen.since(mark).missed().any(|(p, _, _, why)| p == "a" && why.contains("clock"));
-            missed
+            let mut missed = seen.since(mark).missed();
+            missed.any(|(p, _, _, why)| p == "a" && why.contains("clock"))
         })
         .await?;
     stage.elapse(stage.periods(1.0)).await;
@@ -68,7 +70,8 @@ async fn script(stage: &mut Stage) -> Played {
 async fn run_both(stage: &mut Stage, by: &str, fire: i64) -> Played {
     stage
         .promised("one instance runs both items of the fire", 2, |seen| {
-            (0..2).all(|item| seen.runs_of(item, fire).iter().any(|run| run.p == by && run.is_well()))
+            (0..2)
+                .all(|item| seen.runs_of(item, fire).iter().any(|run| run.p == by && run.is_well()))
         })
         .await
 }
@@ -77,7 +80,8 @@ async fn run_both(stage: &mut Stage, by: &str, fire: i64) -> Played {
 fn fires_run_twice(seen: &Seen<'_>) -> Vec<(u32, i64)> {
     let runs = seen.runs();
     let ids = || runs.iter().map(|run| (run.id.item, run.id.fire));
-    let mut twice: Vec<_> = ids().filter(|id| ids().filter(|other| other == id).count() > 1).collect();
+    let mut twice: Vec<_> =
+        ids().filter(|id| ids().filter(|other| other == id).count() > 1).collect();
     twice.dedup();
     twice
 }
@@ -102,10 +106,14 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
         for item in 0..2 {
             for pair in seen.accounts(item).windows(2) {
                 let [before, after] = pair else { continue };
-                let claimed = seen.ledger_of(item).into_iter().find(|c| c.after.token == after.token);
+                let claimed =
+                    seen.ledger_of(item).into_iter().find(|c| c.after.token == after.token);
                 let excused = claimed.is_some_and(|claim| claim.mt > from);
                 findings.expect(excused || after.first == before.last + seen.period_ms(), || {
-                    format!("item {item} missed what was between {} and {}", before.last, after.first)
+                    format!(
+                        "item {item} missed what was between {} and {}",
+                        before.last, after.first
+                    )
                 });
             }
         }
@@ -118,11 +126,14 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     // The owner of both items changed between the two instants of a fire: b ran what was a's at the fire before.
     let by_b = |fire| (0..2).all(|item| seen.runs_of(item, fire).iter().any(|run| run.p == "b"));
     let by_both = |fire| {
-        let runs: Vec<_> = (0..2).flat_map(|item| seen.runs_of(item, fire)).map(|run| run.p).collect();
+        let runs: Vec<_> =
+            (0..2).flat_map(|item| seen.runs_of(item, fire)).map(|run| run.p).collect();
         runs.contains(&"a") && runs.contains(&"b")
     };
-    let moved = seen.runs().iter().any(|run| by_b(run.id.fire) && by_both(run.id.fire - seen.period_ms()));
+    let moved =
+        seen.runs().iter().any(|run| by_b(run.id.fire) && by_both(run.id.fire - seen.period_ms()));
     findings.expect(moved, || "no item moved between the instants of one fire".to_owned());
-    findings.expect(too_much(seen).is_some(), || "no clock was off by more than the bound".to_owned());
+    findings
+        .expect(too_much(seen).is_some(), || "no clock was off by more than the bound".to_owned());
     findings.into_sentences()
 }

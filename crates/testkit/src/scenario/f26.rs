@@ -8,10 +8,10 @@
 //! ElasticJob recovers leftovers only when the newcomer is the only instance (`FailoverListenerManager.java:131`): with two
 //! at once the running marks stay and the leader waits for ever (#2429).
 
+use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::Seen;
 use super::stage::{Played, Stage, work};
-use super::Scenario;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F26",
@@ -51,9 +51,12 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
 
 fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
-    let held: usize = seen.hits("crash").map(|crash| seen.held_at(crash.target, crash.mt).len()).sum();
+    let held: usize =
+        seen.hits("crash").map(|crash| seen.held_at(crash.target, crash.mt).len()).sum();
     findings.expect(held == 6, || format!("{held} items were held when all were killed, not 6"));
-    let ended = seen.hits("crash").filter_map(|crash| seen.closed(seen.session_at(crash.target, crash.mt)?));
+    let ended = seen
+        .hits("crash")
+        .filter_map(|crash| seen.closed(seen.session_at(crash.target, crash.mt)?));
     let gone = ended.map(|(mt, _)| mt).max();
     let back = seen.told("joined").map(|told| told.mt).filter(|mt| Some(*mt) > gone).count();
     findings.expect(back == 2, || format!("{back} instances came back after all were gone, not 2"));

@@ -32,7 +32,8 @@ async fn script(stage: &mut Stage) -> Played {
     stage
         .promised("the others go on", 10, |seen| {
             let runs = seen.runs();
-            let over = |item| runs.iter().filter(|run| run.id.item == item && run.is_over()).count();
+            let over =
+                |item| runs.iter().filter(|run| run.id.item == item && run.is_over()).count();
             [0, 1, 3].into_iter().all(|item| over(item) >= FIRES)
         })
         .await?;
@@ -71,12 +72,18 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
 fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     let runs = seen.runs();
-    let ended = |item, result| runs.iter().filter(|run| run.id.item == item && run.end.is_some_and(|(_, r)| r == result)).count();
+    let ended = |item, result| {
+        runs.iter()
+            .filter(|run| run.id.item == item && run.end.is_some_and(|(_, r)| r == result))
+            .count()
+    };
     for (item, result) in [(0, "error"), (1, "panic"), (3, "ok")] {
         let n = ended(item, result);
-        findings.expect(n >= FIRES, || format!("item {item} ended as {result} {n} times, not {FIRES}"));
+        findings
+            .expect(n >= FIRES, || format!("item {item} ended as {result} {n} times, not {FIRES}"));
     }
     let hangs = runs.iter().filter(|run| run.id.item == 2).count();
-    findings.expect(hangs == 1, || format!("item 2 began {hangs} runs; it was to hang in its first"));
+    findings
+        .expect(hangs == 1, || format!("item 2 began {hangs} runs; it was to hang in its first"));
     findings.into_sentences()
 }

@@ -44,6 +44,8 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
 fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     let merged = seen.accounts(0).into_iter().filter(|account| account.count > 1).count();
-    findings.expect(merged >= 2, || format!("fires of the slow item were merged {merged} times, not twice"));
+    findings.expect(merged >= 2, || {
+        format!("fires of the slow item were merged {merged} times, not twice")
+    });
     findings.into_sentences()
 }

@@ -50,7 +50,11 @@ async fn script(stage: &mut Stage) -> Played {
 }
 
 /// Does one of many things to a process or to the registry.
-async fn break_something(stage: &mut Stage, name: &'static str, dead: &mut Vec<&'static str>) -> Played {
+async fn break_something(
+    stage: &mut Stage,
+    name: &'static str,
+    dead: &mut Vec<&'static str>,
+) -> Played {
     if let Some(place) = dead.iter().position(|other| *other == name) {
         dead.remove(place);
         stage.link(name, LinkMode::Pass).await?;
@@ -113,9 +117,10 @@ async fn progress_of_core(stage: &mut Stage, dead: &mut Vec<&'static str>) -> Pl
 fn expect(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     // Leaders change because sessions end, or an operator wants it: never more often.
-    let ended = seen.records().iter().filter(|record| {
-        matches!(record.fact, checker::history::Fact::SessClose { .. })
-    });
+    let ended = seen
+        .records()
+        .iter()
+        .filter(|record| matches!(record.fact, checker::history::Fact::SessClose { .. }));
     let (changes, ended) = (seen.terms().len(), ended.count());
     findings.expect(changes <= ended + 1, || {
         format!("the lead changed {changes} times, although only {ended} sessions ended")
@@ -130,28 +135,39 @@ fn leftovers(seen: &Seen<'_>, findings: &mut Findings) {
     let n_under = |folder: &str| nodes.iter().filter(|node| node.starts_with(folder)).count();
     let alive = NAMES.len();
     let instances = n_under("instances/");
-    findings.expect(instances == alive, || format!("{instances} instances are registered; {alive} live"));
+    findings.expect(instances == alive, || {
+        format!("{instances} instances are registered; {alive} live")
+    });
     for folder in ["leader/failover/items/", "coordination/draining/", "coordination/triggers/"] {
         let n = n_under(folder);
         findings.expect(n == 0, || format!("{n} nodes are left under {folder}"));
     }
     let surplus = nodes.iter().filter(|node| {
-        let item = node.strip_prefix("sharding/").and_then(|rest| rest.split('/').next()?.parse::<u32>().ok());
+        let item = node
+            .strip_prefix("sharding/")
+            .and_then(|rest| rest.split('/').next()?.parse::<u32>().ok());
         item.is_some_and(|item| item >= ITEMS) && node.matches('/').count() == 2
     });
     let surplus: Vec<_> = surplus.collect();
-    findings.expect(surplus.is_empty(), || format!("items that the job does not have left {surplus:?}"));
+    findings.expect(surplus.is_empty(), || {
+        format!("items that the job does not have left {surplus:?}")
+    });
 }
 
 fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     let installed = seen.records().iter().filter(|record| {
-        matches!(&record.fact, checker::history::Fact::Nemesis { outcome: FaultOutcome::Installed, .. })
+        matches!(
+            &record.fact,
+            checker::history::Fact::Nemesis { outcome: FaultOutcome::Installed, .. }
+        )
     });
     let n = installed.count();
     findings.expect(n >= 10, || format!("only {n} faults were installed"));
     let healed = seen.healed().unwrap_or(u64::MAX);
     let chaos = seen.records().first().map_or(0, |record| healed.saturating_sub(record.mt));
-    findings.expect(chaos >= ns(seen.period()) * u64::from(CHAOS), || "the chaos was too short".to_owned());
+    findings.expect(chaos >= ns(seen.period()) * u64::from(CHAOS), || {
+        "the chaos was too short".to_owned()
+    });
     findings.into_sentences()
 }

@@ -56,7 +56,7 @@ impl Findings {
         let accounts = seen.accounts(item);
         for pair in accounts.windows(2) {
             let [before, after] = pair else { continue };
-            let next = before.last + seen.period_ms();
+            let next = before.next.unwrap_or(before.last + seen.period_ms());
             let is_accounted = match after.gap_from {
                 Some(gap) => gap == next && after.first > next,
                 None => after.first == next,
@@ -94,11 +94,14 @@ impl Findings {
     pub(crate) fn lost_and_found(&mut self, seen: &Seen<'_>, p: &str, mt: u64) {
         let closed = seen.session_at(p, mt).and_then(|sid| seen.closed(sid));
         for lost in seen.held_at(p, mt) {
-            let which = format!("item {} of {p} (fire {}, token {})", lost.item, lost.fire, lost.token);
+            let which =
+                format!("item {} of {p} (fire {}, token {})", lost.item, lost.fire, lost.token);
             let swept = lost.orphaned().map(|change| change.zxid);
             self.expect(swept.is_some(), || format!("{which} was not found lost"));
             if let (Some(swept), Some((_, closed))) = (swept, closed) {
-                self.expect(swept > closed, || format!("{which} was found lost before its session had ended"));
+                self.expect(swept > closed, || {
+                    format!("{which} was found lost before its session had ended")
+                });
             }
             let taken = lost.takeovers().next().map(|change| change.after.token);
             self.expect(taken == Some(lost.token + 1), || {
@@ -117,11 +120,15 @@ impl Findings {
         for account in seen.accounts(item) {
             self.named_range(seen, item, &account);
             if account.is_misfire {
-                let run = seen.runs().into_iter().find(|run| {
-                    run.id.item == item && run.id.token == account.token
-                });
+                let run = seen
+                    .runs()
+                    .into_iter()
+                    .find(|run| run.id.item == item && run.id.token == account.token);
                 self.expect(run.is_none_or(|run| run.id.fire == account.last), || {
-                    format!("item {item}: the misfire of {} to {} ran as {run:?}", account.first, account.last)
+                    format!(
+                        "item {item}: the misfire of {} to {} ran as {run:?}",
+                        account.first, account.last
+                    )
                 });
             }
         }
@@ -133,7 +140,9 @@ impl Findings {
             self.expect(run.lateness_ms() <= seen.period_ms() / 4, || {
                 format!(
                     "item {item} of {} began fire {} with a delay of {} ms",
-                    run.p, run.id.fire, run.lateness_ms()
+                    run.p,
+                    run.id.fire,
+                    run.lateness_ms()
                 )
             });
         }
@@ -141,7 +150,8 @@ impl Findings {
 
     /// Expects that a process never began a run between two moments.
     pub(crate) fn begins_nothing(&mut self, seen: &Seen<'_>, p: &str, from: u64, to: u64) {
-        for run in seen.runs().iter().filter(|run| run.p == p && run.began > from && run.began < to) {
+        for run in seen.runs().iter().filter(|run| run.p == p && run.began > from && run.began < to)
+        {
             self.expect(false, || {
                 format!(
                     "{p} began item {} of fire {} although it had no right to any more",

@@ -4,7 +4,7 @@
 //! run must have reached to show anything. [`run`] plays one and judges it, together with the promises that the
 //! `checker` judges in every run. `docs/scenarios.md` has the table.
 //!
-//! In reading order: `cluster` (what a scenario can do) · `stage` (the words of the scripts) · `history_queries` and
+//! In reading order: `cluster` (what a scenario can do) · `stage`, `waits` (the words of the scripts) · `history_queries` and
 //! `findings` (the words of the expectations) · `f01` … `f30` · `judge`.
 
 mod cluster;
@@ -12,6 +12,7 @@ mod findings;
 mod history_queries;
 mod judge;
 mod stage;
+mod waits;
 
 mod f01;
 mod f02;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::change::Change;
+
 /// Whom an act is meant for. Resolved when the act is due; an act that finds nobody is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -170,32 +172,6 @@ pub enum Act {
     },
 }
 
-/// A change of the configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Change {
-    /// Another number of items.
-    Total(u32),
-    /// Failover on or off.
-    Failover(bool),
-    /// Misfires are made up for, or not.
-    Misfire(bool),
-    /// Runs are claimed, or not.
-    Monitor(bool),
-    /// Another strategy, by its name.
-    Strategy(String),
-    /// Another period, in seconds.
-    Period(u32),
-    /// Instances come up with their server disabled, or not.
-    Disabled(bool),
-    /// Missed fires are each run afterwards, or not.
-    CatchUp(bool),
-    /// Items stay with their instances, or not.
-    Static(bool),
-    /// None: the document is written again, which repairs a poisoned one.
-    Nothing,
-}
-
 impl Act {
     /// Returns the name of its kind, as in histories and tables of coverage.
     #[must_use]
@@ -304,23 +280,6 @@ impl Act {
             | Self::TriggerNode { .. }
             | Self::Pause { .. }
             | Self::Drain { .. } => true,
-        }
-    }
-}
-
-impl Change {
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::Total(_) => "config_total",
-            Self::Failover(_) => "config_failover",
-            Self::Misfire(_) => "config_misfire",
-            Self::Monitor(_) => "config_monitor",
-            Self::Strategy(_) => "config_strategy",
-            Self::Period(_) => "config_period",
-            Self::Disabled(_) => "config_disabled",
-            Self::CatchUp(_) => "config_catch_up",
-            Self::Static(_) => "config_static",
-            Self::Nothing => "repair",
         }
     }
 }

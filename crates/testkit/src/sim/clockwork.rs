@@ -81,7 +81,8 @@ impl World {
     fn restart(&mut self, index: usize) {
         if self.nodes[index].process == Process::Down {
             let old = &self.nodes[index];
-            self.nodes[index] = Node::new(index, old.inc + 1, old.epoch + 1, &self.script.profile.job);
+            self.nodes[index] =
+                Node::new(index, old.inc + 1, old.epoch + 1, &self.script.profile.job);
             self.recorder.restart(index);
             self.start_process(index);
         }

@@ -28,7 +28,9 @@ pub enum Source {
 #[non_exhaustive]
 pub enum CorpusError {
     /// A line is none of a corpus.
-    #[error("line {number} is {line:?}; valid is `seed <seed> <version> <what it found>` or `script <file> <version> <what it found>`")]
+    #[error(
+        "line {number} is {line:?}; valid is `seed <seed> <version> <what it found>` or `script <file> <version> <what it found>`"
+    )]
     Line {
         /// Which, from 1.
         number: usize,

@@ -54,6 +54,7 @@ impl World {
     }
 
     /// Does something to a node. Returns false if there was nothing to do it to.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts are about something else")]
     fn hit(&mut self, act: &Act, index: usize) -> bool {
         if act.is_operators() {
             return self.operate_on(act, index);
@@ -86,6 +87,7 @@ impl World {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts are those of operators")]
     fn act_on_registry(&mut self, act: &Act) -> bool {
         match *act {
             Act::RegistryDown { ms, expire } => self.registry_goes_down(duration(ms), expire),

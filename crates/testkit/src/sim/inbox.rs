@@ -99,7 +99,8 @@ impl Inbox {
             }
             return;
         }
-        let earlier = if dice.percent(pace.reorder) { dice.between(1, pace.window.into()) } else { 0 };
+        let earlier =
+            if dice.percent(pace.reorder) { dice.between(1, pace.window.into()) } else { 0 };
         let replaces = dice.percent(pace.coalesce);
         self.enqueue(change.clone(), usize::try_from(earlier).unwrap_or(0), replaces);
     }
@@ -113,9 +114,12 @@ impl Inbox {
         }
         let movable = |other: &&Message| match other {
             Message::Session(_) => false,
-            Message::Change(other) => path_of(other).is_some_and(|other| Some(other) != mine.as_ref()),
+            Message::Change(other) => {
+                path_of(other).is_some_and(|other| Some(other) != mine.as_ref())
+            }
         };
-        let room = if earlier == 0 { 0 } else { self.queue.iter().rev().take_while(movable).count() };
+        let room =
+            if earlier == 0 { 0 } else { self.queue.iter().rev().take_while(movable).count() };
         let at = self.queue.len() - earlier.min(room);
         self.queue.insert(at, Message::Change(change));
     }
@@ -189,12 +193,7 @@ impl Inbox {
 
 impl Listing {
     /// Reads some nodes of the current level; returns everything once there is no further level.
-    fn read(
-        &mut self,
-        model: &Model,
-        root: &NodePath,
-        dice: &mut Dice,
-    ) -> Option<Vec<Node>> {
+    fn read(&mut self, model: &Model, root: &NodePath, dice: &mut Dice) -> Option<Vec<Node>> {
         let some = 1 + dice.place(self.level.len());
         let some = if dice.one_in(2) { self.level.len() } else { some.min(self.level.len()) };
         let now: BTreeSet<NodePath> = self.level.drain(..some).collect();

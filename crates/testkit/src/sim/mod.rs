@@ -7,9 +7,11 @@
 //!
 //! In reading order: `dice`, `profile`, `act`, `script` (what will happen) · `world` (the scheduler) · `node`, `inbox`,
 //! `sessions`, `registry`, `clockwork`, `work` (the parts) · `faults`, `operators` (acts) · `truth`, `heal` (the checks) ·
-//! `record`, `coverage` (what is left) · `run`, `fleet`, `shrink`, `points` (what to do with it).
+//! `record`, `coverage`, `judge` (what is left, and what the checker says) · `run`, `fleet`, `shrink`, `points`, `corpus`
+//! (what to do with it).
 
 mod act;
+mod change;
 mod clockwork;
 mod corpus;
 mod coverage;
@@ -18,7 +20,10 @@ mod faults;
 mod fleet;
 mod heal;
 mod inbox;
+mod inject;
+mod judge;
 mod node;
+mod notes;
 mod operators;
 mod points;
 mod product;
@@ -34,15 +39,17 @@ mod truth;
 mod work;
 mod world;
 
-pub use act::{Act, Change, Who};
+pub use act::{Act, Who};
+pub use change::Change;
 pub use corpus::{CorpusError, Entry, Source, parse_corpus};
 pub use coverage::Coverage;
 pub use dice::{Dice, Stream};
 pub use fleet::{Totals, run_seeds};
-pub use points::{Mode, Point, points, run_point, run_points};
+pub use inject::{Mode, Point};
+pub use points::{points, run_point, run_points};
 pub use profile::{JobSettings, PROFILE_VERSION, Pace, Profile, STRATEGIES, WorkSettings};
 pub use record::Keep;
-pub use run::{Judge, Report, run};
+pub use run::{Judge, Report, run, run_calm};
 pub use script::{Draw, FAULTS, OPERATORS, Script, ScriptError, Timed};
 pub use shrink::shrink;
 pub use world::{ACTIVITIES, Violation};

@@ -7,7 +7,8 @@ use coordination::Event;
 use reg_center::{Lifetime, Txn};
 use sharding::ShardingItem;
 
-use super::act::{Act, Change};
+use super::act::Act;
+use super::change::Change;
 use super::faults::duration;
 use super::node::{Leaving, Process};
 use super::product;
@@ -16,6 +17,7 @@ use super::world::World;
 
 impl World {
     /// Acts on a node, its server or its process. Returns false if there was nothing to act on.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts are about something else")]
     pub(crate) fn operate_on(&mut self, act: &Act, index: usize) -> bool {
         let server = self.paths.server(&self.nodes[index].server);
         let instance = self.nodes[index].life.as_ref().map(|life| self.paths.instance(life));
@@ -50,6 +52,7 @@ impl World {
         true
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts are about something else")]
     pub(crate) fn operate_on_registry(&mut self, act: &Act) -> bool {
         if self.registry_down {
             return false;
@@ -122,6 +125,8 @@ impl World {
             return;
         }
         self.coverage.count("graceful_leave");
+        self.check_leave(index);
+        let is_linked = self.nodes[index].is_linked();
         let server = self.nodes[index].server.to_string();
         self.record(index, Fact::Process { ev: ProcessEvent::Left, server });
         for pending in std::mem::take(&mut self.nodes[index].commits) {
@@ -137,8 +142,9 @@ impl World {
                 self.coverage.count("lingering_session");
                 self.let_expire(session, linger);
             }
-            Some(session) => self.end_session(session),
-            None => {}
+            Some(session) if is_linked => self.end_session(session),
+            // Nobody hears of the end: the session expires.
+            Some(_) | None => {}
         }
     }
 }

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use coordination::{
-    CatchUp, Coordinator, Event, FireTime, Identity, JobConfig, JobEvent, JobName, Layout, Now, ServerIp,
-    encode_config,
+    CatchUp, Coordinator, Event, FireTime, Identity, JobConfig, JobEvent, JobName, Layout, Now,
+    ServerIp, encode_config,
 };
 use reg_center::model::Model;
 use reg_center::{Limits, NodePath};
@@ -73,10 +73,9 @@ impl Paths {
         let item = |text: &str| text.parse().ok().map(ShardingItem::new);
         let subject = match rest.split_once('/') {
             Some(("ledger", number)) => item(number).map(Subject::Ledger),
-            Some(("sharding", rest)) => rest
-                .strip_suffix("/instance")
-                .and_then(item)
-                .map(Subject::Owner),
+            Some(("sharding", rest)) => {
+                rest.strip_suffix("/instance").and_then(item).map(Subject::Owner)
+            }
             _ => None,
         };
         subject.unwrap_or(Subject::Other)
@@ -151,9 +150,8 @@ pub(crate) fn document(settings: &JobSettings) -> String {
         strategy: settings.strategy.clone(),
         disabled: settings.disabled,
         reconcile_interval_minutes: settings.reconcile_minutes,
-        catch_up: Some(CATCH_UP).filter(|_| {
-            settings.catch_up && settings.monitor && settings.misfire
-        }),
+        catch_up: Some(CATCH_UP)
+            .filter(|_| settings.catch_up && settings.monitor && settings.misfire),
         static_sharding: settings.static_sharding,
         ..JobConfig::new(job(), settings.items)
     };
@@ -211,4 +209,3 @@ pub(crate) fn event_name(event: &JobEvent) -> &'static str {
         _ => "other",
     }
 }
-

@@ -5,8 +5,8 @@ use std::time::Duration;
 use coordination::{Reply, Ticket};
 use reg_center::{Change, NodePath, Op, SessionId, Txn, TxnOutcome};
 
-use super::product;
 use super::node::{Fate, Pending, Process};
+use super::product;
 use super::record::{Writer, reg_fact};
 use super::world::World;
 
@@ -20,8 +20,7 @@ impl World {
         confirm_absent: Vec<NodePath>,
     ) {
         let node = &mut self.nodes[index];
-        let is_known_broken =
-            matches!(node.link, super::node::Link::Cut { noticed: true, .. });
+        let is_known_broken = matches!(node.link, super::node::Link::Cut { noticed: true, .. });
         if is_known_broken || txn.session() != node.session {
             node.replies.push_back((ticket, Reply::NotExecuted));
             return;

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use checker::history::{Fact, Record};
 
 use super::coverage::Coverage;
+use super::profile::Profile;
 use super::record::{Keep, Writer};
 use super::script::Script;
 use super::world::{Violation, World};
@@ -14,9 +15,9 @@ use super::world::{Violation, World};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Judge {
     /// The checks after every write and of the healed state.
+    #[default]
     Online,
     /// These, and the checker, which reads the history of the run.
-    #[default]
     Full,
 }
 
@@ -62,16 +63,16 @@ pub fn run(script: &Script, judge: Judge, keep: Keep) -> Report {
 }
 
 /// Runs a story in a world and gathers what came of it. A panic of the product is a violation.
-pub(crate) fn conclude(
-    world: &mut World,
-    judge: Judge,
-    story: impl FnOnce(&mut World),
-) -> Report {
+pub(crate) fn conclude(world: &mut World, judge: Judge, story: impl FnOnce(&mut World)) -> Report {
     let outcome = catch_unwind(AssertUnwindSafe(|| story(world)));
     if let Err(panic) = outcome {
         world.fail("panic", panic_text(&*panic));
     }
     world.record_outside(Writer::Nemesis, Fact::End);
+    let mut records = world.recorder.take_records();
+    if judge == Judge::Full && world.violation.is_none() {
+        records = super::judge::judge(world, records);
+    }
     Report {
         digest: world.recorder.digest(),
         steps: u64::from(world.step),
@@ -79,7 +80,7 @@ pub(crate) fn conclude(
         coverage: std::mem::take(&mut world.coverage),
         violation: world.violation.take(),
         story: world.story(),
-        records: world.recorder.take_records(),
+        records,
     }
 }
 
@@ -87,4 +88,23 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a value that is no text".to_owned())
+}
+
+/// Runs a seed in which nothing goes wrong: some fires, each followed by everything that comes of it. Every fire of
+/// every item must run exactly once, and nothing may be reported as missed.
+#[must_use]
+pub fn run_calm(seed: u64, fires: u32, judge: Judge, keep: Keep) -> Report {
+    let script = Script::with(seed, Profile::calm(seed));
+    let mut world = World::new(script, judge.keeps(keep));
+    conclude(&mut world, judge, |world| {
+        world.run_until_quiet();
+        for _ in 0..fires {
+            let fire = world.fire_all();
+            world.check_all_ran(fire);
+        }
+        world.check_healed();
+        if world.coverage.of("missed") > 0 {
+            world.fail("L0", "something was missed although nothing went wrong");
+        }
+    })
 }

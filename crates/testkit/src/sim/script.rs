@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::act::{Act, Change, Who};
+use super::act::{Act, Who};
+use super::change::Change;
 use super::dice::{Dice, Stream};
 use super::profile::{PROFILE_VERSION, Profile, STRATEGIES};
 
@@ -107,23 +108,27 @@ pub const FAULTS: [(&str, Draw); 12] = [
     ("lose_request", |dice, profile| Act::LoseRequest { who: who(dice, profile) }),
     ("lose_reply", |dice, profile| Act::LoseReply { who: who(dice, profile) }),
     ("late_request", |dice, profile| Act::LateRequest { who: who(dice, profile) }),
-    ("delay_request", |dice, profile| {
-        Act::DelayRequest { who: who(dice, profile), ms: ms(dice, 20, 1_500) }
+    ("delay_request", |dice, profile| Act::DelayRequest {
+        who: who(dice, profile),
+        ms: ms(dice, 20, 1_500),
     }),
     ("partition", |dice, profile| {
         let length = span(dice, profile);
         Act::Cut { who: who(dice, profile), ms: length, notice_ms: ms(dice, 0, length / 2) }
     }),
     ("lag", |dice, profile| Act::Lag { who: who(dice, profile), ms: ms(dice, 50, 2_000) }),
-    ("expire", |dice, profile| {
-        Act::Expire { who: who(dice, profile), notice_ms: dice.pick(&[0, 0, 30, 200, 1_000]) }
+    ("expire", |dice, profile| Act::Expire {
+        who: who(dice, profile),
+        notice_ms: dice.pick(&[0, 0, 30, 200, 1_000]),
     }),
-    ("crash", |dice, profile| {
-        Act::Crash { who: who(dice, profile), restart_ms: ms(dice, 0, 3_000) }
+    ("crash", |dice, profile| Act::Crash {
+        who: who(dice, profile),
+        restart_ms: ms(dice, 0, 3_000),
     }),
     ("pause", |dice, profile| Act::Freeze { who: who(dice, profile), ms: span(dice, profile) }),
-    ("registry_down", |dice, profile| {
-        Act::RegistryDown { ms: span(dice, profile), expire: dice.one_in(3) }
+    ("registry_down", |dice, profile| Act::RegistryDown {
+        ms: span(dice, profile),
+        expire: dice.one_in(3),
     }),
     ("skew", |dice, profile| {
         let ms = dice.pick(&[0, 0, -3_000, -900, -200, 150, 700, 2_500]);
@@ -152,8 +157,8 @@ pub const OPERATORS: [(&str, Draw); 25] = [
         let name = if dice.one_in(6) { "no.such.Strategy".to_owned() } else { known };
         Act::Configure { change: Change::Strategy(name) }
     }),
-    ("config_period", |dice, _| {
-        Act::Configure { change: Change::Period(dice.pick(&[1, 1, 2, 5])) }
+    ("config_period", |dice, _| Act::Configure {
+        change: Change::Period(dice.pick(&[1, 1, 2, 5])),
     }),
     ("config_disabled", |dice, _| Act::Configure { change: Change::Disabled(dice.one_in(2)) }),
     ("config_catch_up", |dice, _| Act::Configure { change: Change::CatchUp(dice.one_in(2)) }),

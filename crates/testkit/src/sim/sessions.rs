@@ -102,7 +102,8 @@ impl World {
         self.nodes[index].inbox.cut();
         self.lose_contact(index);
         for pending in std::mem::take(&mut self.nodes[index].commits) {
-            let reply = if pending.confirm.is_empty() { Reply::Unknown } else { Reply::NotExecuted };
+            let reply =
+                if pending.confirm.is_empty() { Reply::Unknown } else { Reply::NotExecuted };
             if reply == Reply::Unknown && self.dice.one_in(2) {
                 self.leave_ghost(index, pending.txn);
             }
@@ -190,6 +191,10 @@ impl World {
     }
 
     /// Notes what the process learns about its session.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "all other events are not about the session"
+    )]
     pub(crate) fn record_session(&mut self, index: usize, event: &Event) {
         let (ev, instance) = match event {
             Event::Connected { incarnation, .. } => {

@@ -21,6 +21,8 @@ pub(crate) struct Truth {
     lives: BTreeMap<InstanceId, (SessionId, (usize, u32))>,
     /// The runs that were started under a token.
     started: BTreeSet<(ShardingItem, FencingToken)>,
+    /// The lives that have left in order.
+    left: BTreeSet<InstanceId>,
     /// The tokens of the once-per-cluster calls that were made.
     calls: BTreeSet<FencingToken>,
     /// How often each item was started for a fire without being claimed.
@@ -93,16 +95,19 @@ impl World {
             return self.fail("S1", format!("the record of item {item} was deleted"));
         };
         if new.token < old.token || new.last_fire < old.last_fire {
-            self.fail("S1", format!("item {item} went back: {} to {}", old.summary(), new.summary()));
+            self.fail(
+                "S1",
+                format!("item {item} went back: {} to {}", old.summary(), new.summary()),
+            );
         }
         if step.moves() && old.is_busy() {
             self.fail("S5", format!("item {item} moved under a run: {}", old.summary()));
         }
         match (&old.state, &new.state) {
-            (LedgerState::Running(from), LedgerState::Running(to)) => {
-                if from.holder != to.holder || old.token != new.token {
-                    self.fail("S1", format!("item {item} was stolen: {}", new.summary()));
-                }
+            (LedgerState::Running(from), LedgerState::Running(to))
+                if from.holder != to.holder || old.token != new.token =>
+            {
+                self.fail("S1", format!("item {item} was stolen: {}", new.summary()));
             }
             (LedgerState::Idle, LedgerState::Running(run)) => {
                 let owner = step.before.owner.as_ref().map(|owner| &owner.value);
@@ -150,6 +155,10 @@ impl World {
         if old.disabled && run.source != RunSource::Failover {
             self.fail("S10", format!("disabled item {item} was claimed: {}", new.summary()));
         }
+        if self.truth.left.contains(&run.holder) {
+            let text = format!("item {item} was claimed by {}, which has left", run.holder);
+            self.fail("S12", text);
+        }
         if new.token <= old.token {
             self.fail("S1", format!("item {item} was claimed under an old token"));
         }
@@ -186,6 +195,25 @@ impl World {
                 fire += period;
             }
         }
+    }
+
+    /// Whoever has left in order has left nothing, unless its session is over anyway.
+    pub(crate) fn check_leave(&mut self, index: usize) {
+        let node = &self.nodes[index];
+        let lives = node.session.is_some_and(|id| self.sessions.contains_key(&id));
+        let Some(life) = node.life.clone().filter(|_| lives) else { return };
+        let view = self.observer.view();
+        let runs = |of: &ItemView| {
+            let ledger = of.ledger.as_ref().map(|ledger| &ledger.value);
+            ledger.and_then(Ledger::running).is_some_and(|run| run.holder == life)
+        };
+        let running = view.items().find(|(_, of)| runs(of)).map(|(item, _)| item);
+        let is_registered = view.is_registered(&life);
+        if is_registered || running.is_some() {
+            let text = format!("{life} has left: registered {is_registered}, runs {running:?}");
+            self.fail("S12", text);
+        }
+        self.truth.left.insert(life);
     }
 
     pub(crate) fn check_call(&mut self, token: FencingToken) {

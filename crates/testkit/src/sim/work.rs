@@ -20,10 +20,11 @@ pub(crate) struct Resource {
 }
 
 impl Resource {
-    /// Returns whether the resource takes a write under this token. Unclaimed runs have no token and are not fenced.
+    /// Returns whether the resource takes a write under this token. Unclaimed runs have token 0: a resource that has
+    /// seen claimed ones refuses them.
     fn admit(&mut self, item: ShardingItem, token: FencingToken) -> bool {
         let highest = self.highest.entry(item).or_default();
-        let accepted = token >= *highest || token == FencingToken(0);
+        let accepted = token >= *highest;
         *highest = token.max(*highest);
         accepted
     }

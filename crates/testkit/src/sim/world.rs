@@ -1,7 +1,6 @@
 //! The simulated cluster and its scheduler: each step lets one thing happen to one node.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use checker::history::{Fact, ProcessEvent};
@@ -11,14 +10,14 @@ use reg_center::{Change, Lifetime, SessionId, Txn};
 
 use super::coverage::Coverage;
 use super::dice::{Dice, Stream};
+use super::inject::Injection;
 use super::node::Node;
-use super::points::Injection;
 use super::product::{self, Paths};
 use super::profile::JobSettings;
-use super::record::{Keep, Recorder, Writer};
+use super::record::{Keep, Recorder};
 use super::script::Script;
 use super::sessions::Session;
-use super::time::{Agenda, Planned};
+use super::time::Agenda;
 use super::truth::Truth;
 use super::work::Resource;
 
@@ -236,11 +235,17 @@ impl World {
         }
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "most events are only counted by their name"
+    )]
     fn emit(&mut self, index: usize, event: &JobEvent) {
         let name = product::event_name(event);
         self.coverage.count(name);
         match event {
-            JobEvent::Claimed { source: RunSource::Failover, .. } => self.coverage.count("failover"),
+            JobEvent::Claimed { source: RunSource::Failover, .. } => {
+                self.coverage.count("failover")
+            }
             JobEvent::Claimed { source: RunSource::Misfire, .. } => self.coverage.count("misfire"),
             JobEvent::Resharded { deferred, .. } if *deferred > 0 => {
                 self.coverage.count("deferred_move");
@@ -257,61 +262,5 @@ impl World {
             let text = || event.to_string();
             self.record_with(index, || Fact::Event { job, name: name.to_owned(), text: text() });
         }
-    }
-
-    // ---- notes ----
-
-    pub(crate) fn record(&mut self, index: usize, fact: Fact) {
-        let writer = Writer::Node { index, inc: self.nodes[index].inc };
-        self.recorder.write(writer, self.mono, self.wall(index), fact);
-    }
-
-    pub(crate) fn record_with(&mut self, index: usize, fact: impl FnOnce() -> Fact) {
-        if self.recorder.keeps_history() {
-            self.record(index, fact());
-        }
-    }
-
-    pub(crate) fn record_outside(&mut self, writer: Writer, fact: Fact) {
-        self.recorder.write(writer, self.mono, self.true_wall(), fact);
-    }
-
-    fn record_meta(&mut self) {
-        let fact = Fact::RunMeta {
-            v: checker::history::FORMAT,
-            run: format!("sim-{}", self.script.seed),
-            seed: Some(self.script.seed),
-            backend: "embedded".to_owned(),
-            session_timeout_ms: self.script.profile.session_ms.into(),
-            require: BTreeMap::new(),
-            params: BTreeMap::new(),
-        };
-        self.record_outside(Writer::Nemesis, fact);
-    }
-
-    /// Notes that a property does not hold. The first one counts.
-    pub(crate) fn fail(&mut self, property: &str, text: impl Into<String>) {
-        if self.violation.is_none() {
-            let text = text.into();
-            self.recorder.tell(|| format!("!! {property}: {text}"));
-            let property = property.to_owned();
-            self.violation = Some(Violation { property, text, step: self.step });
-        }
-    }
-
-    pub(crate) fn plan(&mut self, after: Duration, what: Planned) {
-        self.agenda.plan(self.mono + after, what);
-    }
-
-    /// Returns the last events and the truth, for people.
-    pub(crate) fn story(&self) -> String {
-        let mut text = String::new();
-        for line in self.recorder.story() {
-            text.push_str(line);
-            text.push('\n');
-        }
-        write!(text, "---- truth\n{}", self.observer.view())
-            .expect("writing to a string cannot fail");
-        text
     }
 }

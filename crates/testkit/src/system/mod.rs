@@ -5,11 +5,12 @@
 //!
 //! In reading order: `world` (time and chance) · `recorder` (the history) · `registry` (the simulated registry and the
 //! ways to it) · `process` (a scheduler behind its seams) · `resource`, `work` (the job of scenarios) · `cluster`,
-//! `operator`, `scenario` (what scenarios can do) ·
+//! `faults`, `operator`, `scenario` (what scenarios can do) ·
 //! `chaos` (what a seed can do) · `kit` (all of it for your own job).
 
 mod chaos;
 mod cluster;
+mod faults;
 mod kit;
 mod operator;
 mod process;

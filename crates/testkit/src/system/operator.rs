@@ -16,21 +16,17 @@ struct Act {
 impl SimCluster {
     /// Acts as the operator and notes what came of it; returns whether it was done.
     pub(super) fn operate(&mut self, op: AdminOp) -> bool {
-        if let AdminOp::Pause { ip, paused } = &op {
-            self.pause_server(ip, *paused);
-        }
         let Some(layout) = self.job.as_ref().map(|job| Layout::new(&job.job_name)) else {
             self.note_act("nothing: there is no job".to_owned(), FaultOutcome::Skipped);
             return false;
         };
-        let is_local = matches!(op, AdminOp::Pause { .. });
         let Act { what, txns } = self.act(&layout.root(), op);
         let done = |txn: &Txn| {
             let outcome = self.registry.operate(txn);
             matches!(outcome, Some(Ok(TxnOutcome::Committed(_))))
         };
         let n_done = txns.iter().filter(|txn| done(txn)).count();
-        let outcome = match n_done > 0 || is_local {
+        let outcome = match n_done > 0 {
             true => FaultOutcome::Installed,
             false => FaultOutcome::Skipped,
         };
@@ -40,15 +36,6 @@ impl SimCluster {
 
     fn note_act(&self, what: String, outcome: FaultOutcome) {
         self.nemesis.say(Fact::Operator { what, outcome });
-    }
-
-    /// Pausing is not in the registry: it is asked of each process, and noted like a fault of it.
-    fn pause_server(&mut self, ip: &str, paused: bool) {
-        let here = self.processes().filter(|(_, process)| process.lives() && process.server == ip);
-        let here: Vec<String> = here.map(|(name, _)| name.to_owned()).collect();
-        for name in here {
-            self.pause_jobs(&name, paused);
-        }
     }
 
     fn act(&self, job: &NodePath, op: AdminOp) -> Act {
@@ -77,8 +64,9 @@ impl SimCluster {
                 (format!("{} item {item}", verb(disabled)), vec![txn])
             }
             AdminOp::Pause { ip, paused } => {
-                let verb = if paused { "pause" } else { "resume" };
-                (format!("{verb} server {ip}"), Vec::new())
+                let (verb, data) = if paused { ("pause", "PAUSED") } else { ("resume", "") };
+                let txn = at(&["servers", &ip]).map(|path| self.write(path, data));
+                (format!("{verb} server {ip}"), vec![txn])
             }
             AdminOp::Trigger => {
                 let instances =

@@ -1,6 +1,6 @@
 //! The real cluster: worker processes, a proxy between each of them and each server, and a three-node ensemble.
 //!
-//! In reading order: `servers` (the ensemble) · `links` (the network) · `wire` (ending a session from outside) ·
+//! In reading order: `servers`, `slow_motion` (the ensemble) · `links` (the network) · `wire` (ending a session from outside) ·
 //! `life` (a process) · `skew` (its clock) · `operator` · `nemesis` (what was done, for the record) · `live` (the
 //! history so far) · `acts` (the contract that scenarios are written against) · `registry_acts` (its part about the
 //! registry) · `finish` · this file.
@@ -15,6 +15,7 @@ mod operator;
 mod registry_acts;
 mod servers;
 mod skew;
+mod slow_motion;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -40,6 +41,7 @@ use nemesis::Nemesis;
 use operator::Operator;
 use servers::Servers;
 use skew::SkewMeans;
+use slow_motion::SlowMotion;
 
 /// The period of the job's schedule.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -77,6 +79,8 @@ pub struct ZkCluster {
     started: WallOffset,
     /// A server that is stopped.
     stopped_server: Option<usize>,
+    /// A server that is behind all the time.
+    slow_server: Option<SlowMotion>,
 }
 
 /// A process by its name: what stays the same through all its lives.
@@ -125,6 +129,7 @@ impl ZkCluster {
             live,
             started,
             stopped_server: None,
+            slow_server: None,
             options,
         })
     }

@@ -5,12 +5,17 @@ use std::time::Duration;
 use checker::history::{Fact, NemesisEvent, SessionEvent};
 use testkit::scenario::{AdminOp, ClusterError, RegEvent};
 
-use super::{ZkCluster, harness, refused};
+use super::{SESSION_TIMEOUT, ZkCluster, harness, refused};
 
 /// The target of faults of the registry.
 const REGISTRY: &str = "registry";
 /// The kind of a fault that keeps the registry from answering.
 const DOWN: &str = "registry_down";
+/// The kind of a fault that shows the past to processes.
+const LAG: &str = "lag";
+/// A client that hears nothing for two fifths of the session timeout takes its server for dead, and one whose requests
+/// take long has little left of its lease: several stops must fit into either.
+const LAG_PARTS: u32 = 8;
 
 impl ZkCluster {
     /// Does something to the registry and returns when it is over and all servers serve again.
@@ -36,35 +41,38 @@ impl ZkCluster {
                 self.servers.start_missing()?;
                 self.end(DOWN)
             }
-            RegEvent::Lag(time) if time.is_zero() => self.unpin().await,
-            RegEvent::Lag(time) => self.lag(time).await,
+            RegEvent::Lag(time) => {
+                self.end_lag().await?;
+                if time.is_zero() { Ok(()) } else { self.lag(time).await }
+            }
         }
     }
 
-    /// One follower stands still for a while, with one worker that can reach no other server.
+    /// Lets one follower fall behind, again and again, and all workers of now reach no other server. It lasts until the
+    /// lag is set to zero.
     ///
-    /// The follower is behind when it goes on, and answers that worker from what it knew. How far it is behind and how
-    /// long cannot be chosen: it catches up as fast as it can.
+    /// A server that is behind by more than a part of the session timeout would lose the sessions of its clients, which
+    /// is another fault: the lag is cut to that.
     async fn lag(&mut self, time: Duration) -> Result<(), ClusterError> {
-        let follower = self.servers.pause_follower()?;
-        self.stopped_server = Some(follower);
-        let pinned = self.lives().next().map(|life| life.name.clone());
-        let why = format!("{}, server {}, pinned {pinned:?}", in_ms(time), follower + 1);
-        self.begin("lag", why)?;
-        if let Some(name) = &pinned {
+        let stopped = time.min(SESSION_TIMEOUT / LAG_PARTS);
+        let (follower, slow_motion) = self.servers.slow_down(stopped)?;
+        self.slow_server = Some(slow_motion);
+        let names: Vec<String> = self.lives().map(|life| life.name.clone()).collect();
+        for name in &names {
             let links = &self.worker("pin", name)?.links;
             links.pin(Some(follower)).await.map_err(|error| harness("pin a worker", error))?;
         }
-        tokio::time::sleep(time).await;
-        self.resume_server().await?;
-        self.end("lag")
+        let pinned = names.join(" and ");
+        self.begin(LAG, format!("up to {}, server {}, {pinned}", in_ms(stopped), follower + 1))
     }
 
-    async fn unpin(&self) -> Result<(), ClusterError> {
+    async fn end_lag(&mut self) -> Result<(), ClusterError> {
+        let Some(slow_motion) = self.slow_server.take() else { return Ok(()) };
+        slow_motion.end().await?;
         for worker in self.workers.values() {
             worker.links.pin(None).await.map_err(|error| harness("let a worker go", error))?;
         }
-        Ok(())
+        self.end(LAG)
     }
 
     async fn resume_server(&mut self) -> Result<(), ClusterError> {
@@ -75,6 +83,7 @@ impl ZkCluster {
     }
 
     pub(super) async fn heal_registry(&mut self) -> Result<(), ClusterError> {
+        self.end_lag().await?;
         self.resume_server().await?;
         self.servers.start_missing()
     }

@@ -2,45 +2,51 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use testkit::scenario::ClusterError;
 use tokio::task::block_in_place;
 use zookeeper_fixture::{Ensemble, Server, ServerOptions};
 
 use super::harness;
+use super::slow_motion::SlowMotion;
 use crate::txnlog::LogFolder;
 
 /// How many servers there are: the least that can lose one.
 const N_SERVERS: usize = 3;
-/// The servers' tick. Sessions end on a tick, and last at least two of them.
-const TICK: Duration = Duration::from_millis(200);
+/// The servers' tick. Sessions end on a tick, and last at least two of them; elections are faster with short ones, and
+/// have to be over before sessions are.
+const TICK: Duration = Duration::from_millis(100);
 /// How long an election may take on a busy machine.
 const ELECTION_LIMIT: Duration = Duration::from_secs(60);
 
 /// The servers. Their methods block a thread of the runtime, which must have others.
 #[derive(Debug)]
 pub(super) struct Servers {
-    ensemble: Ensemble,
+    ensemble: Arc<Mutex<Ensemble>>,
 }
 
 impl Servers {
     pub(super) fn start() -> Result<Self, ClusterError> {
         let options = ServerOptions::default().tick(TICK);
         let started = block_in_place(|| Ensemble::start_with(N_SERVERS, &options));
-        Ok(Self { ensemble: started.map_err(failed("start the ensemble"))? })
+        let ensemble = started.map_err(failed("start the ensemble"))?;
+        Ok(Self { ensemble: Arc::new(Mutex::new(ensemble)) })
     }
 
     pub(super) fn addresses(&self) -> Vec<SocketAddr> {
-        self.ensemble.servers().iter().map(Server::address).collect()
+        self.ensemble.lock().servers().iter().map(Server::address).collect()
     }
 
     pub(super) fn connect_string(&self) -> String {
-        self.ensemble.connect_string()
+        self.ensemble.lock().connect_string()
     }
 
     pub(super) fn logs(&self) -> Vec<LogFolder> {
         self.ensemble
+            .lock()
             .servers()
             .iter()
             .map(|server| LogFolder::new(server.transaction_folder()))
@@ -49,7 +55,7 @@ impl Servers {
 
     /// Copies all transaction logs to `folder`, a folder for each server.
     pub(super) fn keep_logs(&self, folder: &Path) -> std::io::Result<()> {
-        for (id, server) in (1..).zip(self.ensemble.servers()) {
+        for (id, server) in (1..).zip(self.ensemble.lock().servers()) {
             let to = folder.join(format!("zk-{id}"));
             std::fs::create_dir_all(&to)?;
             std::fs::copy(server.log_path(), to.join("server.log"))?;
@@ -66,10 +72,11 @@ impl Servers {
     /// Kills the leader and starts it again; another one leads meanwhile.
     pub(super) fn kill_leader(&mut self) -> Result<(), ClusterError> {
         block_in_place(|| {
-            let leader = self.ensemble.wait_for_leader(ELECTION_LIMIT)?;
-            self.ensemble.server_mut(leader).kill()?;
-            self.ensemble.wait_for_leader(ELECTION_LIMIT)?;
-            self.ensemble.launch_missing()
+            let mut ensemble = self.ensemble.lock();
+            let leader = ensemble.wait_for_leader(ELECTION_LIMIT)?;
+            ensemble.server_mut(leader).kill()?;
+            ensemble.wait_for_leader(ELECTION_LIMIT)?;
+            ensemble.launch_missing()
         })
         .map_err(failed("kill the leading server"))
     }
@@ -77,37 +84,36 @@ impl Servers {
     /// Stops the leader and returns which it is.
     pub(super) fn pause_leader(&self) -> Result<usize, ClusterError> {
         block_in_place(|| {
-            let leader = self.ensemble.wait_for_leader(ELECTION_LIMIT)?;
-            self.ensemble.servers()[leader].pause()?;
+            let ensemble = self.ensemble.lock();
+            let leader = ensemble.wait_for_leader(ELECTION_LIMIT)?;
+            ensemble.servers()[leader].pause()?;
             Ok(leader)
         })
         .map_err(failed("stop the leading server"))
     }
 
-    /// Stops a server that does not lead and returns which it is.
-    pub(super) fn pause_follower(&self) -> Result<usize, ClusterError> {
-        block_in_place(|| {
-            let leader = self.ensemble.wait_for_leader(ELECTION_LIMIT)?;
-            let follower = (leader + 1) % N_SERVERS;
-            self.ensemble.servers()[follower].pause()?;
-            Ok(follower)
-        })
-        .map_err(failed("stop a following server"))
+    /// Begins to slow a server down that does not lead, and returns which it is.
+    pub(super) fn slow_down(&self, stopped: Duration) -> Result<(usize, SlowMotion), ClusterError> {
+        let leader = block_in_place(|| self.ensemble.lock().wait_for_leader(ELECTION_LIMIT));
+        let leader = leader.map_err(failed("slow a server down"))?;
+        let follower = (leader + 1) % N_SERVERS;
+        Ok((follower, SlowMotion::begin(Arc::clone(&self.ensemble), follower, stopped)))
     }
 
     pub(super) fn resume(&self, server: usize) -> Result<(), ClusterError> {
-        self.ensemble.servers()[server].resume().map_err(failed("let a server go on"))
+        self.ensemble.lock().servers()[server].resume().map_err(failed("let a server go on"))
     }
 
     pub(super) fn kill_all(&mut self) -> Result<(), ClusterError> {
-        block_in_place(|| self.ensemble.kill_all()).map_err(failed("kill all servers"))
+        block_in_place(|| self.ensemble.lock().kill_all()).map_err(failed("kill all servers"))
     }
 
     /// Starts what does not run and waits until all serve and one leads.
     pub(super) fn start_missing(&mut self) -> Result<(), ClusterError> {
         block_in_place(|| {
-            self.ensemble.launch_missing()?;
-            self.ensemble.wait_for_leader(ELECTION_LIMIT).map(drop)
+            let mut ensemble = self.ensemble.lock();
+            ensemble.launch_missing()?;
+            ensemble.wait_for_leader(ELECTION_LIMIT).map(drop)
         })
         .map_err(failed("start the servers"))
     }

@@ -1,24 +1,23 @@
-//! What can be played.
+//! What can be played: the scenarios of `testkit`, and one to try the harness with.
 
 use checker::history::Record;
 use checker::{History, Options, Verdict, check};
-use futures_util::future::BoxFuture;
-use testkit::scenario::{Cluster, ClusterError};
+use testkit::scenario::{self, Cluster, ClusterError, Scenario};
 
 use crate::smoke;
 
-/// A scenario, as the runner knows it.
-#[derive(Debug)]
-pub(super) struct Case {
-    pub(super) id: &'static str,
-    pub(super) title: &'static str,
-    /// Whether it is played each time, and not only at night.
-    pub(super) quick: bool,
-    pub(super) play: Play,
-}
+/// The scenarios that are played each time; the others at night.
+const QUICK: [&str; 11] =
+    ["S00", "F01", "F02", "F05", "F08", "F12", "F14", "F16", "F17", "F20", "F24"];
 
-/// Plays a scenario on a cluster with a seed, and judges it.
-type Play = fn(Box<dyn Cluster>, u64, Options) -> BoxFuture<'static, Result<Judged, ClusterError>>;
+/// Something that can be played on a cluster.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Case {
+    /// The harness itself.
+    Smoke,
+    /// A fault scenario.
+    Scenario(&'static Scenario),
+}
 
 /// A history that was judged.
 #[derive(Debug)]
@@ -29,16 +28,59 @@ pub(super) struct Judged {
     pub(super) records: Vec<Record>,
 }
 
-/// All scenarios, in order.
-pub(super) const CASES: [Case; 1] = [Case {
-    id: "S00",
-    title: "the harness itself: one of three workers is killed in the middle of its items",
-    quick: true,
-    play: |cluster, _seed, options| Box::pin(smoke(cluster, options)),
-}];
+impl Case {
+    /// Returns all, in order.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        const SCENARIOS: &[Scenario] = &scenario::ALL;
+        std::iter::once(Self::Smoke).chain(SCENARIOS.iter().map(Self::Scenario))
+    }
 
-async fn smoke(cluster: Box<dyn Cluster>, options: Options) -> Result<Judged, ClusterError> {
-    let records = smoke::play(cluster).await?;
-    let report = check(&History::from_records(records.clone()), &options);
-    Ok(Judged { verdict: report.verdict, details: report.to_string(), records })
+    pub(super) fn id(self) -> &'static str {
+        match self {
+            Self::Smoke => "S00",
+            Self::Scenario(scenario) => scenario.id,
+        }
+    }
+
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Smoke => "the harness itself: a worker is killed in the middle of its items",
+            Self::Scenario(scenario) => scenario.title,
+        }
+    }
+
+    pub(super) fn is_quick(self) -> bool {
+        QUICK.contains(&self.id())
+    }
+
+    /// Plays it with a seed on a cluster that nothing has been done with.
+    pub(super) async fn play(
+        self,
+        cluster: Box<dyn Cluster>,
+        seed: u64,
+        options: &Options,
+    ) -> Result<Judged, ClusterError> {
+        match self {
+            Self::Smoke => {
+                let records = smoke::play(cluster).await?;
+                let report = check(&History::from_records(records.clone()), options);
+                Ok(Judged { verdict: report.verdict, details: report.to_string(), records })
+            }
+            Self::Scenario(scenario) => {
+                let judgement = scenario::run(scenario, cluster, seed, options).await?;
+                let (verdict, details) = (judgement.verdict(), judgement.to_string());
+                Ok(Judged { verdict, details, records: judgement.records })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_quick_exists() {
+        assert_eq!(Case::all().filter(|case| case.is_quick()).count(), QUICK.len());
+    }
 }

@@ -1,6 +1,6 @@
 //! What can be asked of the runner.
 
-use super::cases::{CASES, Case};
+use super::cases::Case;
 
 /// The seeds of a night.
 const NIGHTLY_SEEDS: std::ops::RangeInclusive<u64> = 1..=10;
@@ -58,16 +58,16 @@ impl CommandLine {
     }
 
     /// Returns what is to be played, with which seeds: what was named, else everything at night, else what is quick.
-    pub(super) fn selection(&self) -> Result<Vec<(&'static Case, u64)>, UsageError> {
+    pub(super) fn selection(&self) -> Result<Vec<(Case, u64)>, UsageError> {
         let cases = self.cases()?;
         let seeds: Vec<u64> = if self.nightly { NIGHTLY_SEEDS.collect() } else { vec![self.seed] };
         let each = |seed: &u64| cases.iter().map(|case| (*case, *seed)).collect::<Vec<_>>();
         Ok(seeds.iter().flat_map(each).collect())
     }
 
-    fn cases(&self) -> Result<Vec<&'static Case>, UsageError> {
+    fn cases(&self) -> Result<Vec<Case>, UsageError> {
         if self.scenarios.is_empty() {
-            return Ok(CASES.iter().filter(|case| self.nightly || case.quick).collect());
+            return Ok(Case::all().filter(|case| self.nightly || case.is_quick()).collect());
         }
         self.scenarios.iter().map(|id| find(id)).collect()
     }
@@ -83,16 +83,16 @@ fn backend(value: Option<&str>) -> Result<Backend, UsageError> {
 
 fn scenario(value: Option<&str>) -> Result<String, UsageError> {
     let value = value.ok_or_else(|| refuse("--scenario", None, known()))?;
-    find(value).map(|case| case.id.to_owned())
+    find(value).map(|case| case.id().to_owned())
 }
 
-fn find(id: &str) -> Result<&'static Case, UsageError> {
-    let found = CASES.iter().find(|case| case.id.eq_ignore_ascii_case(id));
+fn find(id: &str) -> Result<Case, UsageError> {
+    let found = Case::all().find(|case| case.id().eq_ignore_ascii_case(id));
     found.ok_or_else(|| refuse("--scenario", Some(id), known()))
 }
 
 fn known() -> String {
-    CASES.iter().map(|case| case.id).collect::<Vec<_>>().join(", ")
+    Case::all().map(Case::id).collect::<Vec<_>>().join(", ")
 }
 
 fn seed(value: Option<&str>) -> Result<u64, UsageError> {
@@ -116,7 +116,7 @@ mod tests {
             ("--backend etcd", "--backend is `etcd`; valid is memory or zk"),
             ("--backend", "--backend is missing; valid is memory or zk"),
             ("--seed x", "--seed is `x`; valid is a number from 0"),
-            ("--scenario X9", "--scenario is `X9`; valid is S00"),
+            ("--scenario X9", "--scenario is `X9`; valid is S00, F01, F02"),
             ("--fast", "an option is `--fast`; valid is --backend"),
         ];
         for (line, expected) in rows {
@@ -128,9 +128,9 @@ mod tests {
     #[test]
     fn the_night_has_more_seeds_than_the_day() {
         let count = |line: &str| parse(line).unwrap().selection().unwrap().len();
-        let quick = CASES.iter().filter(|case| case.quick).count();
+        let quick = Case::all().filter(|case| case.is_quick()).count();
         assert_eq!(count(""), quick);
         assert_eq!(count("--scenario s00 --seed 4"), 1);
-        assert_eq!(count("--nightly"), CASES.len() * 10);
+        assert_eq!(count("--nightly"), Case::all().count() * 10);
     }
 }

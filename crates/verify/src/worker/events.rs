@@ -11,34 +11,8 @@ pub(super) fn fact_of(record: &JobRecord) -> Fact {
         let item = item.map(|item| item.index());
         return Fact::Missed { job, item, fire: fire.0, reason: reason.to_string() };
     }
-    let name = name_of(&record.event).to_owned();
+    let name = record.event.name().to_owned();
     Fact::Event { job, name, text: record.event.to_string() }
-}
-
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the enum may grow, and the text says what it is"
-)]
-fn name_of(event: &JobEvent) -> &'static str {
-    match event {
-        JobEvent::Joined { .. } => "joined",
-        JobEvent::Left { .. } => "left",
-        JobEvent::BecameLeader { .. } => "became_leader",
-        JobEvent::LostLeadership => "lost_leadership",
-        JobEvent::Resharded { .. } => "resharded",
-        JobEvent::Claimed { .. } => "claimed",
-        JobEvent::Settled { .. } => "settled",
-        JobEvent::Fenced { .. } => "fenced",
-        JobEvent::MisfireNoted { .. } => "misfire_noted",
-        JobEvent::Missed { .. } => "missed",
-        JobEvent::Orphaned { .. } => "orphaned",
-        JobEvent::StrategyFailed { .. } => "strategy_failed",
-        JobEvent::ConfigRejected { .. } => "config_rejected",
-        JobEvent::Anomaly { .. } => "anomaly",
-        JobEvent::CommitRefused { .. } => "commit_refused",
-        JobEvent::Gap { .. } => "gap",
-        _ => "other",
-    }
 }
 
 /// Returns the fact that a change of the session stands for. After the end of the last session there is none to name.

@@ -55,6 +55,8 @@ pub(crate) struct Account {
     pub(crate) count: u32,
     pub(crate) token: u64,
     pub(crate) is_misfire: bool,
+    /// What the schedule had after it, as its claim says; the checker holds that against the schedule.
+    pub(crate) next: Option<i64>,
     /// The first of the fires that the claim shows as missed before it.
     pub(crate) gap_from: Option<i64>,
 }
@@ -101,7 +103,8 @@ impl Change {
     }
 
     fn account(&self) -> Option<Account> {
-        let fire = self.after.fire.filter(|_| self.is_claim() && !self.after.has_source("FAILOVER"))?;
+        let fire =
+            self.after.fire.filter(|_| self.is_claim() && !self.after.has_source("FAILOVER"))?;
         // Scheduled fires come on whole seconds, requests of operators on odd milliseconds.
         if fire % 2 != 0 {
             return None;
@@ -113,6 +116,7 @@ impl Change {
             last: range.last,
             count: range.count,
             token: self.after.token,
+            next: self.after.next.filter(|next| *next > range.last),
             is_misfire: self.after.has_source("MISFIRE"),
             gap_from: next.filter(|next| *next < range.first),
         })
@@ -152,12 +156,14 @@ impl Seen<'_> {
     pub(crate) fn held_at(&self, p: &str, mt: u64) -> Vec<Lost> {
         let changes = self.ledger();
         let mut lost = Vec::new();
-        for (place, change) in changes.iter().enumerate() {
-            let holder = change.after.holder.as_deref().filter(|_| change.after.is_running());
-            let is_theirs = holder.is_some_and(|id| self.process_of(id) == Some(p));
+        for (place, change) in changes.iter().enumerate().take_while(|(_, change)| change.mt <= mt)
+        {
             let later = || changes.iter().skip(place + 1).filter(|c| c.item == change.item);
             let is_last = later().next().is_none_or(|next| next.mt > mt);
-            if let Some(fire) = change.after.fire.filter(|_| is_theirs && change.mt <= mt && is_last) {
+            let holder = change.after.holder.as_deref();
+            let holder = holder.filter(|_| is_last && change.after.is_running());
+            let is_theirs = holder.is_some_and(|id| self.process_of(id) == Some(p));
+            if let Some(fire) = change.after.fire.filter(|_| is_theirs) {
                 let (item, token) = (change.item, change.after.token);
                 lost.push(Lost { item, fire, token, then: later().cloned().collect() });
             }

@@ -10,11 +10,9 @@ mod tree;
 
 use std::time::Duration;
 
-use checker::history::{
-    Fact, FaultOutcome, NemesisEvent, ProcessEvent, Record, SessionEvent,
-};
+use checker::history::{Fact, FaultOutcome, NemesisEvent, ProcessEvent, Record, SessionEvent};
 
-pub(crate) use ledger::{Account, Change, LedgerSeen, Lost};
+pub(crate) use ledger::{Account, Change, Lost};
 pub(crate) use runs::RunSeen;
 pub(crate) use tree::AssignmentSeen;
 
@@ -152,21 +150,20 @@ impl<'a> Seen<'a> {
     pub(crate) fn leader(&self) -> Option<&'a str> {
         let mut leader = None;
         for (record, fact) in self.facts() {
-            let gone = match fact {
-                Fact::Event { name, .. } if name == "became_leader" => {
+            if let Fact::Event { name, .. } = fact {
+                if name == "became_leader" {
                     leader = Some(record.p.as_str());
-                    None
+                } else if name == "lost_leadership" {
+                    leader = leader.filter(|leader| *leader != record.p);
                 }
-                Fact::Event { name, .. } if name == "lost_leadership" => Some(&record.p),
-                Fact::Nemesis { kind, target, outcome: FaultOutcome::Installed, .. } => {
-                    Some(target).filter(|_| kind == "crash")
-                }
-                #[expect(clippy::wildcard_enum_match_arm, reason = "all else is not about leaders")]
-                _ => None,
-            };
-            leader = leader.filter(|leader| gone.is_none_or(|gone| gone != leader));
+            }
         }
-        leader
+        let killed_since = |leader: &&str| {
+            let leads_from = self.told("became_leader").rfind(|told| told.p == *leader);
+            let from = leads_from.map_or(0, |told| told.mt);
+            self.hits("crash").any(|hit| hit.target == *leader && hit.mt >= from)
+        };
+        leader.filter(|leader| !killed_since(leader))
     }
 
     /// Returns for how many instances the last assignment was made.
@@ -178,9 +175,8 @@ impl<'a> Seen<'a> {
 
     /// Returns when the last fault was healed.
     pub(crate) fn healed(&self) -> Option<u64> {
-        let healed = |(record, fact): (&'a Record, &Fact)| {
-            matches!(fact, Fact::Healed).then_some(record.mt)
-        };
+        let healed =
+            |(record, fact): (&'a Record, &Fact)| matches!(fact, Fact::Healed).then_some(record.mt);
         self.facts().rev().find_map(healed)
     }
 

@@ -80,7 +80,8 @@ impl<'a> Seen<'a> {
 
     /// Returns the runs that the present life of a process has begun and not ended.
     pub(crate) fn running_on(&self, p: &str) -> Vec<RunSeen<'a>> {
-        let life = self.records().iter().filter(|record| record.p == p).map(|record| record.inc).max();
+        let life =
+            self.records().iter().filter(|record| record.p == p).map(|record| record.inc).max();
         let mut runs = self.runs();
         runs.retain(|run| run.p == p && Some(run.inc) == life && !run.is_over());
         runs

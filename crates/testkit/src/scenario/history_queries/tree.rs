@@ -15,8 +15,6 @@ pub(crate) struct AssignmentSeen {
     pub(crate) sid: i64,
     /// The instances that it was made for.
     pub(crate) members: Vec<String>,
-    /// How many items there were.
-    pub(crate) total: u32,
     /// Which request for resharding it has handled.
     pub(crate) handled: i32,
     /// How many items have yet to move.
@@ -26,7 +24,6 @@ pub(crate) struct AssignmentSeen {
 #[derive(Deserialize)]
 struct AssignmentDoc {
     members: Vec<String>,
-    total: u32,
     handled: i32,
     #[serde(default)]
     pending: BTreeMap<String, Vec<(u32, u32)>>,
@@ -81,11 +78,12 @@ impl<'a> Seen<'a> {
 
     /// Returns the session that a process had at this moment: the last in which it had registered.
     pub(crate) fn session_at(&self, p: &str, mt: u64) -> Option<i64> {
-        let registered = self.writes().filter(|(at, ..)| *at <= mt).filter_map(|(_, _, sid, op)| {
-            let RegOp::Create { path, .. } = op else { return None };
-            below(path, "instances/").map(|_| sid)
-        });
-        registered.filter(|sid| self.opener_of(*sid) == Some(p)).last()
+        let registered =
+            self.writes().filter(|(at, ..)| *at <= mt).filter_map(|(_, _, sid, op)| {
+                let RegOp::Create { path, .. } = op else { return None };
+                below(path, "instances/").map(|_| sid)
+            });
+        registered.rev().find(|sid| self.opener_of(*sid) == Some(p))
     }
 
     /// Returns all committed assignments in order.
@@ -93,19 +91,19 @@ impl<'a> Seen<'a> {
         let written = self.writes().filter_map(|(mt, zxid, sid, op)| {
             let data = written(op, "coordination/assignment")?;
             let doc: AssignmentDoc = serde_json::from_str(data).ok()?;
-            let AssignmentDoc { members, total, handled, pending } = doc;
+            let AssignmentDoc { members, handled, pending } = doc;
             let ranges = pending.values().flatten();
             let n_pending = ranges.map(|(first, last)| (last - first) as usize + 1).sum();
-            Some(AssignmentSeen { mt, zxid, sid, members, total, handled, n_pending })
+            Some(AssignmentSeen { mt, zxid, sid, members, handled, n_pending })
         });
         written.collect()
     }
 
     /// Returns when a term began, and the session of who leads in it.
     pub(crate) fn terms(&self) -> Vec<(u64, i64)> {
-        let begun = self.writes().filter_map(|(mt, _, sid, op)| {
-            written(op, "coordination/term").map(|_| (mt, sid))
-        });
+        let begun = self
+            .writes()
+            .filter_map(|(mt, _, sid, op)| written(op, "coordination/term").map(|_| (mt, sid)));
         begun.collect()
     }
 
@@ -115,10 +113,13 @@ impl<'a> Seen<'a> {
             RegOp::Set { path, ver, .. } if below(path, "coordination/request") == Some("") => {
                 Some(*ver)
             }
-            RegOp::Create { path, .. } if below(path, "coordination/request") == Some("") => Some(0),
-            RegOp::Create { .. } | RegOp::Set { .. } | RegOp::Delete { .. } | RegOp::Check { .. } => {
-                None
+            RegOp::Create { path, .. } if below(path, "coordination/request") == Some("") => {
+                Some(0)
             }
+            RegOp::Create { .. }
+            | RegOp::Set { .. }
+            | RegOp::Delete { .. }
+            | RegOp::Check { .. } => None,
         })
     }
 

@@ -122,17 +122,6 @@ impl Process {
             gate.end();
         }));
     }
-
-    /// Has the process pause its jobs, or let them go on.
-    pub(crate) fn pause_jobs(&self, paused: bool) {
-        let jobs = self.scheduler.jobs();
-        self.spawn.spawn(Box::pin(async move {
-            for job in jobs {
-                // A job that has ended has nothing to pause.
-                let _ = if paused { job.pause().await } else { job.resume().await };
-            }
-        }));
-    }
 }
 
 /// What runs in a process.

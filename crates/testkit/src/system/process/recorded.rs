@@ -31,7 +31,7 @@ impl Diary {
             let (item, reason) = (item.map(|item| item.index()), reason.to_string());
             Fact::Missed { job, item, fire: fire.0, reason }
         } else {
-            let name = name_of(&record.event).to_owned();
+            let name = record.event.name().to_owned();
             Fact::Event { job, name, text: record.event.to_string() }
         };
         self.voice.say_at(record.at.as_millisecond(), fact);
@@ -45,27 +45,6 @@ impl Diary {
             SessionChange::Closed => (SessionEvent::Closed, 0),
         };
         self.say(Fact::Session { ev, sid, instance });
-    }
-}
-
-fn name_of(event: &JobEvent) -> &'static str {
-    match event {
-        JobEvent::Joined { .. } => "joined",
-        JobEvent::Left { .. } => "left",
-        JobEvent::BecameLeader { .. } => "became_leader",
-        JobEvent::LostLeadership => "lost_leadership",
-        JobEvent::Resharded { .. } => "resharded",
-        JobEvent::Claimed { .. } => "claimed",
-        JobEvent::Settled { .. } => "settled",
-        JobEvent::Fenced { .. } => "fenced",
-        JobEvent::MisfireNoted { .. } => "misfire_noted",
-        JobEvent::Missed { .. } => "missed",
-        JobEvent::Orphaned { .. } => "orphaned",
-        JobEvent::StrategyFailed { .. } => "strategy_failed",
-        JobEvent::ConfigRejected { .. } => "config_rejected",
-        JobEvent::Anomaly { .. } => "anomaly",
-        JobEvent::CommitRefused { .. } => "commit_refused",
-        _ => "other",
     }
 }
 

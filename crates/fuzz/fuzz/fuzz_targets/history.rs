@@ -1,0 +1,4 @@
+//! libFuzzer on `history`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::history::run(bytes));

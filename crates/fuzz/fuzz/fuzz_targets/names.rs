@@ -1,0 +1,4 @@
+//! libFuzzer on `names`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::names::run(bytes));

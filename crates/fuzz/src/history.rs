@@ -1,0 +1,17 @@
+//! Histories: the checker judges whatever it is given.
+
+use checker::{History, Options, check};
+
+/// Reads `bytes` as the lines of one file and judges them.
+pub fn run(bytes: &[u8]) {
+    let history = History::from_bytes("any.jsonl", bytes);
+    let report = check(&history, &Options::default());
+    // What nobody could read is told, and never taken for a good history.
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
+    assert!(history.records().len() <= lines, "there are more records than lines");
+    if !history.problems().is_empty() {
+        assert_ne!(report.verdict, checker::Verdict::Valid, "{:?}", history.problems());
+    }
+    let again = check(&history, &Options::default());
+    assert_eq!(format!("{report:?}"), format!("{again:?}"), "the same history is judged the same");
+}

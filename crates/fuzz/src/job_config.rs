@@ -1,0 +1,73 @@
+//! A stored configuration: read, written and read again.
+
+use coordination::{ConfigError, JobConfig, decode_config, encode_config};
+use serde_json::{Map, Value};
+
+/// Fields that the reader knows. Everything else at the top is kept as it is.
+const KNOWN: [&str; 23] = [
+    "jobName",
+    "jobClass",
+    "jobType",
+    "cron",
+    "shardingTotalCount",
+    "shardingItemParameters",
+    "jobParameter",
+    "failover",
+    "misfire",
+    "description",
+    "jobProperties",
+    "streamingProcess",
+    "scriptCommandLine",
+    "monitorExecution",
+    "maxTimeDiffSeconds",
+    "monitorPort",
+    "jobShardingStrategyClass",
+    "reconcileIntervalMinutes",
+    "disabled",
+    "overwrite",
+    "timeZone",
+    "staticSharding",
+    "catchUp",
+];
+/// Fields that the reader knows inside of others.
+const NESTED: [&str; 4] =
+    ["job_exception_handler", "executor_service_handler", "windowSeconds", "max"];
+
+/// Reads `bytes` as a configuration.
+pub fn run(bytes: &[u8]) {
+    let document = serde_json::from_slice::<Map<String, Value>>(bytes);
+    match (decode_config(bytes), document) {
+        (Ok(config), Ok(document)) => check_accepted(&config, &document),
+        (Ok(config), Err(error)) => panic!("no JSON object ({error}) was read as {config:?}"),
+        (Err(error), document) => check_refused(&error, document.is_ok()),
+    }
+}
+
+fn check_accepted(config: &JobConfig, document: &Map<String, Value>) {
+    let written = encode_config(config);
+    let again = decode_config(written.as_bytes());
+    let again = again.unwrap_or_else(|error| panic!("{written} was written, and refused: {error}"));
+    assert_eq!(&again, config, "what was written is read as something else: {written}");
+    assert_eq!(encode_config(&again), written, "what was read is written as something else");
+
+    let written: Map<String, Value> = serde_json::from_str(&written).expect("JSON was written");
+    for (name, value) in document.iter().filter(|(name, _)| !KNOWN.contains(&name.as_str())) {
+        assert_eq!(written.get(name), Some(value), "the unknown field {name} is not kept");
+    }
+    let total = config.sharding_total_count;
+    assert!((1..=coordination::MAX_SHARDING_TOTAL_COUNT).contains(&total), "{total} items");
+}
+
+fn check_refused(error: &ConfigError, is_object: bool) {
+    let message = error.to_string();
+    let names_a_field = match error {
+        ConfigError::Syntax { .. } => !is_object,
+        ConfigError::Field { field, .. } => {
+            message.contains(field) && (KNOWN.contains(field) || NESTED.contains(field))
+        }
+        ConfigError::Name(_) => message.contains("job name"),
+        ConfigError::Config(invalid) => message.contains(invalid.field),
+        _ => true,
+    };
+    assert!(names_a_field, "no field is named: {message}");
+}

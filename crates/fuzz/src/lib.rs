@@ -1,0 +1,51 @@
+#![doc = include_str!("../README.md")]
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "every target panics where a promise is broken: that is what it is for"
+)]
+
+pub mod cron;
+pub mod feed;
+pub mod history;
+pub mod item_parameters;
+pub mod job_config;
+mod job_tree;
+pub mod known;
+pub mod limits;
+pub mod names;
+pub mod records;
+pub mod time_zone;
+
+/// A promise about any bytes.
+#[derive(Clone, Copy)]
+pub struct Target {
+    /// Its name, also that of its folder of seeds and of its libFuzzer program.
+    pub name: &'static str,
+    /// Panics if the promise is broken.
+    pub run: fn(&[u8]),
+}
+
+impl std::fmt::Debug for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// All targets.
+pub const TARGETS: [Target; 9] = [
+    Target { name: "job_config", run: job_config::run },
+    Target { name: "item_parameters", run: item_parameters::run },
+    Target { name: "cron", run: cron::run },
+    Target { name: "time_zone", run: time_zone::run },
+    Target { name: "names", run: names::run },
+    Target { name: "records", run: records::run },
+    Target { name: "feed", run: feed::run },
+    Target { name: "limits", run: limits::run },
+    Target { name: "history", run: history::run },
+];
+
+/// Returns the target of that name.
+#[must_use]
+pub fn target(name: &str) -> Option<Target> {
+    TARGETS.into_iter().find(|target| target.name == name)
+}

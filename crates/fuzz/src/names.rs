@@ -1,0 +1,121 @@
+//! Names that become nodes: refused before, or found again from the path.
+
+use coordination::{
+    Command, Coordinator, Event, Identity, JobConfig, JobName, Layout, ServerIp, ServerState,
+    encode_config, instance_id, server_of, task_id,
+};
+use reg_center::model::Model;
+use reg_center::{Change, Lifetime, NodePath, Txn, TxnOutcome};
+use sharding::{ShardingItem, StrategyRegistry};
+
+use crate::job_tree::now;
+use crate::known;
+
+/// Takes names from `bytes`: parts that are separated by line breaks, or the whole of them.
+pub fn run(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let mut lines = text.lines();
+    let (first, second) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    for name in [first, &*text] {
+        check_path(name);
+        check_job(name);
+        check_server(name);
+    }
+    check_instance(first, second);
+}
+
+/// A path is read as it is written, and taken apart as it was put together.
+fn check_path(text: &str) {
+    if let Ok(path) = NodePath::parse(text) {
+        assert_eq!(path.as_str(), text);
+        assert_eq!(path.to_string().parse(), Ok(path.clone()));
+        if let Some(parent) = path.parent() {
+            assert_eq!(parent.join(path.name()).as_ref(), Ok(&path));
+            assert_eq!(path.below(&parent), Some(path.name()));
+            assert!(path.is_within(&parent) && !parent.is_within(&path));
+        }
+    }
+    let root = NodePath::parse("/a").expect("a valid path");
+    if let Ok(child) = root.join(text) {
+        assert_eq!((child.name(), child.parent()), (text, Some(root)));
+        assert!(!text.is_empty() && !text.contains('/') && !text.chars().any(char::is_control));
+        assert_eq!(NodePath::parse(child.as_str()), Ok(child));
+    }
+}
+
+/// The name of a job is the name of its node, and no node of it belongs to a namesake.
+fn check_job(name: &str) {
+    let Ok(job) = JobName::new(name) else {
+        let message = JobName::new(name).map(|_| ()).expect_err("refused above").to_string();
+        assert!(message.starts_with("job name ") && message.contains("not valid"), "{message}");
+        return;
+    };
+    assert_eq!(job.as_str(), name);
+    if known::cannot_be_a_node(name) {
+        return;
+    }
+    let layout = Layout::new(&job);
+    assert_eq!((layout.root().name(), layout.root().parent()), (name, Some(NodePath::root())));
+    assert!(layout.config_path().is_within(&layout.root()));
+    if let Ok(namesake) = JobName::new(&format!("{name}b")) {
+        let other = Layout::new(&namesake);
+        assert!(!other.config_path().is_within(&layout.root()));
+        assert!(!layout.config_path().is_within(&other.root()));
+    }
+}
+
+fn check_server(text: &str) {
+    let Ok(server) = ServerIp::new(text) else { return };
+    assert_eq!(server.as_str(), text);
+    let txn = layout().set_server(&server, ServerState::Disabled);
+    let wanted = format!("/report/servers/{text}");
+    assert_eq!(txn.ops()[0].path().as_str(), wanted);
+}
+
+/// An instance that registers finds itself in the view: what is built from its id is matched again.
+fn check_instance(server: &str, life: &str) {
+    let server = ServerIp::new(server).or_else(|_| ServerIp::new("10.0.0.1"));
+    let server = server.expect("a valid address");
+    let Ok(id) = instance_id(&server, life) else { return };
+    assert_eq!(server_of(&id), Some(server.clone()), "{id}");
+    if known::cannot_be_a_node(life) {
+        return;
+    }
+    let task = task_id(&job(), ShardingItem::new(7), &id);
+    assert!(task.starts_with("report@-@7@-@READY@-@") && task.ends_with(id.as_str()), "{task}");
+
+    let mut registry = Model::new();
+    let session = registry.open_session();
+    let config = encode_config(&JobConfig::new(job(), 2));
+    let setup = Txn::new().create(layout().config_path(), config, Lifetime::Persistent);
+    registry.commit(session, setup.ops()).expect("the session lives");
+    let mut coordinator =
+        Coordinator::new(Identity { job: job(), server }, StrategyRegistry::default());
+    let mut commands = Vec::new();
+    let connected = Event::Connected { session, incarnation: id.clone() };
+    coordinator.handle(now(0), connected, &mut commands);
+    for _ in 0..4 {
+        let root = layout().root();
+        let entries = registry.subtree(&root).cloned().map(Change::Entry);
+        let snapshot =
+            std::iter::once(Change::Init).chain(entries).chain([Change::Ready]).collect();
+        commands.clear();
+        coordinator.handle(now(0), Event::Registry(snapshot), &mut commands);
+        for command in &commands {
+            if let Command::Commit { txn, .. } = command {
+                let result = registry.commit(session, txn.ops()).expect("the session lives");
+                assert!(matches!(result.0, TxnOutcome::Committed(_)), "{command}: {result:?}");
+            }
+        }
+    }
+    assert!(coordinator.view().is_registered(&id), "{id} is not found: {}", coordinator.view());
+    assert!(coordinator.view().is_available(&id) && coordinator.view().leader() == Some(&id));
+}
+
+fn job() -> JobName {
+    JobName::new("report").expect("a valid name")
+}
+
+fn layout() -> Layout {
+    Layout::new(&job())
+}

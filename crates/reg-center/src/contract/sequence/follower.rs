@@ -1,0 +1,132 @@
+//! A reader of a feed that holds every change against the history of its node.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::replay::Numbers;
+use super::{NodeState, Reference};
+use crate::{Change, Feed, Node, NodePath};
+
+/// A copy of a subtree, kept by a feed alone.
+pub(super) struct Follower {
+    pub(super) client: usize,
+    root: NodePath,
+    feed: Feed,
+    /// How much of each node's history is told.
+    told: BTreeMap<String, usize>,
+    nodes: BTreeMap<String, NodeState>,
+    /// The nodes of a snapshot that is not complete.
+    snapshot: Option<BTreeMap<String, NodeState>>,
+    is_begun: bool,
+}
+
+impl Follower {
+    pub(super) fn new(client: usize, root: NodePath, feed: Feed) -> Self {
+        Self {
+            client,
+            root,
+            feed,
+            told: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            snapshot: None,
+            is_begun: false,
+        }
+    }
+
+    /// Takes in what is there.
+    pub(super) fn drain(&mut self, reference: &Reference, numbers: &mut Numbers) {
+        while let Some(change) = self.feed.try_next() {
+            self.take(change, reference, numbers);
+        }
+    }
+
+    /// Waits until the copy is what the registry must hold.
+    pub(super) async fn converge(&mut self, reference: &Reference, numbers: &mut Numbers) {
+        while !self.is_complete(reference) {
+            let change = self.feed.next().await.expect("a feed lasts as long as its client");
+            self.take(change, reference, numbers);
+        }
+    }
+
+    /// Waits for the end of the feed, whose client was closed.
+    pub(super) async fn end(&mut self, reference: &Reference, numbers: &mut Numbers) {
+        while let Some(change) = self.feed.next().await {
+            self.take(change, reference, numbers);
+        }
+    }
+
+    /// Returns what is missing, for messages.
+    pub(super) fn complaint(&self, reference: &Reference) -> String {
+        let wanted: Vec<_> = reference.subtree(self.root.as_str()).collect();
+        let Self { client, root, nodes, .. } = self;
+        format!("the feed of client {client} at {root} shows {wanted:?}, not {nodes:?}")
+    }
+
+    fn is_complete(&self, reference: &Reference) -> bool {
+        let nodes = self.nodes.iter().map(|(path, node)| (path.as_str(), node));
+        self.is_begun && self.snapshot.is_none() && nodes.eq(reference.subtree(self.root.as_str()))
+    }
+
+    fn take(&mut self, change: Change, reference: &Reference, numbers: &mut Numbers) {
+        match change {
+            Change::Init => self.snapshot = Some(BTreeMap::new()),
+            Change::Entry(node) => {
+                let state = self.state(&node, numbers);
+                let path = node.path.to_string();
+                // A snapshot may tell again what was told before.
+                let from = self.told.get(&path).map_or(0, |told| told.saturating_sub(1));
+                self.find(&path, from, Some(&state), reference);
+                let snapshot = self.snapshot.as_mut().expect("an entry follows Init");
+                let twice = snapshot.insert(path, state);
+                assert_eq!(twice, None, "a snapshot has each node once: {node:?}");
+            }
+            Change::Ready => {
+                let snapshot = self.snapshot.take().expect("Ready follows Init");
+                let known: BTreeSet<_> = self.nodes.keys().cloned().collect();
+                for gone in known.into_iter().filter(|path| !snapshot.contains_key(path)) {
+                    self.find(&gone, self.told[&gone], None, reference);
+                }
+                self.nodes = snapshot;
+                self.is_begun = true;
+            }
+            Change::Put(node) => {
+                self.assert_follows_a_snapshot(&node.path);
+                let state = self.state(&node, numbers);
+                let path = node.path.to_string();
+                self.find(
+                    &path,
+                    self.told.get(&path).copied().unwrap_or(0),
+                    Some(&state),
+                    reference,
+                );
+                self.nodes.insert(path, state);
+            }
+            Change::Gone { path, .. } => {
+                self.assert_follows_a_snapshot(&path);
+                let path = path.to_string();
+                self.find(&path, self.told.get(&path).copied().unwrap_or(0), None, reference);
+                self.nodes.remove(&path);
+            }
+        }
+    }
+
+    /// Finds a state in what of the node's history is not told yet.
+    fn find(&mut self, path: &str, from: usize, state: Option<&NodeState>, reference: &Reference) {
+        let history = reference.history(path);
+        let found = history.iter().skip(from).position(|past| past.as_ref() == state);
+        let root = &self.root;
+        let found = found.unwrap_or_else(|| {
+            panic!("feed of {root}: {path} is told to be {state:?}, after {from} of {history:?}")
+        });
+        self.told.insert(path.to_owned(), from + found + 1);
+    }
+
+    fn state(&self, node: &Node, numbers: &mut Numbers) -> NodeState {
+        assert!(node.path.is_within(&self.root), "{} is not below {}", node.path, self.root);
+        numbers.state(node)
+    }
+
+    fn assert_follows_a_snapshot(&self, path: &NodePath) {
+        let is_in_order = self.is_begun && self.snapshot.is_none();
+        assert!(is_in_order, "feed of {}: {path} changes before a snapshot is complete", self.root);
+    }
+}

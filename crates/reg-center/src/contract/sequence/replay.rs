@@ -1,0 +1,209 @@
+//! A sequence on a registry: answers, trees and feeds must be those of the reference.
+
+use std::collections::BTreeMap;
+
+use super::follower::Follower;
+use super::{Answer, CLIENTS, NodeState, Reference, Sequence, Step};
+use crate::contract::stage::{Actor, Stage, path};
+use crate::{Committed, Error, Node, NodePath, Op, Revision, SessionId, Txn, TxnOutcome};
+
+/// How often feeds are read while the sequence goes on: each one at every third step, so that changes coalesce.
+const DRAIN_EVERY: usize = 3;
+
+pub(in crate::contract) async fn replay(stage: &Stage<'_>, sequence: &Sequence) {
+    let mut player = Player::new(stage).await;
+    for (n, step) in sequence.steps().iter().enumerate() {
+        player.place = format!("step {}, {step}", n + 1);
+        player.play(step).await;
+        let feeds = player.feeds.iter_mut().enumerate();
+        for (_, feed) in feeds.filter(|(k, _)| (n + k) % DRAIN_EVERY == 0) {
+            feed.drain(&player.reference, &mut player.numbers);
+        }
+    }
+    player.place = "at the end".to_owned();
+    player.finish().await;
+}
+
+/// The sessions and revisions of the registry, and what the reference calls them.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    sessions: BTreeMap<SessionId, usize>,
+    writes: BTreeMap<Revision, usize>,
+}
+
+impl Numbers {
+    /// Learns the revision of a write; greater writes have greater revisions.
+    fn learn(&mut self, revision: Revision, write: usize) {
+        let known = *self.writes.entry(revision).or_insert(write);
+        assert_eq!(known, write, "{revision} belongs to one write");
+        assert!(self.writes.values().is_sorted_by(|a, b| a < b), "revisions grow: {self:?}");
+    }
+
+    pub(super) fn state(&self, node: &Node) -> NodeState {
+        let write = |revision| {
+            let write = self.writes.get(&revision).copied();
+            write.unwrap_or_else(|| panic!("{node:?}: {revision} is no write's; {self:?}"))
+        };
+        NodeState {
+            data: node.data.clone(),
+            version: node.stat.version.0,
+            owner: node.stat.owner.map(|owner| self.session(owner)),
+            created: write(node.stat.created),
+            modified: write(node.stat.modified),
+        }
+    }
+
+    fn session(&self, session: SessionId) -> usize {
+        let number = self.sessions.get(&session).copied();
+        number.unwrap_or_else(|| panic!("session {session} is nobody's; {self:?}"))
+    }
+}
+
+struct Player<'s> {
+    stage: &'s Stage<'s>,
+    actors: Vec<Actor<'s>>,
+    feeds: Vec<Follower>,
+    reference: Reference,
+    numbers: Numbers,
+    place: String,
+}
+
+impl<'s> Player<'s> {
+    async fn new(stage: &'s Stage<'s>) -> Self {
+        let mut player = Self {
+            stage,
+            actors: Vec::new(),
+            feeds: Vec::new(),
+            reference: Reference::new(),
+            numbers: Numbers::default(),
+            place: "at the start".to_owned(),
+        };
+        for client in 0..CLIENTS {
+            player.actors.push(stage.actor().await);
+            player.enter(client);
+        }
+        let root = player.actors[0].node("/").await;
+        player.numbers.learn(root.stat.created, 0);
+        player
+    }
+
+    /// Notes the session of a client, which is the reference's last one.
+    fn enter(&mut self, client: usize) {
+        let session = self.actors[client].session();
+        let taken = self.numbers.sessions.insert(session, self.reference.session(client));
+        assert_eq!(taken, None, "{}: session {session} is used twice", self.place);
+    }
+
+    async fn play(&mut self, step: &Step) {
+        self.reference.apply(step);
+        match step {
+            Step::Commit { client, ops } => self.commit(*client, ops).await,
+            Step::Look { client, path } => {
+                self.actors[*client].sync().await;
+                self.compare_node(*client, path).await;
+                let listed = self.actors[*client].children(path).await;
+                assert_eq!(listed, self.reference.children(path.as_str()), "{}", self.place);
+            }
+            Step::Watch { client, root } => {
+                let feed = self.actors[*client].feed(root.as_str());
+                self.feeds.push(Follower::new(*client, root.clone(), feed));
+            }
+            Step::Flap { client } => {
+                let mut changes = self.actors[*client].center.session_feed();
+                self.actors[*client].await_connected(&mut changes).await;
+                self.actors[*client].flap(&mut changes).await;
+            }
+            Step::Expire { client } => {
+                let mut changes = self.actors[*client].center.session_feed();
+                self.actors[*client].await_connected(&mut changes).await;
+                self.actors[*client].renew(&mut changes).await;
+                self.enter(*client);
+            }
+            Step::Close { client } => {
+                self.close(*client).await;
+                self.actors[*client] = self.stage.actor().await;
+                self.enter(*client);
+            }
+        }
+    }
+
+    async fn commit(&mut self, client: usize, ops: &[Op]) {
+        let txn = ops.iter().cloned().fold(Txn::new(), Txn::op);
+        let outcome = self.actors[client].try_commit(txn).await;
+        let wanted = self.reference.answer().clone();
+        match (&outcome, &wanted) {
+            (Ok(TxnOutcome::Committed(committed)), Answer::Committed(states)) => {
+                self.compare_stats(committed, states);
+                self.compare_effects(client, committed).await;
+            }
+            (Ok(TxnOutcome::Conflict(conflict)), Answer::Conflict { index, reason })
+                if (conflict.index, conflict.reason) == (*index, *reason) => {}
+            (Err(Error::Refused { .. }), Answer::Refused) => {}
+            _ => panic!("{}: {outcome:?}, not {wanted:?}", self.place),
+        }
+    }
+
+    /// A registry may tell less than the reference, but nothing else.
+    fn compare_stats(&mut self, committed: &Committed, wanted: &[Option<NodeState>]) {
+        assert_eq!(committed.stats.len(), wanted.len(), "{}", self.place);
+        for (stat, wanted) in committed.stats.iter().zip(wanted) {
+            let (Some(stat), wanted) = (stat, wanted) else { continue };
+            let told = (stat.version.0, stat.owner.map(|owner| self.numbers.session(owner)));
+            let wanted = wanted.as_ref().map(|state| (state.version, state.owner));
+            assert_eq!(Some(told), wanted, "{}: {committed:?}", self.place);
+        }
+    }
+
+    /// Learns the revision of the write, and reads all nodes that it left.
+    async fn compare_effects(&mut self, client: usize, committed: &Committed) {
+        let effects = self.reference.effects().to_vec();
+        for (at, state) in &effects {
+            if let Some(state) = state {
+                let node = self.actors[client].node(at).await;
+                self.numbers.learn(node.stat.modified, state.modified);
+                if let Some(told) = committed.revision {
+                    assert_eq!(told, node.stat.modified, "{}: the revision", self.place);
+                }
+            }
+            self.compare_node(client, &path(at)).await;
+        }
+    }
+
+    async fn compare_node(&self, client: usize, at: &NodePath) {
+        let node = self.actors[client].read(at.as_str()).await;
+        let state = node.map(|node| self.numbers.state(&node));
+        assert_eq!(state.as_ref(), self.reference.node(at.as_str()), "{}: {at}", self.place);
+    }
+
+    async fn close(&mut self, client: usize) {
+        let closed = self.stage.within("the centre closes", self.actors[client].center.close());
+        assert_eq!(closed.await, Ok(()), "{}", self.place);
+        let (ending, staying) = self.feeds.drain(..).partition(|feed| feed.client == client);
+        self.feeds = staying;
+        let ending: Vec<Follower> = ending;
+        for mut feed in ending {
+            let end = feed.end(&self.reference, &mut self.numbers);
+            self.stage.within("the feed of a closed centre ends", end).await;
+        }
+    }
+
+    async fn finish(mut self) {
+        for client in 0..CLIENTS {
+            let tree = self.actors[client].tree("/").await;
+            let tree: Vec<_> =
+                tree.iter().map(|node| (node.path.to_string(), self.numbers.state(node))).collect();
+            let wanted = self.reference.subtree("/");
+            let wanted: Vec<_> = wanted.map(|(at, node)| (at.to_owned(), node.clone())).collect();
+            assert_eq!(tree, wanted, "{}: the tree as client {client} reads it", self.place);
+        }
+        for feed in &mut self.feeds {
+            let complaint = feed.complaint(&self.reference);
+            let converge = feed.converge(&self.reference, &mut self.numbers);
+            self.stage.within(&complaint, converge).await;
+        }
+        for client in 0..CLIENTS {
+            self.reference.apply(&Step::Close { client });
+            self.close(client).await;
+        }
+    }
+}

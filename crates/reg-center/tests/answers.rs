@@ -1,0 +1,103 @@
+//! What callers decide by: the questions that errors answer, the size of a transaction, and what a closed hub tells.
+
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use reg_center::{
+    Error, Lifetime, Limits, NodePath, SessionChange, SessionHub, SessionId, Txn, Version,
+};
+
+const SESSION: SessionId = SessionId(7);
+
+fn path(text: &str) -> NodePath {
+    NodePath::parse(text).expect("a path of the table")
+}
+
+#[test]
+fn every_error_says_whether_to_read_to_register_or_to_try_again() {
+    let cause = || "cause".to_owned();
+    let too_large = Error::TooLarge { unit: "bytes", size: 2, limit: 1 };
+    let no_path = Error::from(NodePath::parse("x").unwrap_err());
+    // Perhaps executed, session over, worth another try.
+    let rows = [
+        (Error::Unavailable { act: "commit" }, [false, false, true]),
+        (Error::Unknown { act: "commit", cause: cause() }, [true, false, true]),
+        (Error::SessionLost { session: SESSION }, [false, true, false]),
+        (too_large, [false, false, false]),
+        (Error::NotAuthorized { path: path("/a") }, [false, false, false]),
+        (no_path, [false, false, false]),
+        (Error::Closed, [false, false, false]),
+        (Error::Refused { act: "commit", cause: cause() }, [false, false, false]),
+    ];
+    for (error, expected) in rows {
+        let answers = [error.is_unknown(), error.is_session_lost(), error.is_retryable()];
+        assert_eq!(answers, expected, "{error}");
+    }
+}
+
+#[test]
+fn paths_and_data_of_every_operation_count() {
+    let at = || path("/abc");
+    let version = Version(1);
+    let rows = [
+        ("create", Txn::new().create(at(), "12", Lifetime::Persistent), 6),
+        ("put", Txn::new().put(at(), "123"), 7),
+        ("put if", Txn::new().put_if(at(), version, "1"), 5),
+        ("delete", Txn::new().delete(at()), 4),
+        ("delete if", Txn::new().delete_if(at(), version), 4),
+        ("check exists", Txn::new().check_exists(at()), 4),
+        ("check version", Txn::new().check_version(at(), version), 4),
+        ("check absent", Txn::new().check_absent(at()), 4),
+        ("several", Txn::new().put(at(), "1").create(path("/"), "", Lifetime::Ephemeral), 6),
+        ("nothing", Txn::new().in_session(SESSION), 0),
+    ];
+    for (case, txn, size) in rows {
+        assert_eq!(txn.size(), size, "{case}");
+        let limits = |max_bytes| Limits { max_ops: 2, max_bytes };
+        assert_eq!(limits(size).admit(&txn), Ok(()), "{case} at the limit");
+        if let Some(less) = size.checked_sub(1) {
+            let refused = Error::TooLarge { unit: "bytes", size, limit: less };
+            assert_eq!(limits(less).admit(&txn), Err(refused), "{case} over the limit");
+        }
+    }
+}
+
+#[test]
+fn nothing_follows_the_end_of_a_hub() {
+    let hub = SessionHub::new();
+    assert_eq!(hub.current(), None);
+    let mut early = hub.subscribe();
+    assert_eq!(early.next().now_or_never(), None, "there is nothing to tell yet");
+    let connected = SessionChange::Connected { session: SESSION, timeout: Duration::from_secs(1) };
+    for change in [connected, SessionChange::Closed, connected] {
+        hub.publish(change);
+    }
+    assert_eq!(hub.current(), Some(SessionChange::Closed));
+    let mut late = hub.subscribe();
+    let told = |feed: &mut reg_center::SessionFeed| {
+        feed.next().now_or_never().expect("what was told is there")
+    };
+    assert_eq!(told(&mut early), Some(connected));
+    for feed in [&mut early, &mut late] {
+        assert_eq!(told(feed), Some(SessionChange::Closed));
+        assert_eq!(told(feed), None);
+    }
+}
+
+#[test]
+fn a_path_keeps_to_the_last_character_of_each_reserved_range() {
+    let rows = [
+        ("before the private range", '\u{D7FF}', true),
+        ("the first private one", '\u{E000}', false),
+        ("the last private one", '\u{F8FF}', false),
+        ("after the private range", '\u{F900}', true),
+        ("before the specials", '\u{FFEF}', true),
+        ("the first special", '\u{FFF0}', false),
+        ("the last special", '\u{FFFF}', false),
+        ("beyond the basic plane", '\u{10000}', true),
+    ];
+    for (case, character, valid) in rows {
+        assert_eq!(NodePath::parse(&format!("/a{character}")).is_ok(), valid, "{case}");
+        assert_eq!(NodePath::root().join(&character.to_string()).is_ok(), valid, "{case}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Notes that a world takes: for the history, for people, and that a property does not hold.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use checker::history::Fact;
+
+use super::record::Writer;
+use super::time::Planned;
+use super::world::{Violation, World};
+
+impl World {
+    pub(crate) fn record(&mut self, index: usize, fact: Fact) {
+        let writer = Writer::Node { index, inc: self.nodes[index].inc };
+        self.recorder.write(writer, self.mono, self.wall(index), fact);
+    }
+
+    pub(crate) fn record_with(&mut self, index: usize, fact: impl FnOnce() -> Fact) {
+        if self.recorder.keeps_history() {
+            self.record(index, fact());
+        }
+    }
+
+    pub(crate) fn record_outside(&mut self, writer: Writer, fact: Fact) {
+        self.recorder.write(writer, self.mono, self.true_wall(), fact);
+    }
+
+    pub(crate) fn record_meta(&mut self) {
+        let fact = Fact::RunMeta {
+            v: checker::history::FORMAT,
+            run: format!("sim-{}", self.script.seed),
+            seed: Some(self.script.seed),
+            backend: "embedded".to_owned(),
+            session_timeout_ms: self.script.profile.session_ms.into(),
+            require: BTreeMap::new(),
+            params: BTreeMap::new(),
+        };
+        self.record_outside(Writer::Nemesis, fact);
+    }
+
+    /// Notes that a property does not hold. The first one counts.
+    pub(crate) fn fail(&mut self, property: &str, text: impl Into<String>) {
+        if self.violation.is_none() {
+            let text = text.into();
+            self.recorder.tell(|| format!("!! {property}: {text}"));
+            let property = property.to_owned();
+            self.violation = Some(Violation { property, text, step: self.step });
+        }
+    }
+
+    pub(crate) fn plan(&mut self, after: Duration, what: Planned) {
+        self.agenda.plan(self.mono + after, what);
+    }
+
+    /// Returns the last events and the truth, for people.
+    pub(crate) fn story(&self) -> String {
+        let mut text = String::new();
+        for line in self.recorder.story() {
+            text.push_str(line);
+            text.push('\n');
+        }
+        write!(text, "---- truth\n{}", self.observer.view())
+            .expect("writing to a string cannot fail");
+        text
+    }
+}

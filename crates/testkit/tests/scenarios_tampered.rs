@@ -1,0 +1,302 @@
+//! The scenarios can fail: histories in which something is otherwise are not accepted.
+
+use checker::history::{ExecEvent, Fact, Record, RegOp};
+use checker::{Options, Verdict};
+use testkit::scenario::{self, Judgement, Scenario, Seen};
+use testkit::system::{ClusterOptions, SimCluster, run};
+
+const SEED: u64 = 1;
+
+fn play(scenario: &Scenario) -> Judgement {
+    run(async {
+        let cluster = SimCluster::with_options(ClusterOptions::new(SEED));
+        let played = scenario::run(scenario, Box::new(cluster), SEED, &Options::default()).await;
+        played.expect("a simulated cluster always ends with a history")
+    })
+}
+
+fn judge(scenario: &Scenario, records: &[Record]) -> Judgement {
+    let seen = Seen::new(records, SimCluster::PERIOD, SimCluster::SESSION_TIMEOUT);
+    Judgement::of(scenario, seen, Ok(()), &Options::default())
+}
+
+/// Replaces text in what nodes whose path contains `node` were set to, from the `nth` such write on that has it.
+fn rewrite(records: &mut [Record], node: &str, from: &str, to: &str, nth: usize) {
+    let mut seen = 0;
+    for record in records {
+        let Fact::Reg { ops, .. } = &mut record.fact else { continue };
+        for op in ops {
+            if let RegOp::Create { path, data, .. } | RegOp::Set { path, data, .. } = op
+                && path.contains(node)
+                && data.contains(from)
+            {
+                seen += 1;
+                if seen > nth {
+                    *data = data.replace(from, to);
+                }
+            }
+        }
+    }
+}
+
+/// Takes commits away that set a node whose path contains `node` to something that contains `data`.
+fn drop_writes(records: &mut [Record], node: &str, data: &str, since: u64) {
+    for record in records.iter_mut().filter(|record| record.mt > since) {
+        let Fact::Reg { ops, .. } = &mut record.fact else { continue };
+        ops.retain(|op| match op {
+            RegOp::Create { path, data: written, .. } | RegOp::Set { path, data: written, .. } => {
+                !(path.contains(node) && written.contains(data))
+            }
+            RegOp::Delete { .. } | RegOp::Check { .. } => true,
+        });
+    }
+}
+
+/// Changes how the runs of a process end.
+fn end_as(records: &mut [Record], p: &str, how: &str) {
+    for record in records.iter_mut().filter(|record| record.p == p) {
+        if let Fact::Exec { ev: ExecEvent::End, result, .. } = &mut record.fact {
+            *result = Some(how.to_owned());
+        }
+    }
+}
+
+/// Returns when the first fault of this kind began.
+fn fault(records: &[Record], wanted: &str) -> u64 {
+    let is_meant =
+        |record: &&Record| matches!(&record.fact, Fact::Nemesis { kind, .. } if kind == wanted);
+    records.iter().find(is_meant).expect("a fault of this kind").mt
+}
+
+/// Repeats the first record that is meant at a later time.
+fn repeat(records: &mut Vec<Record>, mt: u64, is_meant: impl Fn(&Fact) -> bool) {
+    let mut again =
+        records.iter().find(|record| is_meant(&record.fact)).expect("such a record").clone();
+    again.mt = mt;
+    let place = records.partition_point(|record| record.mt <= mt);
+    records.insert(place, again);
+}
+
+fn sets(fact: &Fact, node: &str) -> bool {
+    let Fact::Reg { ops, .. } = fact else { return false };
+    ops.iter().any(|op| {
+        matches!(op, RegOp::Create { path, .. } | RegOp::Set { path, .. } if path.contains(node))
+    })
+}
+
+type Tamper = fn(&mut Vec<Record>);
+
+/// Scenario, what is otherwise, how, and what the judgement says of it.
+const ROWS: [(&str, &str, Tamper, &str); 18] = [
+    (
+        "F01",
+        "nobody takes over",
+        |records| drop_writes(records, "/ledger/", "FAILOVER", 0),
+        "was run again under token None",
+    ),
+    (
+        "F02",
+        "the takeovers come late",
+        |records| {
+            let takes = |fact: &Fact| sets(fact, "/failover") && sets(fact, "/ledger/");
+            for record in records.iter_mut().filter(|record| takes(&record.fact)) {
+                record.mt += 90_000_000_000;
+            }
+        },
+        "was taken over after",
+    ),
+    (
+        "F03",
+        "what c ran when it left was cut short",
+        |records| end_as(records, "c", "cancelled"),
+        "did not end well before c left",
+    ),
+    (
+        "F04",
+        "the second takeover has the token of the first",
+        |records| {
+            rewrite(
+                records,
+                "/ledger/",
+                "\"source\":\"FAILOVER\",\"token\":3",
+                "\"source\":\"FAILOVER\",\"token\":2",
+                0,
+            )
+        },
+        "run again under",
+    ),
+    (
+        "F05",
+        "the resource takes what it refused",
+        |records| {
+            for record in records {
+                if let Fact::Effect { accepted, .. } = &mut record.fact {
+                    *accepted = true;
+                }
+            }
+        },
+        "were accepted; expected is",
+    ),
+    (
+        "F06",
+        "items are resharded after the pause",
+        |records| {
+            let mt = fault(records, "pause") + 1;
+            repeat(records, mt, |fact| sets(fact, "coordination/assignment"));
+        },
+        "items were resharded 1 times",
+    ),
+    (
+        "F07",
+        "a has the same id in its next session",
+        |records| {
+            let ids: Vec<String> = records
+                .iter()
+                .filter(|record| record.p == "a")
+                .filter_map(|record| {
+                    let Fact::Session { instance, .. } = &record.fact else { return None };
+                    instance.clone()
+                })
+                .collect();
+            let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return };
+            for record in records {
+                let Fact::Reg { ops, .. } = &mut record.fact else { continue };
+                for op in ops {
+                    if let RegOp::Create { path, .. } = op {
+                        *path = path.replace(last.as_str(), first);
+                    }
+                }
+            }
+        },
+        "another id in each of its three sessions",
+    ),
+    (
+        "F08",
+        "the run is cancelled by the reconnect",
+        |records| end_as(records, "a", "cancelled"),
+        "ended as Some",
+    ),
+    (
+        "F09",
+        "nobody else is elected",
+        |records| {
+            let cut = fault(records, "partition");
+            drop_writes(records, "coordination/term", "", cut);
+        },
+        "the election of another leader took None",
+    ),
+    (
+        "F10",
+        "nobody reshards after the leader's death",
+        |records| {
+            let crash = fault(records, "crash");
+            drop_writes(records, "coordination/assignment", "", crash);
+        },
+        "the next resharding took None",
+    ),
+    (
+        "F12",
+        "the last request is lost",
+        |records| rewrite(records, "coordination/assignment", "\"handled\":", "\"handled\":1", 0),
+        "the last assignment has handled request",
+    ),
+    (
+        "F13",
+        "the old owner runs the item that moved",
+        |records| {
+            for record in records.iter_mut().filter(|record| record.p == "b") {
+                if matches!(record.fact, Fact::Exec { .. }) {
+                    record.p = "a".to_owned();
+                }
+            }
+        },
+        "was run by",
+    ),
+    (
+        "F14",
+        "a claim leads to two runs",
+        |records| {
+            let mt = fault(records, "lose_reply") + 1_000_000_000;
+            repeat(records, mt, |fact| matches!(fact, Fact::Exec { ev: ExecEvent::Start, .. }));
+        },
+        "led to 2 runs",
+    ),
+    (
+        "F16",
+        "what was noted before the crash is gone after it",
+        |records| {
+            let crash = fault(records, "crash");
+            drop_writes(records, "/ledger/", "\"source\":\"MISFIRE\"", crash);
+        },
+        "was not run after it",
+    ),
+    (
+        "F20",
+        "surplus items are not retired",
+        |records| rewrite(records, "/ledger/", "retired", "idle", 0),
+        "was not retired",
+    ),
+    (
+        "F22",
+        "what was lost is recorded as done",
+        |records| rewrite(records, "/ledger/", "interrupted", "succeeded", 0),
+        "was recorded as Some(\"succeeded\")",
+    ),
+    (
+        "F28",
+        "an item that fails is recorded as done",
+        |records| rewrite(records, "/ledger/0", "failed", "succeeded", 0),
+        "recorded as Some(\"succeeded\"), not failed",
+    ),
+    (
+        "F29",
+        "a quick item waits for the slow one",
+        |records| {
+            for record in records {
+                if matches!(&record.fact, Fact::Exec { run, .. } if run.item == 3) {
+                    record.wt += 5_000;
+                }
+            }
+        },
+        "with a delay of",
+    ),
+];
+
+#[test]
+fn a_history_in_which_something_is_otherwise_is_invalid_and_says_what() {
+    for (id, case, tamper, expected) in ROWS {
+        let scenario = scenario::find(id).expect("a scenario of this number");
+        let played = play(scenario);
+        assert_eq!(played.verdict(), Verdict::Valid, "{id} as it was: {played}");
+        let mut records = played.records;
+        tamper(&mut records);
+        let judged = judge(scenario, &records);
+        assert_eq!(judged.verdict(), Verdict::Invalid, "{id}, {case}: {judged}");
+        let says_so = judged.unmet.iter().any(|sentence| sentence.contains(expected));
+        assert!(says_so, "{id}, {case}: nothing says {expected:?} in {:#?}", judged.unmet);
+    }
+}
+
+/// A run that did not hit what it is about shows nothing, however well everything went.
+#[test]
+fn a_history_in_which_nothing_was_hit_is_unknown() {
+    let quiet = |kind: &'static str| {
+        move |records: &mut Vec<Record>| {
+            for record in records {
+                if let Fact::Nemesis { kind: of, outcome, .. } = &mut record.fact
+                    && of == kind
+                {
+                    *outcome = checker::history::FaultOutcome::Skipped;
+                }
+            }
+        }
+    };
+    for (id, kind) in [("F01", "crash"), ("F06", "pause"), ("F15", "lose_reply"), ("F25", "skew")] {
+        let scenario = scenario::find(id).expect("a scenario of this number");
+        let mut records = play(scenario).records;
+        quiet(kind)(&mut records);
+        let judged = judge(scenario, &records);
+        assert!(!judged.unreached.is_empty(), "{id} without {kind}: {judged}");
+        assert_ne!(judged.verdict(), Verdict::Valid, "{id} without {kind}: {judged}");
+    }
+}

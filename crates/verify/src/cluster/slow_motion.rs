@@ -1,0 +1,53 @@
+//! A server that sees everything late.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use testkit::scenario::ClusterError;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, block_in_place};
+use zookeeper_fixture::Ensemble;
+
+use super::harness;
+
+/// How long the server runs between two stops: time enough to answer its clients and to catch up a little.
+const RUNNING: Duration = Duration::from_millis(30);
+
+/// One server that is stopped most of the time, again and again, until it is told to keep pace.
+///
+/// Each time it goes on it is behind the others, and answers its clients from what it knew before it has caught up.
+/// Between two stops it keeps its place in the ensemble, and the sessions of its clients alive.
+#[derive(Debug)]
+pub(super) struct SlowMotion {
+    enough: watch::Sender<bool>,
+    task: JoinHandle<Result<(), zookeeper_fixture::Error>>,
+}
+
+impl SlowMotion {
+    /// Begins; the server stands still for `stopped` at a time.
+    pub(super) fn begin(ensemble: Arc<Mutex<Ensemble>>, server: usize, stopped: Duration) -> Self {
+        let (enough, mut is_enough) = watch::channel(false);
+        let task = tokio::spawn(async move {
+            loop {
+                block_in_place(|| ensemble.lock().servers()[server].pause())?;
+                let waited = tokio::time::timeout(stopped, is_enough.wait_for(|enough| *enough));
+                let is_over = waited.await.is_ok();
+                ensemble.lock().servers()[server].resume()?;
+                if is_over {
+                    return Ok(());
+                }
+                tokio::time::sleep(RUNNING).await;
+            }
+        });
+        Self { enough, task }
+    }
+
+    /// Ends it; the server runs when this returns.
+    pub(super) async fn end(self) -> Result<(), ClusterError> {
+        const ACT: &str = "let a slow server keep pace";
+        self.enough.send_replace(true);
+        let ended = self.task.await.map_err(|error| harness(ACT, error))?;
+        ended.map_err(|error| harness(ACT, error))
+    }
+}
