@@ -5,7 +5,7 @@ use std::sync::Arc;
 use reg_center::Txn;
 use sharding::ShardingItem;
 
-use super::moves::{Draft, Label};
+use super::label::{Draft, Label};
 use super::scope::{Act, OPERATOR, instance, item, server};
 use super::state::{Standing, State};
 use super::world::World;

@@ -3,6 +3,7 @@
 
 use sharding::{InstanceId, ShardingItem};
 
+use super::registry::CURRENT;
 use super::rule::Breach;
 use super::state::Process;
 use crate::view::{ItemView, JobView};
@@ -68,7 +69,11 @@ impl Transition<'_> {
         if !self.before.is_enabled(&server) || (old.disabled && run.source != RunSource::Failover) {
             return Some(Breach::Disabled);
         }
-        let owned = owner(view) == Some(self.me);
+        let total = self.before.config().map_or(0, |config| config.sharding_total_count);
+        if new.config != Some(CURRENT) || item.index() >= total {
+            return Some(Breach::Configuration);
+        }
+        let owned = owner(view) == Some(self.me) && self.before.next_owner(item).is_none();
         let (allowed, fresh) = match run.source {
             RunSource::Normal => (owned && old.is_idle(), old.last_fire < Some(run.fire)),
             RunSource::Misfire => {

@@ -2,7 +2,10 @@
 
 mod acts;
 mod cache;
+mod commits;
+mod faults;
 mod judge;
+mod label;
 mod moves;
 mod print;
 mod quiet;
@@ -11,12 +14,13 @@ mod rule;
 mod scope;
 mod settle;
 mod state;
+mod telling;
 mod tests;
 mod world;
 
 use stateright::{Model, Property};
 
-use moves::Move;
+use label::Move;
 use rule::Breach;
 use state::State;
 use world::World;

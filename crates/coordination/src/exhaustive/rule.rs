@@ -27,7 +27,7 @@ pub(crate) enum Breach {
     Leader,
     /// S10: a run of what is disabled was claimed.
     Disabled,
-    /// S11: a run began with another configuration than its claim checked.
+    /// S11: a claim, or the run that began with it, was for another configuration than the one in force.
     Configuration,
     /// S12: an instance left something behind.
     Leftover,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use reg_center::{Expect, Op, SessionId};
 
-use super::moves::{Draft, Move};
+use super::label::{Draft, Move};
 use super::registry::{Registry, STALE, Written};
 use super::scope::{is_permanent, session};
 use super::state::{Process, Standing, State};

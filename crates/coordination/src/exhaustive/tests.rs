@@ -2,7 +2,7 @@ use std::time::Instant;
 
 use stateright::{Checker, HasDiscoveries, Model};
 
-use super::moves::Move;
+use super::label::Move;
 use super::scope::{Act, Scope};
 use super::state::State;
 use super::world::World;
