@@ -154,7 +154,10 @@ impl Coordinator {
         let flights = self.in_flight.values().filter_map(|flight| flight.config.as_ref());
         let doubt = self.local.maybe_claimed.get(&item).and_then(|doubt| doubt.config.as_ref());
         let mut known = flights.chain(doubt).chain(self.view.config_in_force());
-        known.find(|config| mutant::is(Mutant::ConfigUnpinned) || claimed.config.is_none_or(|version| version == config.version))
+        known.find(|config| {
+            mutant::is(Mutant::ConfigUnpinned)
+                || claimed.config.is_none_or(|version| version == config.version)
+        })
     }
 
     fn forget_settled_runs(&mut self, out: &mut Vec<Command>) {

@@ -18,7 +18,11 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         Some([Step::LedgerIs(item, ledger.version), Step::UnmarkMisfire(item)])
     });
     let marked = marked.take(cx.settings.items_per_plan).flatten();
-    Plan::as_leader(Duty::Cleanup, cx, "stale entries")?.steps(queued).steps(marked).if_any().filter(|_| !mutant::is(Mutant::NoCleanup))
+    Plan::as_leader(Duty::Cleanup, cx, "stale entries")?
+        .steps(queued)
+        .steps(marked)
+        .if_any()
+        .filter(|_| !mutant::is(Mutant::NoCleanup))
 }
 
 #[cfg(test)]

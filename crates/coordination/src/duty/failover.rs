@@ -32,7 +32,9 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
             {
                 Some((item, view, ledger, Some(run)))
             }
-            LedgerState::Orphan(_) if !wanted(item) && !mutant::is(Mutant::OrphansStay) => Some((item, view, ledger, None)),
+            LedgerState::Orphan(_) if !wanted(item) && !mutant::is(Mutant::OrphansStay) => {
+                Some((item, view, ledger, None))
+            }
             LedgerState::Running(_)
             | LedgerState::Orphan(_)
             | LedgerState::Idle

@@ -11,8 +11,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let server_known = cx.view.server_version(cx.server).is_some();
     match cx.local.phase {
         Phase::Active
-            if !registered
-                && (!cx.local.was_registered || mutant::is(Mutant::RegisteredAgain)) =>
+            if !registered && (!cx.local.was_registered || mutant::is(Mutant::RegisteredAgain)) =>
         {
             register(cx)
         }

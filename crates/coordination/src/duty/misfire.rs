@@ -8,7 +8,11 @@ use crate::plan::Plan;
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.startable().filter(|config| config.monitor_execution && config.misfire)?;
     // A job that catches up runs each fire by itself, found by the item's last one: there is nothing to note.
-    let noted = if config.catch_up.is_none() && !mutant::is(Mutant::MisfireUnnoted) { note(cx) } else { None };
+    let noted = if config.catch_up.is_none() && !mutant::is(Mutant::MisfireUnnoted) {
+        note(cx)
+    } else {
+        None
+    };
     noted.or_else(|| run(cx).filter(|_| !mutant::is(Mutant::MisfireUnplayed)))
 }
 

@@ -26,7 +26,8 @@ impl World {
     ) {
         let p = process.index;
         let used = Some((p, flight.plan.duty));
-        let label = |refused| Label::Commit { process: p, plan: Arc::clone(flight), stale, refused };
+        let label =
+            |refused| Label::Commit { process: p, plan: Arc::clone(flight), stale, refused };
         let lost = state.spent.lost_replies < self.scope.lost_replies;
         if self.holder_is_seen(state, flight) {
             let next = self.replied(state, p, flight, Reply::HolderAlive);
@@ -114,7 +115,11 @@ impl World {
 
     /// One of the reads before a commit finds that a holder or its mark is there.
     fn holder_is_seen(&self, state: &State, flight: &Flight) -> bool {
-        flight.plan.nodes_to_confirm().iter().any(|node| state.registry.get(&self.path(node)).is_some())
+        flight
+            .plan
+            .nodes_to_confirm()
+            .iter()
+            .any(|node| state.registry.get(&self.path(node)).is_some())
     }
 
     fn commit(
@@ -128,9 +133,10 @@ impl World {
         let txn = self.layout.encode(&flight.plan, session);
         let (registry, written) = state.registry.commit(&self.layout, session, &txn)?;
         let lives = |id: &sharding::InstanceId| {
-            state.processes.iter().any(|other| {
-                other.standing.has_session() && self.id(other.index, other.life) == id
-            })
+            state
+                .processes
+                .iter()
+                .any(|other| other.standing.has_session() && self.id(other.index, other.life) == id)
         };
         let transition = Transition {
             before: &self.view(&state.registry),

@@ -10,7 +10,6 @@ use crate::Event;
 
 impl World {
     pub(super) fn faults(&self, state: &State, process: &Arc<Process>, drafts: &mut Vec<Draft>) {
-        let p = process.index;
         self.crash(state, process, Standing::Crashed, drafts);
         if state.spent.expiries < self.scope.expiries {
             let mut draft = self.expiry(state, process, Standing::Zombie);
@@ -19,7 +18,13 @@ impl World {
         }
     }
 
-    pub(super) fn crash(&self, state: &State, process: &Process, then: Standing, drafts: &mut Vec<Draft>) {
+    pub(super) fn crash(
+        &self,
+        state: &State,
+        process: &Process,
+        then: Standing,
+        drafts: &mut Vec<Draft>,
+    ) {
         if state.spent.crashes < self.scope.crashes {
             let p = process.index;
             let mut next = state.clone();
@@ -36,12 +41,15 @@ impl World {
         next.registry = Arc::new(state.registry.without_session(session(p, process.life)));
         next.processes[p] = Arc::new(match then {
             Standing::Zombie => {
-                let mut zombie = Process { standing: then, adrift: Vec::new(), ..Process::clone(process) };
+                let mut zombie =
+                    Process { standing: then, adrift: Vec::new(), ..Process::clone(process) };
                 zombie.memory.flights.clear();
                 zombie.memory.local.is_claiming = false;
                 zombie.sealed()
             }
-            Standing::Up | Standing::Crashed | Standing::Dead | Standing::Left => dead(process, then),
+            Standing::Up | Standing::Crashed | Standing::Dead | Standing::Left => {
+                dead(process, then)
+            }
         });
         Draft::new(Label::Expire(p), next)
     }
@@ -50,7 +58,8 @@ impl World {
         let p = process.index;
         let life = process.life + 1;
         let mut next = self.told(state, p, Event::Lost);
-        let mut reborn = Process { life, standing: Standing::Up, ..Process::clone(&next.processes[p]) };
+        let mut reborn =
+            Process { life, standing: Standing::Up, ..Process::clone(&next.processes[p]) };
         reborn.memory.leave_requested = false;
         next.processes[p] = Arc::new(reborn.sealed());
         let (session, incarnation) = (session(p, life), self.id(p, life).clone());

@@ -48,8 +48,8 @@ impl Transition<'_> {
         if new.last_fire < old.last_fire {
             return Some(Breach::FireAgain);
         }
-        let begins = new.running().is_some() && new.running() != old.running()
-            || new.token != old.token;
+        let begins =
+            new.running().is_some() && new.running() != old.running() || new.token != old.token;
         if begins {
             return self.breach_of_claim(item, old, new);
         }
@@ -70,7 +70,9 @@ impl Transition<'_> {
             return Some(Breach::Disabled);
         }
         let total = self.before.config().map_or(0, |config| config.sharding_total_count);
-        if new.config != Some(CURRENT) || item.index() >= total {
+        let assigned = self.before.assignment().map(|assignment| assignment.value.total_count);
+        let fits = item.index() < total && assigned == Some(total);
+        if new.config != Some(CURRENT) || (!fits && run.source != RunSource::Failover) {
             return Some(Breach::Configuration);
         }
         let owned = owner(view) == Some(self.me) && self.before.next_owner(item).is_none();
@@ -84,9 +86,10 @@ impl Transition<'_> {
                 let asked = old.request.as_ref().map(|request| request.at);
                 (owned && old.is_idle(), asked == Some(run.fire))
             }
-            RunSource::Failover => {
-                (matches!(old.state, LedgerState::Orphan(_)), old.run().map(|r| r.fire) == Some(run.fire))
-            }
+            RunSource::Failover => (
+                matches!(old.state, LedgerState::Orphan(_)),
+                old.run().map(|r| r.fire) == Some(run.fire),
+            ),
         };
         match (allowed, fresh) {
             (false, _) => Some(Breach::Ownership),
@@ -117,10 +120,12 @@ impl Transition<'_> {
     }
 
     fn breach_of_leader(&self) -> Option<Breach> {
-        let assigned = |view: &JobView| view.assignment().map(|a| {
-            let record = &a.value;
-            (record.members.clone(), record.total_count, record.pending.clone())
-        });
+        let assigned = |view: &JobView| {
+            view.assignment().map(|a| {
+                let record = &a.value;
+                (record.members.clone(), record.total_count, record.pending.clone())
+            })
+        };
         let leads = self.holds_term();
         if assigned(self.before) != assigned(self.after) && !leads {
             return Some(Breach::Leader);

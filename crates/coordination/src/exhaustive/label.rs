@@ -18,15 +18,36 @@ pub(super) enum Label {
     /// A process starts what the registry shows as its own.
     Observe(usize),
     /// A plan is committed, or refused.
-    Commit { process: usize, plan: Arc<Flight>, stale: bool, refused: bool },
+    Commit {
+        process: usize,
+        plan: Arc<Flight>,
+        stale: bool,
+        refused: bool,
+    },
     /// The same, and the reply is lost.
-    CommitUnheard { process: usize, plan: Arc<Flight> },
+    CommitUnheard {
+        process: usize,
+        plan: Arc<Flight>,
+    },
     /// The reply is lost, and the plan may be executed later.
-    SetAdrift { process: usize, plan: Arc<Flight> },
-    Land { process: usize, plan: Arc<Flight> },
+    SetAdrift {
+        process: usize,
+        plan: Arc<Flight>,
+    },
+    Land {
+        process: usize,
+        plan: Arc<Flight>,
+    },
     Vanish(usize),
-    Fire { process: usize, fire: u8 },
-    Finish { process: usize, item: ShardingItem, outcome: Outcome },
+    Fire {
+        process: usize,
+        fire: u8,
+    },
+    Finish {
+        process: usize,
+        item: ShardingItem,
+        outcome: Outcome,
+    },
     Crash(usize),
     /// A session is over.
     Expire(usize),
@@ -36,7 +57,10 @@ pub(super) enum Label {
     /// Orphans have waited for an idle taker for long enough.
     Patience(usize),
     /// A callback that happens once per cluster has returned.
-    Return { process: usize, stage: OnceStage },
+    Return {
+        process: usize,
+        stage: OnceStage,
+    },
     Operator(Act),
     /// Nothing is left to do.
     Rest,
@@ -58,16 +82,24 @@ impl fmt::Debug for Label {
             Self::SetAdrift { process, plan } => {
                 write!(f, "{process} has sent and hears nothing [{}]", first(plan))
             }
-            Self::Land { process, plan } => write!(f, "what {process} sent is executed [{}]", first(plan)),
+            Self::Land { process, plan } => {
+                write!(f, "what {process} sent is executed [{}]", first(plan))
+            }
             Self::Vanish(p) => write!(f, "what {p} sent is lost"),
-            Self::Fire { process, fire } => write!(f, "fire {} comes at {process}", fire_time(*fire)),
-            Self::Finish { process, item, outcome } => write!(f, "item {item} ends at {process}: {outcome}"),
+            Self::Fire { process, fire } => {
+                write!(f, "fire {} comes at {process}", fire_time(*fire))
+            }
+            Self::Finish { process, item, outcome } => {
+                write!(f, "item {item} ends at {process}: {outcome}")
+            }
             Self::Crash(p) => write!(f, "{p} crashes"),
             Self::Expire(p) => write!(f, "the session of {p} expires"),
             Self::Reconnect(p) => write!(f, "{p} learns of it and begins another life"),
             Self::Drain(p) => write!(f, "{p} begins to leave"),
             Self::Patience(p) => write!(f, "{p} has waited for an idle taker for long enough"),
-            Self::Return { process, stage } => write!(f, "the callback for {stage} returns at {process}"),
+            Self::Return { process, stage } => {
+                write!(f, "the callback for {stage} returns at {process}")
+            }
             Self::Operator(act) => write!(f, "an operator does {act:?}"),
             Self::Rest => f.write_str("nothing is left to do"),
         }

@@ -4,9 +4,12 @@ mod acts;
 mod cache;
 mod commits;
 mod faults;
+mod grounds;
 mod judge;
 mod label;
 mod moves;
+#[cfg(feature = "mutants")]
+mod mutants;
 mod print;
 mod quiet;
 mod registry;
@@ -16,6 +19,7 @@ mod settle;
 mod state;
 mod telling;
 mod tests;
+mod walk;
 mod world;
 
 use stateright::{Model, Property};

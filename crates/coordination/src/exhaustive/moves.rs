@@ -60,9 +60,7 @@ impl World {
                         self.attempts(state, process, &wish.flight, wish.print, true, drafts);
                     }
                 }
-                for (index, flight) in process.adrift.iter().enumerate() {
-                    self.landings(state, process, index, flight, drafts);
-                }
+                self.strays(state, process, drafts);
                 if process.memory.leave_requested && process.memory.local.phase == Phase::Active {
                     drafts.push(Draft::new(Label::Drain(p), self.told(state, p, Event::Drain)));
                 }
@@ -74,10 +72,17 @@ impl World {
                 self.crash(state, process, Standing::Dead, drafts);
             }
             Standing::Crashed => drafts.push(self.expiry(state, process, Standing::Dead)),
-            Standing::Dead | Standing::Left => {}
+            Standing::Left => self.strays(state, process, drafts),
+            Standing::Dead => {}
         }
         if process.standing.works() {
             self.work(state, process, drafts);
+        }
+    }
+
+    fn strays(&self, state: &State, process: &Arc<Process>, drafts: &mut Vec<Draft>) {
+        for (index, flight) in process.adrift.iter().enumerate() {
+            self.landings(state, process, index, flight, drafts);
         }
     }
 
@@ -94,11 +99,13 @@ impl World {
             drafts.push(Draft::new(Label::Fire { process: p, fire: process.fires }, next));
         }
         let me = self.id(p, process.life);
-        for (item, run) in process.memory.local.runs.iter().filter(|(_, run)| run.outcome.is_none()) {
+        for (item, run) in process.memory.local.runs.iter().filter(|(_, run)| run.outcome.is_none())
+        {
             let cancelled = process.standing == Standing::Zombie
                 || run.holder != *me
                 || process.memory.local.phase == Phase::Draining;
-            let outcomes = [Outcome::Succeeded].into_iter().chain(cancelled.then_some(Outcome::Interrupted));
+            let outcomes =
+                [Outcome::Succeeded].into_iter().chain(cancelled.then_some(Outcome::Interrupted));
             for outcome in outcomes {
                 let (item, token) = (*item, run.token);
                 let mut next = self.told(state, p, Event::ItemFinished { item, token, outcome });
@@ -125,7 +132,10 @@ impl World {
             let returned = Event::OnceReturned { stage: *stage, token: call.token };
             let mut next = self.told(state, p, returned);
             if *stage == OnceStage::Started {
-                let fire = self.view(&state.registry).once().and_then(|once| once.value.call(*stage).map(|call| call.fire));
+                let fire = self
+                    .view(&state.registry)
+                    .once()
+                    .and_then(|once| once.value.call(*stage).map(|call| call.fire));
                 let number = (0..self.scope.fires).find(|number| Some(fire_time(*number)) == fire);
                 next.calls.started = next.calls.started.max(number.map_or(0, |number| number + 1));
             }

@@ -36,7 +36,9 @@ fn is_registered(process: &Process, view: &JobView) -> bool {
 /// Somebody available leads, if anybody is available.
 fn is_led(view: &JobView) -> bool {
     view.available().is_empty()
-        || view.leader().is_some_and(|leader| view.is_available(leader) && view.term_of(leader).is_some())
+        || view
+            .leader()
+            .is_some_and(|leader| view.is_available(leader) && view.term_of(leader).is_some())
 }
 
 /// The assignment is for what is the case, and everything has followed.
@@ -75,11 +77,13 @@ fn is_accounted(world: &World, state: &State, view: &JobView) -> bool {
         let facts = state.items[usize::try_from(index).expect("there are few items")];
         let Some(ledger) = &item.ledger else { return world.scope.fires == 0 };
         let held_back = waits_for_operator(view, ShardingItem::new(index));
-        let waits = ledger.value.misfire.is_some() && !item.is_disabled() && !held_back && !view.available().is_empty();
+        let waits = ledger.value.misfire.is_some()
+            && !item.is_disabled()
+            && !held_back
+            && !view.available().is_empty();
         let fires = 0..world.scope.fires;
-        let settled = |fire: u8| {
-            ledger.value.has_settled(fire_time(fire)) || facts.missed & (1 << fire) != 0
-        };
+        let settled =
+            |fire: u8| ledger.value.has_settled(fire_time(fire)) || facts.missed & (1 << fire) != 0;
         !waits && (held_back || fires.into_iter().all(settled))
     })
 }
@@ -111,7 +115,8 @@ fn has_litter(world: &World, state: &State, view: &JobView) -> bool {
         .filter(|process| process.standing.has_session())
         .map(|process| world.path(&NodeKind::Instance(instance(process.index, process.life))))
         .collect();
-    let strangers = view.instances().any(|id| !lives.contains(&world.path(&NodeKind::Instance(id.clone()))));
+    let strangers =
+        view.instances().any(|id| !lives.contains(&world.path(&NodeKind::Instance(id.clone()))));
     items || strangers || view.triggers().next().is_some()
 }
 

@@ -78,10 +78,6 @@ impl Written {
         Self { paths, ..written }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.paths.is_empty()
-    }
-
     pub(super) fn contains(&self, path: &NodePath) -> bool {
         self.paths.contains(path)
     }

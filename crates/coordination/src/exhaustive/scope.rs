@@ -115,7 +115,9 @@ pub(super) fn instance(process: usize, life: u8) -> InstanceId {
 
 /// The session of a life of a process.
 pub(super) fn session(process: usize, life: u8) -> SessionId {
-    SessionId(100 * (1 + i64::try_from(process).expect("there are few processes")) + i64::from(life))
+    SessionId(
+        100 * (1 + i64::try_from(process).expect("there are few processes")) + i64::from(life),
+    )
 }
 
 /// The session of the operator.

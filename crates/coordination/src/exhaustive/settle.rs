@@ -29,7 +29,8 @@ impl World {
     /// Returns all continuations of a draft.
     pub(super) fn settled(&self, before: &State, draft: Draft) -> Vec<Move> {
         let Draft { label, optional, mut next, written, used } = draft;
-        let make = |kept: Vec<(usize, Duty)>, next| Move { label: label.clone(), optional, kept, next };
+        let make =
+            |kept: Vec<(usize, Duty)>, next| Move { label: label.clone(), optional, kept, next };
         if next.breach.is_some() {
             return vec![make(Vec::new(), next)];
         }
@@ -62,6 +63,7 @@ impl World {
             // A look that starts nothing changes nothing that anybody else can see: it may as well come at once.
             if outlook.starts.is_empty() {
                 *process = Arc::clone(&outlook.process);
+                set_adrift_if_left(process);
             }
         }
         next
@@ -82,7 +84,8 @@ impl World {
             if was.standing != Standing::Up || !same_life {
                 continue;
             }
-            let unchanged = was.print() == is.print() && before.registry.print == next.registry.print;
+            let unchanged =
+                was.print() == is.print() && before.registry.print == next.registry.print;
             if unchanged {
                 continue;
             }
@@ -115,11 +118,15 @@ impl World {
             || !process.adrift.is_empty()
             || !local.maybe_claimed.is_empty()
             || local.trigger_seen.is_some();
-        if process.standing != Standing::Up || !holds_versions {
+        if !matches!(process.standing, Standing::Up | Standing::Left) || !holds_versions {
             return;
         }
         let mut aged = Process::clone(process);
-        aged.memory.flights.values_mut().chain(&mut aged.adrift).for_each(|f| age_flight(f, written));
+        aged.memory
+            .flights
+            .values_mut()
+            .chain(&mut aged.adrift)
+            .for_each(|f| age_flight(f, written));
         let session = session(p, aged.life);
         aged.adrift.retain(|flight| !self.is_doomed(flight, session, &next.registry, written));
         let local = &mut aged.memory.local;
@@ -161,7 +168,9 @@ impl World {
     ) -> bool {
         let txn = self.layout.encode(&flight.plan, session);
         txn.ops().iter().any(|op| match op {
-            Op::Put { path, expect, .. } | Op::Check { path, expect } | Op::Delete { path, expect } => {
+            Op::Put { path, expect, .. }
+            | Op::Check { path, expect }
+            | Op::Delete { path, expect } => {
                 let versioned = matches!(expect, Expect::Version(_));
                 let instance = matches!(self.layout.parse(path), Some(NodeKind::Instance(_)));
                 (versioned && written.contains(path)) || (instance && registry.get(path).is_none())
@@ -171,6 +180,16 @@ impl World {
                 permanent && registry.get(path).is_some()
             }
         })
+    }
+}
+
+/// Whoever has left hears no reply any more, but what it has sent may still be executed.
+fn set_adrift_if_left(process: &mut Arc<Process>) {
+    if process.standing == Standing::Left && !process.memory.flights.is_empty() {
+        let mut left = Process::clone(process);
+        left.adrift.extend(std::mem::take(&mut left.memory.flights).into_values());
+        left.memory.local.is_claiming = false;
+        *process = Arc::new(left.sealed());
     }
 }
 

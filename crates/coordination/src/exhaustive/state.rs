@@ -171,8 +171,14 @@ impl fmt::Debug for State {
         for process in &self.processes {
             let Process { index, life, standing, memory, adrift, fires, .. } = &**process;
             let flights: Vec<_> = memory.flights.keys().collect();
-            writeln!(f, "  process {index} life {life} {standing:?} fires {fires} runs {:?} due {:?} phase {:?} under way {flights:?} adrift {}",
-                memory.local.runs, memory.local.due, memory.local.phase, adrift.len())?;
+            writeln!(
+                f,
+                "  process {index} life {life} {standing:?} fires {fires} runs {:?} due {:?} phase {:?} under way {flights:?} adrift {}",
+                memory.local.runs,
+                memory.local.due,
+                memory.local.phase,
+                adrift.len()
+            )?;
         }
         write!(f, "  {:?} {:?}", self.items, self.spent)
     }

@@ -45,12 +45,24 @@ impl World {
     }
 
     /// Tells a process what became of its plan, which is no longer under way.
-    pub(super) fn replied(&self, state: &State, p: usize, flight: &Arc<Flight>, reply: Reply) -> State {
+    pub(super) fn replied(
+        &self,
+        state: &State,
+        p: usize,
+        flight: &Arc<Flight>,
+        reply: Reply,
+    ) -> State {
         let told = self.reply_to(&state.processes[p], &state.registry, flight, reply);
         self.after_telling(state, p, &told)
     }
 
-    pub(super) fn reply_to(&self, process: &Process, registry: &Registry, flight: &Arc<Flight>, reply: Reply) -> Told {
+    pub(super) fn reply_to(
+        &self,
+        process: &Process,
+        registry: &Registry,
+        flight: &Arc<Flight>,
+        reply: Reply,
+    ) -> Told {
         let duty = flight.plan.duty;
         let mut process = Process::clone(process);
         process.memory.flights.insert(duty, Arc::clone(flight));
@@ -144,9 +156,12 @@ impl World {
 
     /// A run writes to the resource, at the last moment at which it can: as it ends.
     pub(super) fn effect(&self, next: &mut State, item: ShardingItem, token: FencingToken) {
-        let holds = self.view(&next.registry).item(item).ledger.as_ref().is_some_and(|ledger| {
-            ledger.value.token == token && ledger.value.is_busy()
-        });
+        let holds = self
+            .view(&next.registry)
+            .item(item)
+            .ledger
+            .as_ref()
+            .is_some_and(|ledger| ledger.value.token == token && ledger.value.is_busy());
         let token = u8::try_from(token.0).expect("there are few runs");
         let facts = next.facts(item);
         let late = token < facts.accepted;

@@ -164,6 +164,21 @@ impl World {
         }
     }
 
+    /// The state at which the exploration begins.
+    pub(super) fn first_state(&self) -> State {
+        let mut state = self.beginning();
+        if !self.scope.settled {
+            return state;
+        }
+        let Scope { processes, items, .. } = self.scope;
+        let calm =
+            Self::new(Scope { calls_back: false, ..Scope::new("calm", processes, items, 0) });
+        while let Some(step) = calm.moves(&state).into_iter().find(|step| !step.optional) {
+            state = step.next;
+        }
+        state
+    }
+
     /// Returns the view of somebody who has seen everything.
     pub(super) fn view(&self, registry: &Registry) -> Arc<JobView> {
         self.views.get_or(registry.print, || registry.view(&self.layout, |_| false))
@@ -225,18 +240,24 @@ impl World {
 
     /// Returns the sweeps that a process wants if its view is torn: it shows the claims of another life, but neither
     /// its registration nor its marks. A snapshot that is read node by node can look like that.
-    pub(super) fn torn_sweeps(&self, registry: &Registry, process: &Arc<Process>) -> Arc<Vec<Wish>> {
+    pub(super) fn torn_sweeps(
+        &self,
+        registry: &Registry,
+        process: &Arc<Process>,
+    ) -> Arc<Vec<Wish>> {
         let key = hash_of(&(registry.print, process.print()));
         self.torn.get_or(key, || {
             let view = self.view(registry);
             let me = self.id(process.index, process.life);
-            let holders = view.items().filter_map(|(_, item)| item.ledger.as_ref()?.value.running());
+            let holders =
+                view.items().filter_map(|(_, item)| item.ledger.as_ref()?.value.running());
             let others: BTreeSet<_> =
                 holders.map(|run| &run.holder).filter(|holder| *holder != me).collect();
             let leads = view.term_of(me).is_some();
-            let torn = others.into_iter().filter(|_| leads).flat_map(|other| {
-                self.sweeps_without(registry, process, other)
-            });
+            let torn = others
+                .into_iter()
+                .filter(|_| leads)
+                .flat_map(|other| self.sweeps_without(registry, process, other));
             torn.collect()
         })
     }

@@ -194,7 +194,9 @@ impl Layout {
     /// Encodes a plan: one operation per step, in order.
     pub(crate) fn encode(&self, plan: &Plan, session: SessionId) -> Txn {
         let txn = Txn::new().in_session(session);
-        plan.steps.iter().fold(txn, |txn, step| txn.op(mutant::blunted(plan.duty, step, self.encode_step(step))))
+        plan.steps
+            .iter()
+            .fold(txn, |txn, step| txn.op(mutant::blunted(plan.duty, step, self.encode_step(step))))
     }
 
     fn encode_step(&self, step: &Step) -> Op {

@@ -95,7 +95,10 @@ fn hunt(mutant: Mutant, seeds: u64) -> Option<(u64, Violation)> {
             let report = sim::run(&Script::draw(seed), Judge::Full, Keep::default());
             if let Some(violation) = report.violation {
                 over.store(true, Ordering::Relaxed);
-                found.lock().expect("no thread panics while it notes").get_or_insert((seed, violation));
+                found
+                    .lock()
+                    .expect("no thread panics while it notes")
+                    .get_or_insert((seed, violation));
             }
         }
     };

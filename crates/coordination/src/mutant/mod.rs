@@ -12,6 +12,10 @@ use crate::plan::Step;
 
 /// Something that is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    not(feature = "mutants"),
+    expect(unreachable_pub, reason = "only the feature makes it reachable")
+)]
 pub enum Mutant {
     /// Plans do not check that their instance is registered.
     InstanceUnchecked,
@@ -145,134 +149,23 @@ pub enum Mutant {
     CalledEarly,
 }
 
-/// Who finds a mutant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Watcher {
-    /// The exhaustive model, whatever the simulation finds.
-    Model,
-    /// The simulation.
-    Simulation,
-    /// Nobody, because another guard or rule is as good; which one.
-    Nobody(&'static str),
-}
-
-/// Every mutant with the property that breaks, and who finds that.
 #[cfg(feature = "mutants")]
-pub const MUTANTS: &[(Mutant, &str, Watcher)] = &[
-    (Mutant::InstanceUnchecked, "", Watcher::Model),
-    (Mutant::ServerUnchecked, "", Watcher::Model),
-    (Mutant::ClaimConfigUnchecked, "", Watcher::Model),
-    (Mutant::AssignmentUnchecked, "", Watcher::Model),
-    (Mutant::OwnerUnchecked, "", Watcher::Model),
-    (Mutant::OwnershipUnchecked, "", Watcher::Model),
-    (Mutant::TermUnchecked, "", Watcher::Model),
-    (Mutant::ReshardingConfigUnchecked, "", Watcher::Model),
-    (Mutant::RequestUnchecked, "", Watcher::Model),
-    (Mutant::MovedLedgerUnchecked, "", Watcher::Model),
-    (Mutant::ItemDisabledUnchecked, "", Watcher::Model),
-    (Mutant::ClaimOverwrites, "", Watcher::Model),
-    (Mutant::MisfireOverwrites, "", Watcher::Model),
-    (Mutant::ReleaseOverwrites, "", Watcher::Model),
-    (Mutant::SweepOverwrites, "", Watcher::Model),
-    (Mutant::TakeoverOverwrites, "", Watcher::Model),
-    (Mutant::ReshardingOverwrites, "", Watcher::Model),
-    (Mutant::DisablingOverwrites, "", Watcher::Model),
-    (Mutant::TriggerOverwrites, "", Watcher::Model),
-    (Mutant::OwnerOverwritten, "", Watcher::Model),
-    (Mutant::AssignmentOverwritten, "", Watcher::Model),
-    (Mutant::TermOverwritten, "", Watcher::Model),
-    (Mutant::OnceOverwritten, "", Watcher::Model),
-    (Mutant::InstanceUnconfirmed, "", Watcher::Model),
-    (Mutant::MarkUnconfirmed, "", Watcher::Model),
-    (Mutant::Unconfirmed, "", Watcher::Model),
-    (Mutant::SweepIgnoresMarks, "", Watcher::Model),
-    (Mutant::PendingClaimable, "", Watcher::Model),
-    (Mutant::TotalIgnored, "", Watcher::Model),
-    (Mutant::BusyMoved, "", Watcher::Model),
-    (Mutant::BusyRetired, "", Watcher::Model),
-    (Mutant::NeverFollow, "", Watcher::Model),
-    (Mutant::TokenKept, "", Watcher::Model),
-    (Mutant::FireClaimedAgain, "", Watcher::Model),
-    (Mutant::SettledIgnored, "", Watcher::Model),
-    (Mutant::LastFireKept, "", Watcher::Model),
-    (Mutant::RetiredForgotten, "", Watcher::Model),
-    (Mutant::DisabledClaimable, "", Watcher::Model),
-    (Mutant::LocalRunIgnored, "", Watcher::Model),
-    (Mutant::ForeignRelease, "", Watcher::Model),
-    (Mutant::MarksStay, "", Watcher::Model),
-    (Mutant::AbsentMarksUnnoticed, "", Watcher::Model),
-    (Mutant::OrphansStay, "", Watcher::Model),
-    (Mutant::MarksIgnoredAtTakeover, "", Watcher::Model),
-    (Mutant::TakeoverBesideOwnRun, "", Watcher::Model),
-    (Mutant::BusyTakeOver, "", Watcher::Model),
-    (Mutant::MisfireUnnoted, "", Watcher::Model),
-    (Mutant::MisfireUnplayed, "", Watcher::Model),
-    (Mutant::NoCleanup, "", Watcher::Model),
-    (Mutant::UnavailableStand, "", Watcher::Model),
-    (Mutant::NoAbdication, "", Watcher::Model),
-    (Mutant::LeaveBusy, "", Watcher::Model),
-    (Mutant::LeaveClaiming, "", Watcher::Model),
-    (Mutant::LeaveInDoubt, "", Watcher::Model),
-    (Mutant::DoubtsUnsettled, "", Watcher::Model),
-    (Mutant::DrainUnmarked, "", Watcher::Model),
-    (Mutant::DoubtsForgotten, "", Watcher::Model),
-    (Mutant::StartedAgain, "", Watcher::Model),
-    (Mutant::StartedWithoutLease, "", Watcher::Model),
-    (Mutant::StartedLeaving, "", Watcher::Model),
-    (Mutant::ConfigUnpinned, "", Watcher::Model),
-    (Mutant::RegisteredAgain, "", Watcher::Model),
-    (Mutant::IdsReused, "", Watcher::Model),
-    (Mutant::CompletedFirst, "", Watcher::Model),
-    (Mutant::CalledEarly, "", Watcher::Model),
-];
+mod selected;
+#[cfg(feature = "mutants")]
+mod table;
+
+#[cfg(feature = "mutants")]
+pub(crate) use selected::is;
+#[cfg(feature = "mutants")]
+pub use {
+    selected::Activation,
+    table::{MUTANTS, Watcher},
+};
 
 /// Returns true if the mutant is active on this thread.
 #[cfg(not(feature = "mutants"))]
 pub(crate) const fn is(_: Mutant) -> bool {
     false
-}
-
-#[cfg(feature = "mutants")]
-pub use selected::Activation;
-#[cfg(feature = "mutants")]
-pub(crate) use selected::is;
-
-#[cfg(feature = "mutants")]
-mod selected {
-    use std::cell::Cell;
-    use std::marker::PhantomData;
-
-    use super::Mutant;
-
-    thread_local! {
-        static ACTIVE: Cell<Option<Mutant>> = const { Cell::new(None) };
-    }
-
-    pub(crate) fn is(mutant: Mutant) -> bool {
-        ACTIVE.get() == Some(mutant)
-    }
-
-    /// Keeps a mutant active on this thread until it is dropped.
-    #[derive(Debug)]
-    #[must_use = "the mutant is active until this is dropped"]
-    pub struct Activation {
-        before: Option<Mutant>,
-        /// It must be dropped on the thread on which it was made.
-        thread: PhantomData<*const ()>,
-    }
-
-    impl Mutant {
-        /// Makes everything that this thread does do without what the mutant leaves out.
-        pub fn activate(self) -> Activation {
-            Activation { before: ACTIVE.replace(Some(self)), thread: PhantomData }
-        }
-    }
-
-    impl Drop for Activation {
-        fn drop(&mut self) {
-            ACTIVE.set(self.before);
-        }
-    }
 }
 
 /// Returns true if a mutant leaves out that the node is confirmed to be absent.
@@ -291,7 +184,10 @@ pub(crate) fn blunted(duty: Duty, step: &Step, op: Op) -> Op {
 }
 
 /// Returns the mutants that leave out what a step of a duty expects.
-#[expect(clippy::wildcard_enum_match_arm, reason = "most steps expect nothing that can be left out")]
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "most steps expect nothing that can be left out"
+)]
 fn guard_of(duty: Duty, step: &Step) -> Option<&'static [Mutant]> {
     use Mutant as M;
     let runs = matches!(duty, Duty::Claim | Duty::Misfire | Duty::Takeover);
