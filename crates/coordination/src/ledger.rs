@@ -9,6 +9,7 @@ use std::sync::Arc;
 use reg_center::Version;
 use sharding::InstanceId;
 
+use crate::mutant::{self, Mutant};
 use crate::{FencingToken, FireTime};
 
 /// Why an item runs.
@@ -304,7 +305,10 @@ impl Ledger {
     /// Returns true if a scheduled fire needs nothing more: it was claimed, accounted for, or noted as a misfire.
     #[must_use]
     pub fn has_settled(&self, fire: FireTime) -> bool {
-        self.last_fire >= Some(fire) || self.misfire.is_some_and(|range| range.last >= fire)
+        let settled = !mutant::is(Mutant::SettledIgnored);
+        settled
+            && (self.last_fire >= Some(fire)
+                || self.misfire.is_some_and(|range| range.last >= fire))
     }
 
     /// Returns the first scheduled fire that a claim for `fire` would show as missed: what the schedule had after
@@ -319,7 +323,8 @@ impl Ledger {
     /// comes later. `next` is what the schedule has after it.
     #[must_use]
     pub fn claim(&self, by: &Claimant, fire: FireTime, next: Option<FireTime>) -> Option<Self> {
-        if !self.may_begin() || self.last_fire >= Some(fire) {
+        let again = self.last_fire >= Some(fire) && !mutant::is(Mutant::FireClaimedAgain);
+        if !self.may_begin() || again {
             return None;
         }
         let merged = self.misfire.map(|range| FireRange::extended_by(Some(range), fire));
@@ -361,13 +366,13 @@ impl Ledger {
     }
 
     fn may_begin(&self) -> bool {
-        self.is_idle() && !self.disabled
+        self.is_idle() && (!self.disabled || mutant::is(Mutant::DisabledClaimable))
     }
 
     fn begun(&self, by: &Claimant, run: Run) -> Self {
         Self {
             state: LedgerState::Running(run),
-            token: self.token.next(),
+            token: if mutant::is(Mutant::TokenKept) { self.token } else { self.token.next() },
             config: Some(by.config),
             began_ms: Some(by.now_ms),
             ended_ms: None,
@@ -377,7 +382,8 @@ impl Ledger {
 
     fn advanced(self, fire: FireTime, next: Option<FireTime>) -> Self {
         let previous_fire = self.last_fire;
-        Self { last_fire: Some(fire), previous_fire, next_fire: next, ..self }
+        let fire = if mutant::is(Mutant::LastFireKept) { previous_fire } else { Some(fire) };
+        Self { last_fire: fire, previous_fire, next_fire: next, ..self }
     }
 
     /// Running → idle: the holder finished.
@@ -469,7 +475,7 @@ impl Ledger {
             state: LedgerState::Idle,
             last_fire: self.last_fire.max(born),
             next_fire: None,
-            ..self.clone()
+            ..if mutant::is(Mutant::RetiredForgotten) { Self::new(born) } else { self.clone() }
         })
     }
 }

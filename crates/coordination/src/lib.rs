@@ -5,12 +5,15 @@ mod command;
 mod coordinator;
 mod duty;
 mod event;
+#[cfg(test)]
+mod exhaustive;
 mod id;
 mod job_config;
 mod job_event;
 mod layout;
 mod ledger;
 mod local;
+mod mutant;
 mod once;
 mod operator;
 mod plan;
@@ -34,5 +37,7 @@ pub use ledger::{
     Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,
 };
 pub use local::Phase;
+#[cfg(feature = "mutants")]
+pub use mutant::{Activation, MUTANTS, Mutant, Watcher};
 pub use once::{OnceCall, OnceStage};
 pub use view::{ConfigCheck, ConfigState, ItemView, JobView, ServerState, Versioned};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
+use crate::mutant::{self, Mutant};
 use crate::view::Versioned;
 use crate::{FencingToken, FireTime, JobConfig, Ledger, OnceStage, Outcome, RunSource};
 
@@ -122,9 +123,9 @@ impl Local {
 
     /// Returns true while something runs here, or may begin to without anything being decided any more.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.runs.is_empty()
-            || self.is_claiming
-            || !self.maybe_claimed.is_empty()
+        (!self.runs.is_empty() && !mutant::is(Mutant::LeaveBusy))
+            || (self.is_claiming && !mutant::is(Mutant::LeaveClaiming))
+            || (!self.maybe_claimed.is_empty() && !mutant::is(Mutant::LeaveInDoubt))
             || !self.calls.is_empty()
     }
 
@@ -136,7 +137,9 @@ impl Local {
     /// Notes a run that was claimed in the registry. Returns false if it was noted before.
     pub(crate) fn begin(&mut self, item: ShardingItem, ledger: &Ledger) -> bool {
         let Some(run) = ledger.running() else { return false };
-        if self.started.get(&item) >= Some(&ledger.token) || self.runs.contains_key(&item) {
+        let again = self.started.get(&item) >= Some(&ledger.token);
+        let again = again && !mutant::is(Mutant::StartedAgain);
+        if again || self.runs.contains_key(&item) {
             return false;
         }
         self.started.insert(item, ledger.token);

@@ -7,6 +7,8 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::assignment::AssignmentRecord;
 use crate::duty::{Context, Duty};
+use crate::layout::NodeKind;
+use crate::mutant;
 use crate::once::OnceRecord;
 use crate::trigger_record::TriggerRecord;
 use crate::view::JobView;
@@ -175,6 +177,15 @@ impl Plan {
     pub(crate) fn confirm_gone(mut self, item: ShardingItem, holder: &InstanceId) -> Self {
         self.confirm_gone.push((item, holder.clone()));
         self
+    }
+
+    /// Returns the nodes that must be seen absent before the transaction is sent, in this order.
+    pub(crate) fn nodes_to_confirm(&self) -> Vec<NodeKind> {
+        let gone = |(item, holder): &(ShardingItem, InstanceId)| {
+            [NodeKind::Instance(holder.clone()), NodeKind::Running(*item)]
+        };
+        let nodes = self.confirm_gone.iter().flat_map(gone);
+        nodes.filter(|node| !mutant::is_unconfirmed(node)).collect()
     }
 
     /// Returns the plan, or `None` if it would change nothing.

@@ -9,6 +9,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::assignment::AssignmentRecord;
 use crate::layout::{self, Layout, NodeKind};
+use crate::mutant::{self, Mutant};
 use crate::once::OnceRecord;
 use crate::trigger_record::TriggerRecord;
 use crate::{InvalidConfig, JobConfig, Ledger, ServerIp, server_of};
@@ -580,9 +581,11 @@ impl JobView {
         &'a self,
         me: &'a InstanceId,
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
-        let total = self.config().filter(|_| self.fits_config()).map(|c| c.sharding_total_count);
+        let fits = self.fits_config() || mutant::is(Mutant::TotalIgnored);
+        let total = self.config().filter(|_| fits).map(|c| c.sharding_total_count);
         self.items_of(me).filter(move |(item, _)| {
-            total.is_some_and(|total| item.index() < total) && self.next_owner(*item).is_none()
+            let stays = self.next_owner(*item).is_none() || mutant::is(Mutant::PendingClaimable);
+            total.is_some_and(|total| item.index() < total) && stays
         })
     }
 

@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use reg_center::{NodePath, SessionId};
-use sharding::{InstanceId, ShardingItem};
+use sharding::InstanceId;
 
 use super::{Coordinator, InFlight, Stage};
 use crate::duty::{Context, Duty, resharding};
-use crate::layout::NodeKind;
 use crate::local::Phase;
 use crate::plan::Plan;
 use crate::{Command, JobEvent, Now, Ticket};
@@ -51,12 +50,9 @@ impl Coordinator {
     fn send(&mut self, session: SessionId, plan: Plan, out: &mut Vec<Command>) {
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
-        let gone = |(item, holder): &(ShardingItem, InstanceId)| {
-            [NodeKind::Instance(holder.clone()), NodeKind::Running(*item)]
-        };
-        let nodes = plan.confirm_gone.iter().flat_map(gone);
+        let nodes = plan.nodes_to_confirm();
         let confirm_absent: BTreeSet<NodePath> =
-            nodes.map(|node| self.layout.path(&node)).collect();
+            nodes.iter().map(|node| self.layout.path(node)).collect();
         out.push(Command::Commit {
             ticket,
             duty: plan.duty,

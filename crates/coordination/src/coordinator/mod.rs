@@ -4,6 +4,9 @@ mod decide;
 mod observe;
 mod record;
 mod reply;
+#[cfg(test)]
+#[path = "../exhaustive/seat.rs"]
+pub(crate) mod seat;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -8,6 +8,7 @@ use super::Coordinator;
 use crate::duty::Duty;
 use crate::duty::failover::ORPHAN_PATIENCE;
 use crate::local::{LocalCall, LocalRun, Phase, UnmonitoredRequest};
+use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::{ConfigState, Versioned};
 use crate::{
@@ -118,7 +119,11 @@ impl Coordinator {
             .items()
             .filter_map(|(item, view)| Some((item, &view.ledger.as_ref()?.value)))
             .filter(|(_, ledger)| ledger.running().is_some_and(|run| run.holder == me))
-            .filter(|(item, ledger)| self.local.started.get(item) < Some(&ledger.token))
+            .filter(|(item, ledger)| {
+                mutant::is(Mutant::StartedAgain)
+                    || self.local.started.get(item) < Some(&ledger.token)
+            })
+            .filter(|_| !mutant::is(Mutant::DoubtsForgotten))
             .map(|(item, ledger)| (item, ledger.clone()))
             .collect();
         for (item, ledger) in &ours {
@@ -149,7 +154,10 @@ impl Coordinator {
         let flights = self.in_flight.values().filter_map(|flight| flight.config.as_ref());
         let doubt = self.local.maybe_claimed.get(&item).and_then(|doubt| doubt.config.as_ref());
         let mut known = flights.chain(doubt).chain(self.view.config_in_force());
-        known.find(|config| claimed.config.is_none_or(|version| version == config.version))
+        known.find(|config| {
+            mutant::is(Mutant::ConfigUnpinned)
+                || claimed.config.is_none_or(|version| version == config.version)
+        })
     }
 
     fn forget_settled_runs(&mut self, out: &mut Vec<Command>) {
@@ -267,7 +275,9 @@ impl Coordinator {
         config: &Versioned<Arc<JobConfig>>,
         out: &mut Vec<Command>,
     ) {
-        if !self.connected || !self.local.lease || self.is_leaving() {
+        let lease = self.local.lease || mutant::is(Mutant::StartedWithoutLease);
+        let leaving = self.is_leaving() && !mutant::is(Mutant::StartedLeaving);
+        if !self.connected || !lease || leaving {
             return;
         }
         let mut starts = Vec::new();

@@ -8,6 +8,7 @@ use sharding::{InstanceId, ShardingItem};
 use super::Coordinator;
 use crate::duty::Duty;
 use crate::local::{Due, LocalRun, Phase};
+use crate::mutant::{self, Mutant};
 use crate::{
     Command, Event, FencingToken, FireTime, InterruptReason, JobEvent, MissReason, Now, OnceStage,
     Outcome, RunSource, StartItem,
@@ -36,7 +37,8 @@ impl Coordinator {
     fn connect(&mut self, session: SessionId, incarnation: InstanceId) {
         if self.session != Some(session) {
             self.session = Some(session);
-            self.me = Some(incarnation);
+            let same = self.me.take().filter(|_| mutant::is(Mutant::IdsReused));
+            self.me = Some(same.unwrap_or(incarnation));
             self.in_flight.clear();
             self.local.was_registered = false;
             self.local.maybe_registered = false;

@@ -7,6 +7,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::{Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage};
 use crate::local::{Doubt, LocalRun};
+use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
 use crate::{
@@ -36,6 +37,7 @@ impl Coordinator {
         match reply {
             Reply::Committed(_) => self.committed(&plan, config.as_ref(), out),
             Reply::Conflict(conflict) => self.conflicted(&plan, conflict),
+            Reply::Unknown if mutant::is(Mutant::DoubtsForgotten) => {}
             Reply::Unknown => self.left_in_doubt(&plan, config.as_ref()),
             Reply::TooLarge => {
                 out.push(Command::Emit(JobEvent::CommitRefused { reason: plan.to_string() }));
@@ -182,7 +184,8 @@ impl Coordinator {
         reason = "all other conflicts are decided by the view"
     )]
     fn conflicted(&mut self, plan: &Plan, conflict: Conflict) {
-        let Some(step) = plan.steps.get(conflict.index) else { return };
+        let noticed = !mutant::is(Mutant::AbsentMarksUnnoticed);
+        let Some(step) = plan.steps.get(conflict.index).filter(|_| noticed) else { return };
         let gone = conflict.reason == ConflictReason::Absent;
         match step {
             Step::UnmarkRunning(item) if gone => {

@@ -2,6 +2,7 @@
 
 use super::{Context, Duty};
 use crate::LedgerState;
+use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 
 /// Takes items out of the queue that nobody has to take over: finished, retired, out of range; and takes away marks of
@@ -17,7 +18,11 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         Some([Step::LedgerIs(item, ledger.version), Step::UnmarkMisfire(item)])
     });
     let marked = marked.take(cx.settings.items_per_plan).flatten();
-    Plan::as_leader(Duty::Cleanup, cx, "stale entries")?.steps(queued).steps(marked).if_any()
+    Plan::as_leader(Duty::Cleanup, cx, "stale entries")?
+        .steps(queued)
+        .steps(marked)
+        .if_any()
+        .filter(|_| !mutant::is(Mutant::NoCleanup))
 }
 
 #[cfg(test)]

@@ -1,14 +1,17 @@
 //! Election: there is one leader, and it is available.
 
 use super::{Context, Duty};
+use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 
 /// Stands if nobody leads; abdicates if the leader should not lead.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let available = cx.view.is_available(cx.me) && cx.local.is_active();
     match cx.view.leader() {
-        None if available => Some(stand(cx)),
-        Some(leader) if leader == cx.me && !available => abdicate(cx),
+        None if available || mutant::is(Mutant::UnavailableStand) => Some(stand(cx)),
+        Some(leader) if leader == cx.me && !available => {
+            abdicate(cx).filter(|_| !mutant::is(Mutant::NoAbdication))
+        }
         None | Some(_) => None,
     }
 }

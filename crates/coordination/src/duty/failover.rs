@@ -6,6 +6,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::{Context, Duty};
 use crate::local::LocalRun;
+use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::{ItemView, Versioned};
 use crate::{Ledger, LedgerState, Run, RunSource};
@@ -25,10 +26,15 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     let abandoned = cx.view.items().filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         match &ledger.value.state {
-            LedgerState::Running(run) if !cx.view.is_registered(&run.holder) && !view.running => {
+            LedgerState::Running(run)
+                if !cx.view.is_registered(&run.holder)
+                    && (!view.running || mutant::is(Mutant::SweepIgnoresMarks)) =>
+            {
                 Some((item, view, ledger, Some(run)))
             }
-            LedgerState::Orphan(_) if !wanted(item) => Some((item, view, ledger, None)),
+            LedgerState::Orphan(_) if !wanted(item) && !mutant::is(Mutant::OrphansStay) => {
+                Some((item, view, ledger, None))
+            }
             LedgerState::Running(_)
             | LedgerState::Orphan(_)
             | LedgerState::Idle
@@ -80,10 +86,14 @@ pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
         .view
         .items()
         // What is still shown of the former run goes with its session: wait until it has.
-        .filter(|(_, view)| !view.running && !view.failover)
+        .filter(|(_, view)| {
+            mutant::is(Mutant::MarksIgnoredAtTakeover) || (!view.running && !view.failover)
+        })
         .filter(|(item, _)| item.index() < config.sharding_total_count)
         // Code of a former life may still run it here.
-        .filter(|(item, _)| !cx.local.runs.contains_key(item))
+        .filter(|(item, _)| {
+            mutant::is(Mutant::TakeoverBesideOwnRun) || !cx.local.runs.contains_key(item)
+        })
         .filter_map(|(item, view)| {
             let ledger = view.ledger.as_ref()?;
             Some((item, view, ledger, ledger.value.take_over(&by)?))
@@ -102,7 +112,9 @@ pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
 fn is_idle_enough(cx: &Context<'_>) -> bool {
     let takes_over = |run: &LocalRun| run.source == RunSource::Failover;
     let waited = cx.local.orphans_since.is_some_and(|at| at + ORPHAN_PATIENCE <= cx.now.mono);
-    cx.local.runs.is_empty() || (waited && !cx.local.runs.values().any(takes_over))
+    cx.local.runs.is_empty()
+        || mutant::is(Mutant::BusyTakeOver)
+        || (waited && !cx.local.runs.values().any(takes_over))
 }
 
 /// Returns a place in a queue of `len` that differs between instances.

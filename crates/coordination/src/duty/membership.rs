@@ -2,6 +2,7 @@
 
 use super::{Context, Duty};
 use crate::local::Phase;
+use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 
 /// Registers this life, puts its server back, announces that it drains, and takes it out when nothing runs any more.
@@ -9,10 +10,16 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let registered = cx.view.is_registered(cx.me);
     let server_known = cx.view.server_version(cx.server).is_some();
     match cx.local.phase {
-        Phase::Active if !registered && !cx.local.was_registered => register(cx),
+        Phase::Active
+            if !registered && (!cx.local.was_registered || mutant::is(Mutant::RegisteredAgain)) =>
+        {
+            register(cx)
+        }
         Phase::Active if registered && !server_known => Some(add_server(cx)),
         Phase::Draining if !cx.local.is_busy() => leave(cx),
-        Phase::Draining if registered && !cx.view.is_draining(cx.me) => Some(drain(cx)),
+        Phase::Draining if registered && !cx.view.is_draining(cx.me) => {
+            Some(drain(cx)).filter(|_| !mutant::is(Mutant::DrainUnmarked))
+        }
         Phase::Active | Phase::Draining | Phase::Left => None,
     }
 }

@@ -1,14 +1,19 @@
 //! Misfire: a fire that meets a busy item is noted, and run once when the item is free.
 
 use super::{Context, Duty, OwnItem, change_items};
+use crate::mutant::{self, Mutant};
 use crate::plan::Plan;
 
 /// Notes what met a busy item; runs what was noted.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.startable().filter(|config| config.monitor_execution && config.misfire)?;
     // A job that catches up runs each fire by itself, found by the item's last one: there is nothing to note.
-    let noted = if config.catch_up.is_none() { note(cx) } else { None };
-    noted.or_else(|| run(cx))
+    let noted = if config.catch_up.is_none() && !mutant::is(Mutant::MisfireUnnoted) {
+        note(cx)
+    } else {
+        None
+    };
+    noted.or_else(|| run(cx).filter(|_| !mutant::is(Mutant::MisfireUnplayed)))
 }
 
 fn note(cx: &Context<'_>) -> Option<Plan> {

@@ -41,6 +41,7 @@ use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use crate::coordinator::Settings;
 use crate::local::Local;
+use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::{ItemView, JobView, Versioned};
 use crate::{Claimant, JobConfig, Ledger, Now, ServerIp, ServerState};
@@ -205,7 +206,9 @@ impl<'a> OwnItem<'a> {
 
     /// Returns true if nothing runs the item, as far as this instance can see.
     pub(crate) fn is_free(&self, local: &Local) -> bool {
-        self.ledger.value.is_idle() && !self.view.running && !local.runs.contains_key(&self.item)
+        let runs_here = local.runs.contains_key(&self.item);
+        let runs_here = runs_here && !mutant::is(Mutant::LocalRunIgnored);
+        self.ledger.value.is_idle() && !self.view.running && !runs_here
     }
 
     /// Returns the steps that change the item's record to `next`, as its owner.

@@ -7,6 +7,7 @@
 use sharding::ShardingItem;
 
 use super::{Context, Duty};
+use crate::mutant::{self, Mutant};
 use crate::once::{OnceCall, OnceRecord, OnceStage};
 use crate::plan::{Plan, Step};
 use crate::{FireTime, JobConfig, Ledger};
@@ -53,7 +54,7 @@ fn due(
     stage: OnceStage,
 ) -> Option<FireTime> {
     let reached = reached(cx, config, stage)?;
-    if stage == OnceStage::Completed {
+    if stage == OnceStage::Completed && !mutant::is(Mutant::CompletedFirst) {
         // The two callbacks of a fire come one after the other.
         record.started.as_ref().filter(|started| started.done && started.fire >= reached)?;
     }
@@ -76,7 +77,7 @@ fn reached(cx: &Context<'_>, config: &JobConfig, stage: OnceStage) -> Option<Fir
         }
     });
     // An item of which nothing is known holds everybody back: `None` is less than any fire.
-    progress.min().flatten()
+    if mutant::is(Mutant::CalledEarly) { progress.max() } else { progress.min() }.flatten()
 }
 
 /// Returns the last scheduled fire that the item has nothing more to do for; `None` if that is not known.

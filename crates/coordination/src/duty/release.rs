@@ -5,6 +5,7 @@ use sharding::ShardingItem;
 use super::{Context, Duty};
 use crate::Outcome;
 use crate::local::{LocalRun, Phase};
+use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 
 /// Records the runs that have ended and that the registry still shows as ours. Whoever leaves also makes sure that what
@@ -27,7 +28,7 @@ fn ended(cx: &Context<'_>) -> Option<Plan> {
 /// Writes the records of perhaps claimed items again, as they were: if that succeeds, a claim that is still on its way
 /// never will.
 fn settle(cx: &Context<'_>) -> Option<Plan> {
-    if cx.local.phase != Phase::Draining {
+    if cx.local.phase != Phase::Draining || mutant::is(Mutant::DoubtsUnsettled) {
         return None;
     }
     let steps = cx.local.maybe_claimed.iter().filter_map(|(item, doubt)| {
@@ -44,7 +45,9 @@ fn settle(cx: &Context<'_>) -> Option<Plan> {
 fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<Step>> {
     let outcome = run.outcome?;
     let view = cx.view.item(item);
-    let ledger = view.ledger.as_ref().filter(|l| l.value.is_held(&run.holder, run.token))?;
+    let ledger = view.ledger.as_ref().filter(|l| {
+        mutant::is(Mutant::ForeignRelease) || l.value.is_held(&run.holder, run.token)
+    })?;
     let hand_over = outcome == Outcome::Interrupted
         && cx.view.config().is_some_and(|config| config.fails_over());
     let next = if hand_over {
@@ -53,7 +56,8 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
         ledger.value.complete(outcome, cx.now.wall_ms)
     }?;
     let mut steps = vec![Step::SetLedger { item, expect: Some(ledger.version), ledger: next }];
-    steps.extend(run.shows_running.then_some(Step::UnmarkRunning(item)));
+    let shown = run.shows_running && !mutant::is(Mutant::MarksStay);
+    steps.extend(shown.then_some(Step::UnmarkRunning(item)));
     steps.extend(run.shows_failover.then_some(Step::UnmarkFailover(item)));
     steps.extend((hand_over && !view.queued).then_some(Step::QueueItem(item)));
     Some(steps)

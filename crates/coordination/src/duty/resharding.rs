@@ -6,6 +6,7 @@ use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput};
 
 use super::{Context, Duty, static_sharding};
 use crate::assignment::AssignmentRecord;
+use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::{ItemView, JobView};
 use crate::{FireTime, JobConfig, Ledger, LedgerState};
@@ -118,7 +119,7 @@ fn is_unfinished(view: &JobView, config: &JobConfig) -> bool {
         config.monitor_execution && (0..total).any(|i| !has_record(view.item(ShardingItem::new(i))))
     };
     let surplus = || view.items().any(|(item, v)| item.index() >= total && is_surplus(v));
-    pending || unrecorded() || surplus()
+    !mutant::is(Mutant::NeverFollow) && (pending || unrecorded() || surplus())
 }
 
 fn is_surplus(view: &ItemView) -> bool {
@@ -219,7 +220,7 @@ fn steps_to(
                 Some(Step::SetLedger { item, expect: Some(ledger.version), ledger: revived })
             }
             None if stays => None,
-            None if view.is_busy() => return None,
+            None if view.is_busy() && !mutant::is(Mutant::BusyMoved) => return None,
             None => Some(Step::LedgerIs(item, ledger.version)),
         },
     };
@@ -230,7 +231,7 @@ fn steps_to(
 
 /// Returns the steps that take an item out of the job; none while it is busy.
 fn retire(view: &ItemView, item: ShardingItem) -> Vec<Step> {
-    if view.is_busy() {
+    if view.is_busy() && !mutant::is(Mutant::BusyRetired) {
         return Vec::new();
     }
     let record = view.ledger.as_ref().and_then(|ledger| {

@@ -33,6 +33,7 @@ use bytes::Bytes;
 use reg_center::{Expect, Lifetime, NodePath, Op, SessionId, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
+use crate::mutant;
 use crate::plan::{Plan, Step};
 use crate::{JobName, ServerIp};
 
@@ -193,7 +194,9 @@ impl Layout {
     /// Encodes a plan: one operation per step, in order.
     pub(crate) fn encode(&self, plan: &Plan, session: SessionId) -> Txn {
         let txn = Txn::new().in_session(session);
-        plan.steps.iter().fold(txn, |txn, step| txn.op(self.encode_step(step)))
+        plan.steps
+            .iter()
+            .fold(txn, |txn, step| txn.op(mutant::blunted(plan.duty, step, self.encode_step(step))))
     }
 
     fn encode_step(&self, step: &Step) -> Op {

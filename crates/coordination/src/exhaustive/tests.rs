@@ -1,0 +1,99 @@
+//! What is explored: completely, or not at all. A search that is cut off is an error.
+
+use std::time::Instant;
+
+use stateright::{Checker, HasDiscoveries, Model};
+
+use super::grounds::{beginning, grounds, three_by_three, two_fires};
+use super::rule::Breach;
+use super::scope::Scope;
+use super::walk::walk;
+use super::world::World;
+
+/// Explores everything that a scope allows and returns the rules that are broken, with the moves that lead there.
+fn broken(scope: Scope) -> Vec<(&'static str, String)> {
+    let name = scope.name;
+    let started = Instant::now();
+    let checker = World::new(scope).checker().threads(2).finish_when(HasDiscoveries::AnyFailures);
+    let checker = checker.spawn_bfs().join();
+    assert!(checker.is_done(), "{name}: the search was cut off");
+    println!(
+        "{name}: states {} unique {} depth {} seconds {:.1}",
+        checker.state_count(),
+        checker.unique_state_count(),
+        checker.max_depth(),
+        started.elapsed().as_secs_f64(),
+    );
+    let mut broken: Vec<_> = checker.discoveries().into_iter().collect();
+    broken.sort_by_key(|(rule, _)| *rule);
+    let trace = |path: stateright::Path<_, super::label::Move>| {
+        let last = format!("{:?}", path.last_state());
+        let moves = path.into_actions().into_iter().map(|taken| format!("  {taken:?}\n"));
+        moves.collect::<String>() + &last
+    };
+    broken.into_iter().map(|(rule, path)| (rule, trace(path))).collect()
+}
+
+fn assert_kept(scope: Scope) {
+    let name = scope.name;
+    if let Some((rule, trace)) = broken(scope).into_iter().next() {
+        panic!("{name}: broken: {rule}\n{trace}");
+    }
+}
+
+#[test]
+fn exhaustive_smallest() {
+    assert_kept(Scope::new("2 processes, 1 item, 1 fire, 1 crash", 2, 1, 1).faults(1, 0));
+    assert_kept(Scope { settled: false, ..Scope::new("beginning of 2", 2, 1, 0) });
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "takes long without optimization")]
+fn exhaustive_beginning() {
+    assert_kept(beginning());
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "takes long without optimization")]
+fn exhaustive_two_fires() {
+    assert_kept(two_fires());
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "takes long without optimization")]
+fn exhaustive_three_by_three() {
+    assert_kept(three_by_three());
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "takes long without optimization")]
+fn exhaustive_grounds() {
+    grounds().into_iter().filter(|ground| !ground.nightly).for_each(|g| assert_kept(g.scope));
+}
+
+#[test]
+#[ignore = "takes half an hour; for the night"]
+fn exhaustive_nightly() {
+    grounds().into_iter().filter(|ground| ground.nightly).for_each(|g| assert_kept(g.scope));
+}
+
+/// Nobody but the resource can keep a run that has lost its session from writing after its successor.
+#[test]
+fn without_a_fence_a_stale_effect_is_accepted() {
+    let unfenced = Scope::new("2 processes, 1 item, no fence", 2, 1, 1).faults(0, 1);
+    let found = broken(Scope { fence: false, ..unfenced });
+    let rules: Vec<_> = found.iter().map(|(rule, _)| *rule).collect();
+    let expected = Breach::ALL.iter().find(|(breach, _)| *breach == Breach::Effects);
+    assert_eq!(rules, [expected.expect("the rule is in the table").1]);
+    println!("{}", found[0].1);
+}
+
+#[test]
+fn every_walk_comes_to_rest_and_agrees_with_the_registry() {
+    let walks = if cfg!(debug_assertions) { 3 } else { 300 };
+    for ground in grounds() {
+        let world = World::new(ground.scope);
+        let steps: usize = (0..walks).map(|seed| walk(&world, seed, 3_000)).sum();
+        println!("{}: {walks} walks, {steps} steps", world.scope.name);
+    }
+}

@@ -1,0 +1,83 @@
+//! What each mutant breaks, and who notices.
+
+use super::Mutant;
+
+/// Who finds a mutant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watcher {
+    /// The exhaustive model, whatever the simulation finds.
+    Model,
+    /// The simulation.
+    Simulation,
+    /// Nobody, because another guard or rule is as good; which one.
+    Nobody(&'static str),
+}
+
+/// Every mutant with the property that breaks, and who finds that.
+pub const MUTANTS: &[(Mutant, &str, Watcher)] = &[
+    (Mutant::InstanceUnchecked, "", Watcher::Model),
+    (Mutant::ServerUnchecked, "", Watcher::Model),
+    (Mutant::ClaimConfigUnchecked, "", Watcher::Model),
+    (Mutant::AssignmentUnchecked, "", Watcher::Model),
+    (Mutant::OwnerUnchecked, "", Watcher::Model),
+    (Mutant::OwnershipUnchecked, "", Watcher::Model),
+    (Mutant::TermUnchecked, "", Watcher::Model),
+    (Mutant::ReshardingConfigUnchecked, "", Watcher::Model),
+    (Mutant::RequestUnchecked, "", Watcher::Model),
+    (Mutant::MovedLedgerUnchecked, "", Watcher::Model),
+    (Mutant::ItemDisabledUnchecked, "", Watcher::Model),
+    (Mutant::ClaimOverwrites, "", Watcher::Model),
+    (Mutant::MisfireOverwrites, "", Watcher::Model),
+    (Mutant::ReleaseOverwrites, "", Watcher::Model),
+    (Mutant::SweepOverwrites, "", Watcher::Model),
+    (Mutant::TakeoverOverwrites, "", Watcher::Model),
+    (Mutant::ReshardingOverwrites, "", Watcher::Model),
+    (Mutant::DisablingOverwrites, "", Watcher::Model),
+    (Mutant::TriggerOverwrites, "", Watcher::Model),
+    (Mutant::OwnerOverwritten, "", Watcher::Model),
+    (Mutant::AssignmentOverwritten, "", Watcher::Model),
+    (Mutant::TermOverwritten, "", Watcher::Model),
+    (Mutant::OnceOverwritten, "", Watcher::Model),
+    (Mutant::InstanceUnconfirmed, "", Watcher::Model),
+    (Mutant::MarkUnconfirmed, "", Watcher::Model),
+    (Mutant::Unconfirmed, "", Watcher::Model),
+    (Mutant::SweepIgnoresMarks, "", Watcher::Model),
+    (Mutant::PendingClaimable, "", Watcher::Model),
+    (Mutant::TotalIgnored, "", Watcher::Model),
+    (Mutant::BusyMoved, "", Watcher::Model),
+    (Mutant::BusyRetired, "", Watcher::Model),
+    (Mutant::NeverFollow, "", Watcher::Model),
+    (Mutant::TokenKept, "", Watcher::Model),
+    (Mutant::FireClaimedAgain, "", Watcher::Model),
+    (Mutant::SettledIgnored, "", Watcher::Model),
+    (Mutant::LastFireKept, "", Watcher::Model),
+    (Mutant::RetiredForgotten, "", Watcher::Model),
+    (Mutant::DisabledClaimable, "", Watcher::Model),
+    (Mutant::LocalRunIgnored, "", Watcher::Model),
+    (Mutant::ForeignRelease, "", Watcher::Model),
+    (Mutant::MarksStay, "", Watcher::Model),
+    (Mutant::AbsentMarksUnnoticed, "", Watcher::Model),
+    (Mutant::OrphansStay, "", Watcher::Model),
+    (Mutant::MarksIgnoredAtTakeover, "", Watcher::Model),
+    (Mutant::TakeoverBesideOwnRun, "", Watcher::Model),
+    (Mutant::BusyTakeOver, "", Watcher::Model),
+    (Mutant::MisfireUnnoted, "", Watcher::Model),
+    (Mutant::MisfireUnplayed, "", Watcher::Model),
+    (Mutant::NoCleanup, "", Watcher::Model),
+    (Mutant::UnavailableStand, "", Watcher::Model),
+    (Mutant::NoAbdication, "", Watcher::Model),
+    (Mutant::LeaveBusy, "", Watcher::Model),
+    (Mutant::LeaveClaiming, "", Watcher::Model),
+    (Mutant::LeaveInDoubt, "", Watcher::Model),
+    (Mutant::DoubtsUnsettled, "", Watcher::Model),
+    (Mutant::DrainUnmarked, "", Watcher::Model),
+    (Mutant::DoubtsForgotten, "", Watcher::Model),
+    (Mutant::StartedAgain, "", Watcher::Model),
+    (Mutant::StartedWithoutLease, "", Watcher::Model),
+    (Mutant::StartedLeaving, "", Watcher::Model),
+    (Mutant::ConfigUnpinned, "", Watcher::Model),
+    (Mutant::RegisteredAgain, "", Watcher::Model),
+    (Mutant::IdsReused, "", Watcher::Model),
+    (Mutant::CompletedFirst, "", Watcher::Model),
+    (Mutant::CalledEarly, "", Watcher::Model),
+];
