@@ -65,8 +65,9 @@ fn a_fault_at_any_write_loses_nothing() {
 /// Runs a seed in a process of its own and returns what it prints.
 fn replay_elsewhere(seed: u64) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ejob-sim"));
-    let output = command.args(["replay", "--quiet", &seed.to_string()]).output().unwrap();
-    String::from_utf8(output.stdout).unwrap()
+    let output = command.args(["replay", "--quiet", &seed.to_string()]).output();
+    let output = output.expect("the program is built with the tests");
+    String::from_utf8(output.stdout).expect("it prints text")
 }
 
 #[test]

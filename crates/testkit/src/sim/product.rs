@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use coordination::{
-    CatchUp, Coordinator, Event, FireTime, Identity, JobConfig, JobEvent, JobName, Layout, Now,
-    ServerIp, encode_config,
+    CatchUp, Coordinator, Event, FireTime, Identity, JobConfig, JobName, Layout, Now, ServerIp,
+    encode_config,
 };
 use reg_center::model::Model;
 use reg_center::{Limits, NodePath};
@@ -185,27 +185,4 @@ pub(crate) fn fire(at: i64, period_ms: i64, since: Option<FireTime>) -> Event {
 
 pub(crate) fn now(wall_ms: i64, mono: Duration) -> Now {
     Now { wall_ms, mono }
-}
-
-/// Returns the name of an event as in histories.
-pub(crate) fn event_name(event: &JobEvent) -> &'static str {
-    match event {
-        JobEvent::Joined { .. } => "joined",
-        JobEvent::Left { .. } => "left",
-        JobEvent::BecameLeader { .. } => "became_leader",
-        JobEvent::LostLeadership => "lost_leadership",
-        JobEvent::Resharded { .. } => "resharded",
-        JobEvent::Claimed { .. } => "claimed",
-        JobEvent::Settled { .. } => "settled",
-        JobEvent::Fenced { .. } => "fenced",
-        JobEvent::MisfireNoted { .. } => "misfire_noted",
-        JobEvent::Missed { .. } => "missed",
-        JobEvent::Gap { .. } => "gap",
-        JobEvent::Orphaned { .. } => "orphaned",
-        JobEvent::StrategyFailed { .. } => "strategy_failed",
-        JobEvent::ConfigRejected { .. } => "config_rejected",
-        JobEvent::Anomaly { .. } => "anomaly",
-        JobEvent::CommitRefused { .. } => "commit_refused",
-        _ => "other",
-    }
 }

@@ -95,10 +95,9 @@ impl World {
             return self.lose(index, pending.ticket);
         }
         self.nodes[index].replies.push_back((pending.ticket, reply));
-        if let Reply::Committed(_) = reply
-            && let Some(session) = self.sessions.get_mut(&session)
-        {
-            // What came before and is still on its way never happens now.
+        if let Some(session) = self.sessions.get_mut(&session) {
+            // The requests of a session are executed in order: what came before an answered one and is still on its
+            // way never happens now.
             session.ghosts.clear();
         }
         self.inject_after(index);

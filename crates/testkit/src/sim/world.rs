@@ -240,7 +240,7 @@ impl World {
         reason = "most events are only counted by their name"
     )]
     fn emit(&mut self, index: usize, event: &JobEvent) {
-        let name = product::event_name(event);
+        let name = event.name();
         self.coverage.count(name);
         match event {
             JobEvent::Claimed { source: RunSource::Failover, .. } => {
