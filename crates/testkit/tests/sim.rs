@@ -1,5 +1,4 @@
 //! The pure simulation, as far as every test run takes it. `ejob-sim run` goes on from there.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::process::Command;
 
