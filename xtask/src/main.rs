@@ -134,7 +134,7 @@ mod tests {
             ("zero rounds", "demo --rounds 0", "`--rounds` takes a number from 1, not `0`"),
             ("no number", "demo --rounds", "`--rounds` takes a number from 1, not nothing"),
             ("no seed", "sim --replay", "`--replay` takes a whole number, not nothing"),
-            ("another option", "sim --seed 1", "and `--replay SEED`, not `--seed`"),
+            ("another option", "sim --seed 1", "or `--scenario ID` alone, not `--seed`"),
             ("nothing to judge", "check", "`check` needs a file or a folder"),
             ("another option", "demo --round 1", "`demo` takes `--rounds N` only, not `--round`"),
         ];

@@ -101,3 +101,20 @@ fn a_path_keeps_to_the_last_character_of_each_reserved_range() {
         assert_eq!(NodePath::root().join(&character.to_string()).is_ok(), valid, "{case}");
     }
 }
+
+#[test]
+fn a_hub_forgets_subscribers_that_are_gone() {
+    let hub = SessionHub::new();
+    let staying = hub.subscribe();
+    drop(hub.subscribe());
+    let count = || format!("{hub:?}").matches("abandoned: false").count();
+    assert_eq!(count(), 2, "nobody has looked yet: {hub:?}");
+    hub.publish(SessionChange::Lost { session: SESSION });
+    assert_eq!(count(), 1, "{hub:?}");
+    drop(staying);
+}
+
+#[test]
+fn versions_count_on_from_zero_after_the_last_one() {
+    assert_eq!([0, 1, u32::MAX].map(|n| Version(n).next().0), [1, 2, 0]);
+}
