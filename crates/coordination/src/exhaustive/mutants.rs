@@ -7,6 +7,7 @@ use std::time::Instant;
 use stateright::{Checker, HasDiscoveries, Model};
 
 use super::grounds::grounds;
+use super::walk::walk;
 use super::world::World;
 use crate::{MUTANTS, Mutant, Watcher};
 
@@ -16,6 +17,20 @@ type Found = (&'static str, &'static str, usize);
 /// Explores one ground after the other until a rule is broken. One thread explores, so that the first rule found is
 /// always the same.
 fn hunt(mutant: Mutant) -> Option<Found> {
+    explore(mutant).or_else(|| wander(mutant))
+}
+
+/// A walk that does not come to rest is a livelock, which the search does not see.
+fn wander(mutant: Mutant) -> Option<Found> {
+    grounds().into_iter().find_map(|ground| {
+        let name = ground.scope.name;
+        let world = World::new(ground.scope).without(mutant);
+        let failed = (0..40).find(|seed| walk(&world, *seed, 1_000).is_err());
+        failed.map(|_| ("L it comes to rest", name, 1_000))
+    })
+}
+
+fn explore(mutant: Mutant) -> Option<Found> {
     grounds().into_iter().filter(|ground| !ground.nightly).find_map(|ground| {
         let name = ground.scope.name;
         let world = World::new(ground.scope).without(mutant);

@@ -16,9 +16,10 @@ use crate::{LedgerState, ServerState, server_of};
 pub(super) fn breach(world: &World, state: &State) -> Option<Breach> {
     let view = world.view(&state.registry);
     let up = || state.processes.iter().filter(|process| process.standing == Standing::Up);
-    let rules: [(Breach, bool); 7] = [
+    let rules: [(Breach, bool); 8] = [
         (Breach::Leftover, has_leftovers(state, &view)),
         (Breach::NotRegistered, up().any(|process| !is_registered(process, &view))),
+        (Breach::NeverLeaves, up().any(|process| process.memory.local.phase != Phase::Active)),
         (Breach::NoLeader, !is_led(&view)),
         (Breach::NotAssigned, !is_assigned(&view)),
         (Breach::Unfinished, is_unfinished(&view)),

@@ -45,10 +45,12 @@ pub(crate) enum Breach {
     Litter,
     /// Nothing is left to do, and a process that works is not registered.
     NotRegistered,
+    /// Nothing is left to do, and a process that leaves has not left.
+    NeverLeaves,
 }
 
 impl Breach {
-    pub(crate) const ALL: [(Self, &'static str); 21] = [
+    pub(crate) const ALL: [(Self, &'static str); 22] = [
         (Self::Claims, "S1 claims of an item are totally ordered by their tokens"),
         (Self::StartedTwice, "S1 a run is started once"),
         (Self::FireAgain, "S1a a fire is not claimed again"),
@@ -69,6 +71,7 @@ impl Breach {
         (Self::NoLeader, "L3 in the end somebody leads"),
         (Self::Unfinished, "L2 in the end nothing is unfinished"),
         (Self::Litter, "L7 in the end nothing is left over"),
+        (Self::NeverLeaves, "L6 in the end whoever leaves has left"),
         (Self::NotRegistered, "L1 in the end every live process is registered"),
     ];
 }

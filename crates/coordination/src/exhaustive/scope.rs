@@ -28,6 +28,8 @@ pub(super) enum Act {
     FailoverOff,
     /// Takes the node of an instance away, for it to leave.
     Remove(usize),
+    /// Takes the mark of a running item away, as Java instances do that reconnect.
+    ClearMark(u32),
     /// Asks a process to leave.
     Drain(usize),
     /// Wants an instance to run now.

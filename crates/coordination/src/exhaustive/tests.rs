@@ -93,7 +93,9 @@ fn every_walk_comes_to_rest_and_agrees_with_the_registry() {
     let walks = if cfg!(debug_assertions) { 3 } else { 300 };
     for ground in grounds() {
         let world = World::new(ground.scope);
-        let steps: usize = (0..walks).map(|seed| walk(&world, seed, 3_000)).sum();
+        let walked = (0..walks).map(|seed| walk(&world, seed, 3_000));
+        let steps: usize =
+            walked.map(|steps| steps.unwrap_or_else(|fault| panic!("{fault}"))).sum();
         println!("{}: {walks} walks, {steps} steps", world.scope.name);
     }
 }

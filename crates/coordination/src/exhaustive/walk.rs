@@ -35,7 +35,10 @@ impl Dice {
 }
 
 /// Walks until nothing is left to do; returns the number of steps.
-pub(super) fn walk(world: &World, seed: u64, most: usize) -> usize {
+///
+/// # Errors
+/// What went wrong: a rule is broken, or there is no rest.
+pub(super) fn walk(world: &World, seed: u64, most: usize) -> Result<usize, String> {
     let mut dice = Dice(seed);
     let mut state = world.first_state();
     let mut shadow = Shadow::new(world, &state);
@@ -45,13 +48,15 @@ pub(super) fn walk(world: &World, seed: u64, most: usize) -> usize {
         if step >= wild {
             moves.retain(|m| !m.optional);
         }
-        let Some(count) = (!moves.is_empty()).then_some(moves.len()) else { return step };
+        let Some(count) = (!moves.is_empty()).then_some(moves.len()) else { return Ok(step) };
         let next = moves.swap_remove(dice.below(count));
-        assert_eq!(next.next.breach, None, "seed {seed}, step {step}: {next:?}\n{:?}", next.next);
+        if next.next.breach.is_some() {
+            return Err(format!("seed {seed}, step {step}: {next:?}\n{:?}", next.next));
+        }
         shadow.follow(world, &state, &next);
         state = next.next;
     }
-    panic!("{}, seed {seed}: no rest after {most} steps\n{state:?}", world.scope.name);
+    Err(format!("{}, seed {seed}: no rest after {most} steps\n{state:?}", world.scope.name))
 }
 
 /// The registry's own model, in the same state.
