@@ -8,7 +8,7 @@ use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
 use crate::mutant::{self, Mutant};
-use crate::view::Versioned;
+use crate::view::{Triggered, Versioned};
 use crate::{FencingToken, FireTime, JobConfig, Ledger, OnceStage, Outcome, RunSource};
 
 /// Whether the instance takes part.
@@ -108,8 +108,8 @@ pub(crate) struct Local {
     pub(crate) unmonitored_request: Option<UnmonitoredRequest>,
     /// Requests that this process was asked to leave in the registry, by their ids.
     pub(crate) wanted_triggers: BTreeMap<String, FireTime>,
-    /// The version of this life's node under which an operator's request was seen.
-    pub(crate) trigger_seen: Option<Version>,
+    /// The wish of an operator that was seen at this life.
+    pub(crate) trigger_seen: Option<Triggered>,
     /// Since when there are runs that wait to be taken over, on the monotonic clock.
     pub(crate) orphans_since: Option<Duration>,
     /// Callbacks that this instance is calling, or has called without that being recorded.

@@ -86,7 +86,7 @@ pub(crate) enum Step {
     /// The item's record changes; `expect` is `None` for a new item.
     SetLedger { item: ShardingItem, expect: Option<Version>, ledger: Ledger },
     /// The item is shown as running.
-    MarkRunning(ShardingItem),
+    MarkRunning { item: ShardingItem, holder: InstanceId },
     /// The item is no longer shown as running.
     UnmarkRunning(ShardingItem),
     /// The item is shown as having misfired.
@@ -103,7 +103,7 @@ pub(crate) enum Step {
     DequeueItem(ShardingItem),
     /// A Java instance's request for resharding is handled.
     ClearNecessary,
-    /// The instance shall run now.
+    /// The instance shall run now; its node has this version.
     RequestTrigger { instance: InstanceId, version: Version },
     /// The instance takes note of the request.
     AcceptTrigger { instance: InstanceId, version: Version },
@@ -242,7 +242,7 @@ impl Plan {
             | Step::Lead(_)
             | Step::Abdicate
             | Step::ClearOwner { .. }
-            | Step::MarkRunning(_)
+            | Step::MarkRunning { .. }
             | Step::UnmarkRunning(_)
             | Step::MarkMisfire(_)
             | Step::UnmarkMisfire(_)
@@ -352,7 +352,7 @@ impl fmt::Display for Step {
             Self::SetOwner { item, owner, .. } => write!(f, "item {item} to {owner}"),
             Self::ClearOwner { item, .. } => write!(f, "item {item} to nobody"),
             Self::SetLedger { item, ledger, .. } => write!(f, "item {item} {}", ledger.summary()),
-            Self::MarkRunning(item) => write!(f, "show {item} running"),
+            Self::MarkRunning { item, .. } => write!(f, "show {item} running"),
             Self::UnmarkRunning(item) => write!(f, "show {item} not running"),
             Self::MarkMisfire(item) => write!(f, "show {item} misfired"),
             Self::UnmarkMisfire(item) => write!(f, "show {item} not misfired"),

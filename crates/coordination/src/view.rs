@@ -12,7 +12,7 @@ use crate::layout::{self, Layout, NodeKind};
 use crate::mutant::{self, Mutant};
 use crate::once::OnceRecord;
 use crate::trigger_record::TriggerRecord;
-use crate::{InvalidConfig, JobConfig, Ledger, ServerIp, server_of};
+use crate::{ConfigError, Dialect, InvalidConfig, JobConfig, Ledger, ServerIp, server_of};
 
 /// A value with the version of the node that holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,9 +108,17 @@ impl ItemView {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct InstanceView {
-    triggered: bool,
     version: Version,
     session: SessionId,
+}
+
+/// An operator's wish that an instance runs now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Triggered {
+    /// The version of the node that says so.
+    pub(crate) version: Version,
+    /// Tells this wish from all others of the instance.
+    pub(crate) number: u64,
 }
 
 impl InstanceView {
@@ -120,8 +128,7 @@ impl InstanceView {
         }
         let session =
             node.stat.owner.ok_or("the node outlives any instance: it is not ephemeral")?;
-        let triggered = node.data == layout::TRIGGER.as_bytes();
-        Ok(Self { triggered, version: node.stat.version, session })
+        Ok(Self { version: node.stat.version, session })
     }
 }
 
@@ -138,7 +145,7 @@ pub enum ServerState {
 }
 
 impl ServerState {
-    /// Reads the data of a server node; what nobody here knows is enabled, as it is for Java instances.
+    /// Reads the data of a server node; what nobody here knows is enabled, as it is for Java instances of 2.1.5.
     fn read(data: &[u8]) -> Self {
         match data {
             data if data == layout::DISABLED.as_bytes() => Self::Disabled,
@@ -191,6 +198,7 @@ pub struct JobView {
     instances: BTreeMap<InstanceId, InstanceView>,
     draining: BTreeSet<InstanceId>,
     names: BTreeMap<InstanceId, String>,
+    triggered: BTreeMap<InstanceId, Triggered>,
     triggers: BTreeMap<String, Versioned<TriggerRecord>>,
     once: Option<Versioned<OnceRecord>>,
     servers: BTreeMap<ServerIp, ServerView>,
@@ -215,6 +223,7 @@ impl JobView {
             instances: BTreeMap::new(),
             draining: BTreeSet::new(),
             names: BTreeMap::new(),
+            triggered: BTreeMap::new(),
             triggers: BTreeMap::new(),
             once: None,
             servers: BTreeMap::new(),
@@ -233,6 +242,11 @@ impl JobView {
     /// Makes the shell's check part of reading a configuration.
     pub(crate) fn checked_by(self, check: ConfigCheck) -> Self {
         Self { check: Check(check), ..self }
+    }
+
+    /// Reads the nodes in another dialect.
+    pub(crate) fn speaking(self, dialect: Dialect) -> Self {
+        Self { layout: self.layout.speaking(dialect), ..self }
     }
 
     /// Takes a change of the feed. A node that cannot be read is skipped and reported.
@@ -281,9 +295,19 @@ impl JobView {
         match kind {
             NodeKind::Config => self.put_config(node),
             NodeKind::Instance(id) => {
-                self.instances.remove(&id);
+                self.remove(&node.path);
                 let instance = InstanceView::read(&id, node)?;
+                if self.layout.dialect() == Dialect::V2 && node.data == layout::TRIGGER.as_bytes() {
+                    let number = u64::from(version.0);
+                    self.triggered.insert(id.clone(), Triggered { version, number });
+                }
                 self.instances.insert(id, instance);
+            }
+            NodeKind::Trigger(id) => {
+                if self.layout.dialect() == Dialect::V3 {
+                    let number = node.stat.created.0;
+                    self.triggered.insert(id, Triggered { version, number });
+                }
             }
             NodeKind::Draining(id) => {
                 self.draining.insert(id);
@@ -350,9 +374,12 @@ impl JobView {
 
     fn put_config(&mut self, node: &Node) {
         let version = node.stat.version;
-        let check = |config: JobConfig| (self.check.0)(&config).map(|()| config);
-        let decoded = layout::decode_config(&node.data);
-        let read = match decoded.and_then(|config| Ok(check(config)?)) {
+        let expected = self.layout.dialect();
+        let check = |config: JobConfig| match config.java.dialect() {
+            found if found != expected => Err(ConfigError::Dialect { found, expected }),
+            _ => Ok((self.check.0)(&config).map(|()| config)?),
+        };
+        let read = match layout::decode_config(&node.data).and_then(check) {
             Ok(config) => ConfigState::Valid(Versioned { value: Arc::new(config), version }),
             Err(error) => {
                 ConfigState::Invalid { reason: error.to_string(), version, last_good: None }
@@ -366,6 +393,14 @@ impl JobView {
             Some(NodeKind::Config) => self.config = ConfigState::Absent,
             Some(NodeKind::Instance(id)) => {
                 self.instances.remove(&id);
+                if self.layout.dialect() == Dialect::V2 {
+                    self.triggered.remove(&id);
+                }
+            }
+            Some(NodeKind::Trigger(id)) => {
+                if self.layout.dialect() == Dialect::V3 {
+                    self.triggered.remove(&id);
+                }
             }
             Some(NodeKind::Draining(id)) => {
                 self.draining.remove(&id);
@@ -489,11 +524,9 @@ impl JobView {
         self.instances.get(id).map(|instance| instance.version)
     }
 
-    pub(crate) fn trigger_of(&self, id: &InstanceId) -> Option<Version> {
-        self.instances
-            .get(id)
-            .filter(|instance| instance.triggered)
-            .map(|instance| instance.version)
+    /// Returns an operator's wish that the instance runs now, if there is one.
+    pub(crate) fn trigger_of(&self, id: &InstanceId) -> Option<Triggered> {
+        self.triggered.get(id).copied()
     }
 
     /// Returns true if the server is known and not disabled by an operator.

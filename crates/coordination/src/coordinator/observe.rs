@@ -221,9 +221,9 @@ impl Coordinator {
         self.local.wanted_triggers.retain(|id, _| view.trigger_request(id).is_none());
         let Some(me) = self.me.clone() else { return };
         let seen = self.local.trigger_seen;
-        if let Some(version) = self.view.trigger_of(&me) {
-            self.local.trigger_seen = Some(version);
-        } else if seen.is_some() && self.view.instance_version(&me) > seen {
+        if let Some(triggered) = self.view.trigger_of(&me) {
+            self.local.trigger_seen = Some(triggered);
+        } else if seen.is_some() && self.is_registered() {
             self.local.trigger_seen = None;
             self.accept_unmonitored(FireTime(now.wall_ms | 1));
         }

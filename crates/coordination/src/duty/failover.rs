@@ -103,7 +103,7 @@ pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
     let (item, view, ledger, next) = orphans.get(spread(cx.me, orphans.len())?)?;
     let plan = Plan::as_starter(Duty::Takeover, cx, format!("item {item} was left unfinished"))?
         .step(Step::SetLedger { item: *item, expect: Some(ledger.version), ledger: next.clone() })
-        .step(Step::MarkRunning(*item))
+        .step(Step::MarkRunning { item: *item, holder: cx.me.clone() })
         .step(Step::MarkFailover { item: *item, taker: cx.me.clone() })
         .step_if(view.queued, || Step::DequeueItem(*item));
     Some(plan)

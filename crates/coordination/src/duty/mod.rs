@@ -213,14 +213,15 @@ impl<'a> OwnItem<'a> {
 
     /// Returns the steps that change the item's record to `next`, as its owner.
     pub(crate) fn change_to(&self, next: Ledger) -> Vec<Step> {
-        let starts = next.running().is_some() && self.ledger.value.running().is_none();
+        let was_running = self.ledger.value.running().is_some();
+        let starts = next.running().filter(|_| !was_running).map(|run| run.holder.clone());
         let clears_misfire = self.view.misfire && next.misfire.is_none();
         let shows_misfire = !self.view.misfire && next.misfire.is_some();
         let mut steps = vec![
             Step::OwnerIs(self.item, self.owner_version),
             Step::SetLedger { item: self.item, expect: Some(self.ledger.version), ledger: next },
         ];
-        steps.extend(starts.then_some(Step::MarkRunning(self.item)));
+        steps.extend(starts.map(|holder| Step::MarkRunning { item: self.item, holder }));
         steps.extend(clears_misfire.then_some(Step::UnmarkMisfire(self.item)));
         steps.extend(shows_misfire.then_some(Step::MarkMisfire(self.item)));
         steps

@@ -7,7 +7,7 @@ use sharding::ShardingItem;
 use super::{Context, Duty};
 use crate::plan::{Plan, Step};
 use crate::trigger_record::TriggerRecord;
-use crate::view::Versioned;
+use crate::view::{Triggered, Versioned};
 use crate::{FireTime, JobConfig, ManualRequest};
 
 /// Leaves what this process was asked for; accepts what was left at this instance; passes requests on to the items as
@@ -26,7 +26,8 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
 /// The convention of ElasticJob names an instance: that means the items that it has now. Without monitoring it runs them
 /// by itself; else they become a request of their own.
 fn accept(cx: &Context<'_>) -> Option<Plan> {
-    let version = cx.view.trigger_of(cx.me).filter(|_| cx.view.fits_config())?;
+    let Triggered { version, number } =
+        cx.view.trigger_of(cx.me).filter(|_| cx.view.fits_config())?;
     let config = cx.view.config()?;
     let accepted = Step::AcceptTrigger { instance: cx.me.clone(), version };
     let plan = Plan::as_session(Duty::Trigger, "triggered by an operator").step(accepted);
@@ -39,7 +40,7 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
         at: FireTime(cx.now.wall_ms | 1),
         items: Some(mine.collect()),
     };
-    let id = format!("{}-node-{}", cx.me, version.0);
+    let id = format!("{}-node-{number}", cx.me);
     Some(plan.step(Step::AssignmentIs(cx.view.assignment_version()?)).step(Step::SetTrigger {
         id,
         expect: None,

@@ -127,7 +127,8 @@ impl Cluster {
             operator,
             delivery,
             instances: Vec::new(),
-            observer: coordinator_on(&ServerIp::new("192.0.2.1").unwrap()),
+            observer: coordinator_on(&ServerIp::new("192.0.2.1").unwrap())
+                .speaking(config.java.dialect()),
             now: Now { wall_ms: 1_700_000_000_000, mono: Duration::ZERO },
             traffic: Traffic::default(),
             most_operations: 0,
@@ -477,7 +478,8 @@ impl Cluster {
         self.write("config", &encode_config(config));
     }
 
-    fn operate(&mut self, txn: &Txn) {
+    /// An operator's transaction.
+    pub(crate) fn operate(&mut self, txn: &Txn) {
         let (outcome, changes) = self.registry.commit(self.operator, txn.ops()).unwrap();
         assert!(outcome.is_committed(), "the operator is refused: {outcome:?}\n{}", self.story());
         self.publish(changes);
@@ -520,6 +522,17 @@ impl Cluster {
     /// Returns true if the registry shows the instance as a member.
     pub(crate) fn is_registered(&self, instance: usize) -> bool {
         self.truth().is_registered(self.id_of(instance))
+    }
+
+    /// Returns what a node of the job holds; `None` if it does not exist.
+    pub(crate) fn data_of(&self, node: &str) -> Option<String> {
+        let node = self.registry.read(&self.path(node))?;
+        Some(String::from_utf8(node.data.to_vec()).unwrap())
+    }
+
+    /// Returns what an instance knows.
+    pub(crate) fn view_of(&self, instance: usize) -> &JobView {
+        self.instances[instance].coordinator.view()
     }
 
     /// Returns what an instance waits for.
