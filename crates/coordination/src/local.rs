@@ -7,6 +7,7 @@ use std::time::Duration;
 use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
+use crate::foreign::Foreign;
 use crate::mutant::{self, Mutant};
 use crate::view::{Triggered, Versioned};
 use crate::{FencingToken, FireTime, JobConfig, Ledger, OnceStage, Outcome, RunSource};
@@ -112,6 +113,8 @@ pub(crate) struct Local {
     pub(crate) trigger_seen: Option<Triggered>,
     /// Since when there are runs that wait to be taken over, on the monotonic clock.
     pub(crate) orphans_since: Option<Duration>,
+    /// What is seen of Java instances.
+    pub(crate) foreign: Foreign,
     /// Callbacks that this instance is calling, or has called without that being recorded.
     pub(crate) calls: BTreeMap<OnceStage, LocalCall>,
 }

@@ -197,16 +197,17 @@ pub struct JobView {
     config: ConfigState,
     instances: BTreeMap<InstanceId, InstanceView>,
     draining: BTreeSet<InstanceId>,
-    names: BTreeMap<InstanceId, String>,
+    members: BTreeMap<InstanceId, String>,
     triggered: BTreeMap<InstanceId, Triggered>,
     triggers: BTreeMap<String, Versioned<TriggerRecord>>,
     once: Option<Versioned<OnceRecord>>,
     servers: BTreeMap<ServerIp, ServerView>,
-    leader: Option<InstanceId>,
+    leader: Option<Versioned<InstanceId>>,
     term: Option<Versioned<InstanceId>>,
     request: Option<Version>,
     assignment: Option<Versioned<AssignmentRecord>>,
     necessary: bool,
+    processing: bool,
     items: BTreeMap<ShardingItem, ItemView>,
     revision: Revision,
     /// A snapshot that is still incomplete; it replaces everything at its end.
@@ -222,7 +223,7 @@ impl JobView {
             config: ConfigState::Absent,
             instances: BTreeMap::new(),
             draining: BTreeSet::new(),
-            names: BTreeMap::new(),
+            members: BTreeMap::new(),
             triggered: BTreeMap::new(),
             triggers: BTreeMap::new(),
             once: None,
@@ -232,6 +233,7 @@ impl JobView {
             request: None,
             assignment: None,
             necessary: false,
+            processing: false,
             items: BTreeMap::new(),
             revision: Revision::default(),
             incoming: None,
@@ -316,9 +318,10 @@ impl JobView {
                 let state = ServerState::read(&node.data);
                 self.servers.insert(ip, ServerView { state, version });
             }
-            NodeKind::Name(id) => {
-                self.names.remove(&id);
-                self.names.insert(id, text_of(node)?.to_owned());
+            NodeKind::Member(id) => {
+                let name = text_of(node).map(str::to_owned);
+                self.members.insert(id, name.clone().unwrap_or_default());
+                return name.map(drop);
             }
             NodeKind::TriggerRequest(id) => {
                 self.triggers.remove(&id);
@@ -333,8 +336,8 @@ impl JobView {
                 return fault;
             }
             NodeKind::Leader => {
-                let (id, fault) = instance_in(node);
-                self.leader = Some(id);
+                let (value, fault) = instance_in(node);
+                self.leader = Some(Versioned { value, version });
                 return fault;
             }
             NodeKind::Term => {
@@ -350,6 +353,7 @@ impl JobView {
                 return fault;
             }
             NodeKind::Necessary => self.necessary = true,
+            NodeKind::Processing => self.processing = true,
             NodeKind::Owner(item) => {
                 let (value, fault) = instance_in(node);
                 self.entry(item).owner = Some(Versioned { value, version });
@@ -405,8 +409,8 @@ impl JobView {
             Some(NodeKind::Draining(id)) => {
                 self.draining.remove(&id);
             }
-            Some(NodeKind::Name(id)) => {
-                self.names.remove(&id);
+            Some(NodeKind::Member(id)) => {
+                self.members.remove(&id);
             }
             Some(NodeKind::TriggerRequest(id)) => {
                 self.triggers.remove(&id);
@@ -420,6 +424,7 @@ impl JobView {
             Some(NodeKind::Request) => self.request = None,
             Some(NodeKind::Assignment) => self.assignment = None,
             Some(NodeKind::Necessary) => self.necessary = false,
+            Some(NodeKind::Processing) => self.processing = false,
             Some(NodeKind::Owner(item)) => self.change(item, |view| view.owner = None),
             Some(NodeKind::Ledger(item)) => {
                 self.change(item, |view| (view.ledger, view.unreadable) = (None, false));
@@ -543,7 +548,34 @@ impl JobView {
 
     /// Returns the stable name of a registered instance, if it has one.
     pub(crate) fn name_of(&self, id: &InstanceId) -> Option<&str> {
-        self.names.get(id).map(String::as_str)
+        self.members.get(id).map(String::as_str).filter(|name| !name.is_empty())
+    }
+
+    /// Returns true if the instance is one of ours, registered or not.
+    pub(crate) fn is_member(&self, id: &InstanceId) -> bool {
+        self.members.contains_key(id)
+    }
+
+    /// Returns true if the instance is registered and none of ours: a Java instance.
+    #[must_use]
+    pub fn is_foreign(&self, id: &InstanceId) -> bool {
+        self.is_registered(id) && !self.is_member(id)
+    }
+
+    /// Returns true if a Java instance takes part.
+    #[must_use]
+    pub fn is_mixed(&self) -> bool {
+        self.instances.keys().any(|id| !self.is_member(id))
+    }
+
+    /// Returns true if a Java instance leads: it writes owners, and nothing else of an assignment.
+    pub(crate) fn has_foreign_leader(&self) -> bool {
+        self.leader().is_some_and(|leader| self.is_foreign(leader))
+    }
+
+    /// Returns true if a Java instance has announced that items will be assigned anew: they are nobody's until then.
+    pub(crate) fn awaits_foreign_resharding(&self) -> bool {
+        self.necessary || self.processing
     }
 
     /// Returns the operators' requests that are in the registry.
@@ -566,7 +598,11 @@ impl JobView {
     /// Returns the leader.
     #[must_use]
     pub fn leader(&self) -> Option<&InstanceId> {
-        self.leader.as_ref()
+        self.leader.as_ref().map(|leader| &leader.value)
+    }
+
+    pub(crate) fn leader_version(&self) -> Option<Version> {
+        self.leader.as_ref().map(|leader| leader.version)
     }
 
     pub(crate) fn term(&self) -> Option<&Versioned<InstanceId>> {
@@ -576,7 +612,7 @@ impl JobView {
     /// Returns the version of the term if `me` leads it.
     pub(crate) fn term_of(&self, me: &InstanceId) -> Option<Version> {
         let term = self.term.as_ref()?;
-        (self.leader.as_ref() == Some(me) && term.value == *me).then_some(term.version)
+        (self.leader() == Some(me) && term.value == *me).then_some(term.version)
     }
 
     pub(crate) fn request(&self) -> Option<Version> {
@@ -647,15 +683,21 @@ impl JobView {
     }
 
     /// Returns the items that `me` may claim: its own, except those that are to move to somebody else, and none while
-    /// the assignment is for another number of items.
+    /// the assignment is for another number of items. Under a Java leader: its own, unless all are about to be assigned
+    /// anew.
     pub(crate) fn claimable_by<'a>(
         &'a self,
         me: &'a InstanceId,
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
-        let fits = self.fits_config() || mutant::is(Mutant::TotalIgnored);
+        let foreign = self.has_foreign_leader();
+        let fits = match foreign {
+            true => !self.awaits_foreign_resharding(),
+            false => self.fits_config() || mutant::is(Mutant::TotalIgnored),
+        };
         let total = self.config().filter(|_| fits).map(|c| c.sharding_total_count);
         self.items_of(me).filter(move |(item, _)| {
-            let stays = self.next_owner(*item).is_none() || mutant::is(Mutant::PendingClaimable);
+            let moves = !foreign && self.next_owner(*item).is_some();
+            let stays = !moves || mutant::is(Mutant::PendingClaimable);
             total.is_some_and(|total| item.index() < total) && stays
         })
     }
@@ -707,7 +749,7 @@ impl fmt::Display for JobView {
             }
         }
         for id in self.instances.keys() {
-            let leads = if self.leader.as_ref() == Some(id) { ", leads" } else { "" };
+            let leads = if self.leader() == Some(id) { ", leads" } else { "" };
             let state = if self.is_available(id) { "" } else { ", not available" };
             writeln!(f, "instance {id}{leads}{state}")?;
         }

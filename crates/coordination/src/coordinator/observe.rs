@@ -19,6 +19,7 @@ use crate::{
 impl Coordinator {
     pub(super) fn observe(&mut self, now: Now, out: &mut Vec<Command>) {
         self.observe_config(out);
+        self.local.foreign.observe(&self.view, now.mono);
         self.observe_runs(out);
         self.observe_membership(out);
         self.observe_leadership(out);
@@ -118,7 +119,8 @@ impl Coordinator {
         let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
         let newcomer = self.local.last_fire_seen.is_none() && self.local.is_active();
         let (record, may) = (&assignment.value, newcomer && monitored && !self.is_paused());
-        let due = record.due.filter(|_| may && record.members.contains(me));
+        let due = record.due.filter(|_| may && !self.view.is_mixed());
+        let due = due.filter(|_| record.members.contains(me));
         if let Some(at) = due.filter(|at| at.0 <= now.wall_ms) {
             self.local.last_fire_seen = Some(at);
             self.local.due = Some(Due { at, next: None, missed: Vec::new() });

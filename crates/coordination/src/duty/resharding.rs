@@ -26,7 +26,9 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     }
     let mut record = target.record;
     record.pending = moves.pending;
-    record.due = cx.local.due.as_ref().map(|due| due.at).or(record.due);
+    // Nobody can tell whether a Java instance has run it.
+    let known = !cx.view.is_mixed() && !cx.local.foreign.is_known();
+    record.due = cx.local.due.as_ref().map(|due| due.at).or(record.due).filter(|_| known);
     let expect = cx.view.assignment_version();
     let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?
         .step(Step::ConfigIs(cx.view.config_version()?))

@@ -11,6 +11,7 @@
 //! | `servers/{ip}` | persistent | 2.1.5: empty, 3.x: `ENABLED`; `DISABLED`, or (ours) `PAUSED` |
 //! | `leader/election/instance` | ephemeral | id of the leader |
 //! | `leader/sharding/necessary` | persistent | empty; a Java instance asks for resharding |
+//! | `leader/sharding/processing` | ephemeral | empty; a Java leader is about to assign items anew |
 //! | `leader/failover/items/{i}` | persistent | empty; the item waits for somebody to take it over |
 //! | `sharding/{i}/instance` | persistent | id of the owner |
 //! | `sharding/{i}/running` | ephemeral | 2.1.5: empty, 3.x: id of who runs the item; its session runs it |
@@ -23,7 +24,7 @@
 //! | `coordination/request` | persistent | empty; its version counts the requests to reshard |
 //! | `coordination/assignment` | persistent | what the assignment was made for, JSON |
 //! | `coordination/draining/{id}` | ephemeral | empty; the instance is leaving and takes no more items |
-//! | `coordination/names/{id}` | ephemeral | the stable name of the instance, if it has one |
+//! | `coordination/members/{id}` | ephemeral | the instance is one of ours, and no Java instance; its stable name, or empty |
 //! | `coordination/triggers/{request}` | persistent | an operator's request to run now, JSON |
 //! | `coordination/once` | persistent | the last calls of once-per-cluster callbacks, JSON |
 
@@ -66,6 +67,7 @@ pub(crate) enum NodeKind {
     Server(ServerIp),
     Leader,
     Necessary,
+    Processing,
     QueuedItem(ShardingItem),
     Owner(ShardingItem),
     Running(ShardingItem),
@@ -78,7 +80,7 @@ pub(crate) enum NodeKind {
     Request,
     Assignment,
     Draining(InstanceId),
-    Name(InstanceId),
+    Member(InstanceId),
     TriggerRequest(String),
     Once,
 }
@@ -93,6 +95,7 @@ impl NodeKind {
             Self::Server(ip) => format!("servers/{ip}"),
             Self::Leader => "leader/election/instance".to_owned(),
             Self::Necessary => "leader/sharding/necessary".to_owned(),
+            Self::Processing => "leader/sharding/processing".to_owned(),
             Self::QueuedItem(item) => format!("leader/failover/items/{item}"),
             Self::Owner(item) => format!("sharding/{item}/instance"),
             Self::Running(item) => format!("sharding/{item}/running"),
@@ -105,7 +108,7 @@ impl NodeKind {
             Self::Request => "coordination/request".to_owned(),
             Self::Assignment => "coordination/assignment".to_owned(),
             Self::Draining(id) => format!("coordination/draining/{id}"),
-            Self::Name(id) => format!("coordination/names/{id}"),
+            Self::Member(id) => format!("coordination/members/{id}"),
             Self::TriggerRequest(id) => format!("coordination/triggers/{id}"),
             Self::Once => "coordination/once".to_owned(),
         }
@@ -122,6 +125,7 @@ impl NodeKind {
             ["servers", ip] => Self::Server(ServerIp::new(ip).ok()?),
             ["leader", "election", "instance"] => Self::Leader,
             ["leader", "sharding", "necessary"] => Self::Necessary,
+            ["leader", "sharding", "processing"] => Self::Processing,
             ["leader", "failover", "items", i] => Self::QueuedItem(item(i)?),
             ["sharding", i, "instance"] => Self::Owner(item(i)?),
             ["sharding", i, "running"] => Self::Running(item(i)?),
@@ -134,7 +138,7 @@ impl NodeKind {
             ["coordination", "request"] => Self::Request,
             ["coordination", "assignment"] => Self::Assignment,
             ["coordination", "draining", id] => Self::Draining(InstanceId::new(*id)),
-            ["coordination", "names", id] => Self::Name(InstanceId::new(*id)),
+            ["coordination", "members", id] => Self::Member(InstanceId::new(*id)),
             ["coordination", "triggers", id] => Self::TriggerRequest((*id).to_owned()),
             ["coordination", "once"] => Self::Once,
             _ => return None,
@@ -234,6 +238,8 @@ impl Layout {
             Step::OwnerIs(item, version) => self.check(&NodeKind::Owner(*item), Some(*version)),
             Step::LedgerIs(item, version) => self.check(&NodeKind::Ledger(*item), Some(*version)),
 
+            Step::LeaderIs(version) => self.check(&NodeKind::Leader, Some(*version)),
+            Step::IsAbsent(kind) => Op::CheckAbsent { path: self.path(kind) },
             Step::ItemDisabledIs(item, true) => self.check(&NodeKind::ItemDisabled(*item), None),
             Step::ItemDisabledIs(item, false) => {
                 Op::CheckAbsent { path: self.path(&NodeKind::ItemDisabled(*item)) }
@@ -250,8 +256,10 @@ impl Layout {
             Step::Deregister(id) => self.unmark(&NodeKind::Instance(id.clone())),
             Step::MarkDraining(id) => self.mark(&NodeKind::Draining(id.clone()), ""),
             Step::UnmarkDraining(id) => self.unmark(&NodeKind::Draining(id.clone())),
-            Step::SetName { instance, name } => self.mark(&NodeKind::Name(instance.clone()), name),
-            Step::ClearName(id) => self.unmark(&NodeKind::Name(id.clone())),
+            Step::SetMember { instance, name } => {
+                self.mark(&NodeKind::Member(instance.clone()), name)
+            }
+            Step::ClearMember(id) => self.unmark(&NodeKind::Member(id.clone())),
             Step::SetTrigger { id, expect, record } => {
                 self.set(&NodeKind::TriggerRequest(id.clone()), *expect, encode_trigger(record))
             }
@@ -264,6 +272,9 @@ impl Layout {
             }
             Step::RequestResharding { first } => self.count(&NodeKind::Request, *first),
             Step::Lead(me) => self.mark(&NodeKind::Leader, me.as_str()),
+            Step::SealLeader(me) => {
+                self.set(&NodeKind::Leader, Some(Version(0)), me.as_str().to_owned())
+            }
             Step::Abdicate => self.unmark(&NodeKind::Leader),
             Step::SetTerm { expect, leader } => {
                 self.set(&NodeKind::Term, *expect, encode_term(leader))

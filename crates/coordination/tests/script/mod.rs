@@ -160,6 +160,11 @@ impl Cluster {
         cluster
     }
 
+    /// Returns a job with nobody in it.
+    pub(crate) fn unstarted(config: &JobConfig) -> Self {
+        Self::starting(0, config, Delivery::ChangeByChange)
+    }
+
     /// Starts one more instance, on a server of its own.
     pub(crate) fn join(&mut self) {
         self.join_as(self.instances.len());
@@ -494,6 +499,98 @@ impl Cluster {
             instance.feed.extend(self.delivery.portions(changes.clone()));
         }
         self.observer.handle(self.now, Event::Registry(changes), &mut Vec::new());
+    }
+}
+
+/// A Java instance: a session that writes what Java instances write, and looks at no records.
+#[derive(Debug)]
+pub(crate) struct JavaPeer {
+    session: SessionId,
+    id: String,
+}
+
+impl JavaPeer {
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// What Java instances do.
+impl Cluster {
+    /// A Java instance registers.
+    pub(crate) fn java_joins(&mut self, ip: &str) -> JavaPeer {
+        let java = JavaPeer { session: self.registry.open_session(), id: format!("{ip}@-@4123") };
+        self.create(&format!("servers/{ip}"), "");
+        let node = self.path(&format!("instances/{}", java.id));
+        self.java_writes(&java, &Txn::new().create(node, "", Lifetime::Ephemeral));
+        java
+    }
+
+    fn java_writes(&mut self, java: &JavaPeer, txn: &Txn) {
+        self.log.push(format!("java {} writes {txn:?}", java.id));
+        let (outcome, changes) = self.registry.commit(java.session, txn.ops()).unwrap();
+        assert!(outcome.is_committed(), "java is refused: {outcome:?}\n{}", self.story());
+        self.publish(changes);
+    }
+
+    /// A Java instance finds nobody leading.
+    pub(crate) fn java_leads(&mut self, java: &JavaPeer) {
+        let node = self.path("leader/election/instance");
+        let txn = Txn::new().create(node, java.id.clone(), Lifetime::Ephemeral);
+        self.java_writes(java, &txn);
+    }
+
+    /// A Java instance has found nobody leading, and writes after somebody else has.
+    pub(crate) fn java_replaces_the_leader(&mut self, java: &JavaPeer) {
+        let node = self.path("leader/election/instance");
+        self.java_writes(java, &Txn::new().delete(node));
+        self.java_leads(java);
+    }
+
+    /// A Java leader gives an item away: it removes the owner and writes another.
+    pub(crate) fn java_assigns(&mut self, java: &JavaPeer, item: u32, owner: &str) {
+        let node = self.path(&format!("sharding/{item}/instance"));
+        if self.registry.read(&node).is_some() {
+            self.java_writes(java, &Txn::new().delete(node.clone()));
+        }
+        let txn = Txn::new().create(node, owner.to_owned(), Lifetime::Persistent);
+        self.java_writes(java, &txn);
+    }
+
+    /// A Java instance begins an item.
+    pub(crate) fn java_begins(&mut self, java: &JavaPeer, item: u32) {
+        let node = self.path(&format!("sharding/{item}/running"));
+        self.java_writes(java, &Txn::new().create(node, "", Lifetime::Ephemeral));
+    }
+
+    /// A Java instance ends an item.
+    pub(crate) fn java_ends(&mut self, java: &JavaPeer, item: u32) {
+        let node = self.path(&format!("sharding/{item}/running"));
+        self.java_writes(java, &Txn::new().delete(node));
+    }
+
+    /// A Java instance takes an item out of the queue and runs it.
+    pub(crate) fn java_takes_over(&mut self, java: &JavaPeer, item: u32) {
+        let node = self.path(&format!("sharding/{item}/failover"));
+        let txn = Txn::new().create(node, java.id.clone(), Lifetime::Ephemeral);
+        self.java_writes(java, &txn);
+        let queued = self.path(&format!("leader/failover/items/{item}"));
+        self.java_writes(java, &Txn::new().delete(queued));
+        self.java_begins(java, item);
+    }
+
+    /// A Java instance ends an item that it has taken over.
+    pub(crate) fn java_ends_takeover(&mut self, java: &JavaPeer, item: u32) {
+        self.java_ends(java, item);
+        let node = self.path(&format!("sharding/{item}/failover"));
+        self.java_writes(java, &Txn::new().delete(node));
+    }
+
+    /// A Java instance dies, and its session with it.
+    pub(crate) fn java_crashes(&mut self, java: &JavaPeer) {
+        self.log.push(format!("java {} crashes", java.id));
+        let changes = self.registry.end_session(java.session);
+        self.publish(changes);
     }
 }
 
