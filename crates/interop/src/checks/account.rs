@@ -45,6 +45,17 @@ impl Account {
         runs.filter(|(worker, ..)| worker == who).count()
     }
 
+    /// Words the last fires, one per line.
+    pub(crate) fn tail(&self, n: usize) -> String {
+        let lines = self.runs.iter().rev().take(n).map(|(fire, items)| {
+            let items = items.iter().map(|(item, runs)| format!("{item}: {}", who(runs)));
+            format!("        {} {}", at(*fire), items.collect::<Vec<_>>().join("; "))
+        });
+        let mut lines: Vec<String> = lines.collect();
+        lines.reverse();
+        lines.join("\n")
+    }
+
     /// Words every item of every fire of a one-second job that did not run exactly once, between two fires, both
     /// included.
     fn faults(&self, total: u32, from: i64, to: i64) -> Vec<String> {

@@ -1,7 +1,15 @@
 //! The checks, one file each, and what they have in common.
 
 mod account;
+mod common;
+mod configuring;
+mod dumping;
 mod joining;
+mod leading;
+mod operating;
+mod rolling;
+mod strategies;
+mod takeover;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -39,8 +47,45 @@ impl Check {
     }
 }
 
-pub(crate) const CHECKS: [Check; 1] = [Check {
-    number: 1,
-    title: "Rust joins a Java cluster, and every fire of every item runs once",
-    play: |setting, report| Box::pin(joining::play(setting, report)),
-}];
+pub(crate) const CHECKS: [Check; 8] = [
+    Check {
+        number: 1,
+        title: "Rust joins a Java cluster, and every fire of every item runs once",
+        play: |setting, report| Box::pin(joining::play(setting, report)),
+    },
+    Check {
+        number: 2,
+        title: "the leader is killed, and the other language leads",
+        play: |setting, report| Box::pin(leading::play(setting, report)),
+    },
+    Check {
+        number: 3,
+        title: "an item whose worker is killed is taken over by the other language",
+        play: |setting, report| Box::pin(takeover::play(setting, report)),
+    },
+    Check {
+        number: 4,
+        title: "a configuration that one language changes is followed by the other",
+        play: |setting, report| Box::pin(configuring::play(setting, report)),
+    },
+    Check {
+        number: 5,
+        title: "the Java lifecycle API operates Rust instances and shows them rightly",
+        play: |setting, report| Box::pin(operating::play(setting, report)),
+    },
+    Check {
+        number: 6,
+        title: "every strategy gives the same assignment whoever leads",
+        play: |setting, report| Box::pin(strategies::play(setting, report)),
+    },
+    Check {
+        number: 8,
+        title: "Java workers are replaced by Rust workers without a lost or doubled fire",
+        play: |setting, report| Box::pin(rolling::play(setting, report)),
+    },
+    Check {
+        number: 9,
+        title: "the dump of a mixed namespace is what the Java client expects",
+        play: |setting, report| Box::pin(dumping::play(setting, report)),
+    },
+];

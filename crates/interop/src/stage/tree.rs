@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reg_center::{
-    Change, Lifetime, Node, NodePath, RegistryCenter, Txn, TxnOutcome,
+    Change, Lifetime, Node, NodePath, RegistryCenter, SessionChange, Txn, TxnOutcome,
 };
 use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
 use tokio::sync::watch;
@@ -142,6 +142,22 @@ impl Tree {
     /// Creates a persistent node, with its parents where they are missing.
     pub(crate) async fn create(&self, path: &str, data: &str) -> Result<(), Failure> {
         self.commit(Txn::new().create(parsed(path)?, data.to_owned(), Lifetime::Persistent)).await
+    }
+
+    /// Creates nodes that live as long as the suite does, with the data given, or deletes them, all at once.
+    pub(crate) async fn ephemerals(&self, changes: &[(String, Option<String>)]) -> Result<(), Failure> {
+        let Some(SessionChange::Connected { session, .. }) = self.center.session() else {
+            return Err(Failure::unreadable("the suite has lost its session"));
+        };
+        let mut txn = Txn::new().in_session(session);
+        for (path, data) in changes {
+            let path = parsed(path)?;
+            txn = match data {
+                Some(data) => txn.create(path, data.clone(), Lifetime::Ephemeral),
+                None => txn.delete(path),
+            };
+        }
+        self.commit(txn).await
     }
 
     pub(crate) async fn put(&self, path: &str, data: &str) -> Result<(), Failure> {

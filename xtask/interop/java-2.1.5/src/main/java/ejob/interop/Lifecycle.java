@@ -8,8 +8,13 @@ import com.dangdang.ddframe.job.lite.lifecycle.api.ServerStatisticsAPI;
 import com.dangdang.ddframe.job.lite.lifecycle.api.ShardingOperateAPI;
 import com.dangdang.ddframe.job.lite.lifecycle.api.ShardingStatisticsAPI;
 import com.dangdang.ddframe.job.lite.lifecycle.domain.JobSettings;
+import com.dangdang.ddframe.job.lite.lifecycle.domain.ServerBriefInfo;
 import com.google.common.base.Optional;
 import com.google.gson.JsonObject;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.stream.Collectors;
 
 /** The operator's calls of ElasticJob 2.1.5. */
 final class Lifecycle {
@@ -68,7 +73,7 @@ final class Lifecycle {
             case "jobs":
                 return jobs.getAllJobsBriefInfo();
             case "servers":
-                return servers.getAllServersBriefInfo();
+                return servers.getAllServersBriefInfo().stream().map(Lifecycle::plain).collect(Collectors.toList());
             case "sharding":
                 return shardings.getShardingInfo(name);
             case "config":
@@ -95,5 +100,17 @@ final class Lifecycle {
         config.setJobShardingStrategyClass(Worker.text(change, "strategy", config.getJobShardingStrategyClass()));
         settings.updateJobSettings(config);
         return config;
+    }
+
+    /** Atomic numbers are no JSON. */
+    private static Map<String, Object> plain(ServerBriefInfo server) {
+        Map<String, Object> plain = new LinkedHashMap<>();
+        plain.put("serverIp", server.getServerIp());
+        plain.put("instances", server.getInstances());
+        plain.put("jobNames", server.getJobNames());
+        plain.put("instancesNum", server.getInstancesNum());
+        plain.put("jobsNum", server.getJobsNum());
+        plain.put("disabledJobsNum", server.getDisabledJobsNum().intValue());
+        return plain;
     }
 }

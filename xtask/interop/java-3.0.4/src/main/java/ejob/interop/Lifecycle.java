@@ -9,8 +9,12 @@ import org.apache.shardingsphere.elasticjob.lite.lifecycle.api.JobStatisticsAPI;
 import org.apache.shardingsphere.elasticjob.lite.lifecycle.api.ServerStatisticsAPI;
 import org.apache.shardingsphere.elasticjob.lite.lifecycle.api.ShardingOperateAPI;
 import org.apache.shardingsphere.elasticjob.lite.lifecycle.api.ShardingStatisticsAPI;
+import org.apache.shardingsphere.elasticjob.lite.lifecycle.domain.ServerBriefInfo;
 
 import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.stream.Collectors;
 
 /** The operator's calls of ElasticJob 3.0.4. */
 final class Lifecycle {
@@ -67,7 +71,7 @@ final class Lifecycle {
             case "jobs":
                 return jobs.getAllJobsBriefInfo();
             case "servers":
-                return servers.getAllServersBriefInfo();
+                return servers.getAllServersBriefInfo().stream().map(Lifecycle::plain).collect(Collectors.toList());
             case "sharding":
                 return shardings.getShardingInfo(job);
             case "config":
@@ -96,5 +100,17 @@ final class Lifecycle {
         config.setJobShardingStrategyType(Worker.text(change, "strategy", config.getJobShardingStrategyType()));
         configs.updateJobConfiguration(config);
         return config;
+    }
+
+    /** Atomic numbers are no JSON. */
+    private static Map<String, Object> plain(ServerBriefInfo server) {
+        Map<String, Object> plain = new LinkedHashMap<>();
+        plain.put("serverIp", server.getServerIp());
+        plain.put("instances", server.getInstances());
+        plain.put("jobNames", server.getJobNames());
+        plain.put("instancesNum", server.getInstancesNum());
+        plain.put("jobsNum", server.getJobsNum());
+        plain.put("disabledJobsNum", server.getDisabledJobsNum().intValue());
+        return plain;
     }
 }
