@@ -19,14 +19,15 @@ const PORT: u16 = 9888;
 
 pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
     let cast = setting.theatre.cast(setting.namespace).await?;
-    let java = cast.start_with_dump(Kind::Java, "java", 1, i32::from(PORT))?;
-    let [rust, operator] = cast.all([(Kind::Rust, "rust", 2), (Kind::Java, "operator", 4)]).await?;
+    let port = i32::from(PORT);
+    let rust = cast.start_with_dump(Kind::Rust, "rust", 2, port)?;
+    let java = cast.start_with_dump(Kind::Java, "java", 1, port)?;
+    let [operator] = cast.all([(Kind::Java, "operator", 4)]).await?;
+    rust.ready().await?;
     java.ready().await?;
-    // Java comes first: 2.1.5 reads from the configuration which port it shall answer at. Rust leads, because a Java
-    // leader would not give Rust anything before its own next fire.
     let busy = JobPlan::new(JOB, TOTAL);
-    let java_id = java.schedule(&busy).await?;
     let rust_id = rust.schedule(&busy).await?;
+    let java_id = java.schedule(&busy).await?;
     assigned(&cast, JOB, TOTAL, &[&java_id, &rust_id]).await?;
     next_fire(&cast, JOB, TOTAL).await?;
     // Nothing moves while it is dumped.

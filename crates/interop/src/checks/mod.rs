@@ -6,6 +6,7 @@ mod configuring;
 mod dumping;
 mod joining;
 mod leading;
+mod misfiring;
 mod operating;
 mod rolling;
 mod strategies;
@@ -47,7 +48,7 @@ impl Check {
     }
 }
 
-pub(crate) const CHECKS: [Check; 8] = [
+pub(crate) const CHECKS: [Check; 9] = [
     Check {
         number: 1,
         title: "Rust joins a Java cluster, and every fire of every item runs once",
@@ -77,6 +78,11 @@ pub(crate) const CHECKS: [Check; 8] = [
         number: 6,
         title: "every strategy gives the same assignment whoever leads",
         play: |setting, report| Box::pin(strategies::play(setting, report)),
+    },
+    Check {
+        number: 7,
+        title: "misfires and disabled items are respected across languages",
+        play: |setting, report| Box::pin(misfiring::play(setting, report)),
     },
     Check {
         number: 8,

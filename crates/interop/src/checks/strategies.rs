@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fastrand::Rng;
+use reg_center::Revision;
 
 use super::Setting;
 use super::common::RECOVERY;
 use crate::protocol::JobPlan;
-use crate::stage::{Cast, Failure, Kind};
+use crate::stage::{Cast, Failure, Kind, Nodes};
 use crate::suite::{JavaVersion, Report};
 
 /// How many memberships are tried with each strategy.
@@ -17,6 +18,8 @@ const N_MEMBERSHIPS: usize = 100;
 const TOTAL: u32 = 7;
 /// The most instances beside the two workers.
 const MOST: usize = 9;
+/// How often Java is asked to reshard.
+const ATTEMPTS: u32 = 4;
 /// How long one resharding may take on a busy machine.
 const RESHARDING: Duration = Duration::from_secs(5);
 
@@ -51,14 +54,14 @@ fn strategies(java: JavaVersion) -> Vec<(&'static str, &'static str)> {
     match java {
         JavaVersion::V2_1_5 => vec![
             ("average", concat!(classes!(), "AverageAllocationJobShardingStrategy")),
-            ("oddName", concat!(classes!(), "OdevitySortByNameJobShardingStrategy")),
-            ("evenNames", concat!(classes!(), "OdevitySortByNameJobShardingStrategy")),
+            ("oddHash", concat!(classes!(), "OdevitySortByNameJobShardingStrategy")),
+            ("evenHash", concat!(classes!(), "OdevitySortByNameJobShardingStrategy")),
             ("rotated", concat!(classes!(), "RotateServerByNameJobShardingStrategy")),
         ],
         JavaVersion::V3_0_4 => vec![
             ("average", "AVG_ALLOCATION"),
-            ("oddName", "ODEVITY"),
-            ("evenNames", "ODEVITY"),
+            ("oddHash", "ODEVITY"),
+            ("evenHash", "ODEVITY"),
             ("rotated", "ROUND_ROBIN"),
         ],
     }
@@ -176,31 +179,89 @@ impl Trial<'_> {
 
     /// Lets Java's leader reshard, which it does at a run only, and returns the assignment.
     async fn ask_java(&self, membership: &BTreeSet<String>) -> Result<Owners, Failure> {
-        let necessary = self.path("leader/sharding/necessary");
-        let processing = self.path("leader/sharding/processing");
-        // Nothing asks for it if the membership stays as it was.
-        match self.cast.tree.create(&necessary, "").await {
-            // Java has asked for it already.
-            Ok(()) | Err(Failure::Conflict(_)) => {}
-            Err(other) => return Err(other),
-        }
-        match self.java {
-            JavaVersion::V2_1_5 => {
-                self.cast.tree.put(&self.path(&format!("instances/{}", self.real[0])), "TRIGGER").await?;
-            }
-            JavaVersion::V3_0_4 => {
-                self.cast.tree.create(&self.path(&format!("trigger/{}", self.real[0])), "").await?;
+        let mut last = None;
+        for _ in 0..ATTEMPTS {
+            let (before, n_ends) = (self.dealt_out(&self.cast.nodes()), self.n_ends());
+            self.request_java().await?;
+            match self.resharded(before, membership).await {
+                Ok(owners) => {
+                    self.idle(n_ends, &owners).await?;
+                    return Ok(owners);
+                }
+                // Java forgets requests that it gets while it runs.
+                Err(failure) => last = Some(failure),
             }
         }
+        Err(last.expect("there was an attempt"))
+    }
+
+    /// Asks for a resharding and for a run.
+    async fn request_java(&self) -> Result<(), Failure> {
+        let tree = &self.cast.tree;
+        let java = &self.real[0];
+        let necessary = tree.create(&self.path("leader/sharding/necessary"), "").await;
+        let requested = match self.java {
+            JavaVersion::V2_1_5 => tree.put(&self.path(&format!("instances/{java}")), "TRIGGER").await,
+            JavaVersion::V3_0_4 => tree.create(&self.path(&format!("trigger/{java}")), "").await,
+        };
+        match (necessary, requested) {
+            // Java has asked for the resharding already; then the run is what counts.
+            (Ok(()) | Err(Failure::Conflict(_)), requested) => requested,
+            (Err(other), _) => Err(other),
+        }
+    }
+
+    /// Returns when the items were dealt out: Java makes all nodes of owners anew, in one transaction.
+    fn dealt_out(&self, nodes: &Nodes) -> Option<Revision> {
+        let created = |item| nodes.created(&self.path(&format!("sharding/{item}/instance")));
+        (0..TOTAL).filter_map(created).max()
+    }
+
+    /// Waits until the items were dealt out anew.
+    async fn resharded(
+        &self,
+        before: Option<Revision>,
+        membership: &BTreeSet<String>,
+    ) -> Result<Owners, Failure> {
+        let [necessary, processing] =
+            ["necessary", "processing"].map(|name| self.path(&format!("leader/sharding/{name}")));
         let expected = format!("Java reshards {} for {membership:?}", self.job);
-        let done = self.cast.tree.wait(RECOVERY, expected, |nodes| {
+        let done = self.cast.tree.wait(RESHARDING, expected, |nodes| {
             let owners = nodes.owners(self.job);
-            match !nodes.has(&necessary) && !nodes.has(&processing) && owners.len() == TOTAL as usize {
+            let all = owners.len() == TOTAL as usize && self.dealt_out(nodes) > before;
+            match all && !nodes.has(&necessary) && !nodes.has(&processing) {
                 true => Ok(owners),
                 false => Err(nodes.draw(&self.path("leader"))),
             }
         });
         done.await
+    }
+
+    /// Returns how many runs of the job Java has ended.
+    fn n_ends(&self) -> usize {
+        let log = self.cast.log.entries();
+        let ended = log.iter().filter(|entry| &*entry.who == "java").filter_map(|entry| entry.ended());
+        ended.filter(|run| run.job == self.job).count()
+    }
+
+    /// Waits until Java has run its items, so that it heeds the next request.
+    async fn idle(&self, n_ends: usize, owners: &Owners) -> Result<(), Failure> {
+        let n_items = owners.values().filter(|owner| **owner == self.real[0]).count();
+        let expected = format!("Java runs its {n_items} items of {}", self.job);
+        let ended = self.cast.log.wait(RESHARDING, expected, |_| match self.n_ends() - n_ends {
+            n if n >= n_items => Ok(()),
+            n => Err(format!("{n} have ended")),
+        });
+        ended.await?;
+        let expected = format!("no item of {} runs", self.job);
+        let idle = self.cast.tree.wait(RESHARDING, expected, |nodes| {
+            let mut items = 0..TOTAL;
+            match items.any(|item| nodes.has(&self.path(&format!("sharding/{item}/running")))) {
+                true => Err(nodes.draw(&self.path("sharding"))),
+                false => Ok(()),
+            }
+        });
+        idle.await
     }
 
     /// Waits until the assignment is as expected; otherwise returns what it is after a while.
@@ -220,6 +281,25 @@ impl Trial<'_> {
         let server = self.path(&format!("servers/{}", self.java_ip));
         self.cast.tree.put(&server, "DISABLED").await?;
         self.leads(&self.real[1]).await?;
-        self.cast.tree.put(&server, self.enabled()).await
+        self.cast.tree.put(&server, self.enabled()).await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_jobs_have_the_hashes_that_they_say() {
+        let odd = |name| sharding::java_string_hash(name) % 2 != 0;
+        assert!(odd("oddHash") && !odd("evenHash"));
+        let named: Vec<_> = strategies(JavaVersion::V2_1_5).into_iter().map(|(job, _)| job).collect();
+        assert!(named.contains(&"oddHash") && named.contains(&"evenHash"), "{named:?}");
+    }
+
+    #[test]
+    fn memberships_differ_in_size() {
+        let sizes: BTreeSet<usize> = memberships(&mut Rng::with_seed(7)).iter().map(BTreeSet::len).collect();
+        assert!(sizes.contains(&0) && sizes.len() > 6, "{sizes:?}");
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Setting;
-use super::common::{assigned, begins, items_of};
+use super::common::{assigned, begins, items_of, now_ms};
 use crate::protocol::{JobPlan, Run};
 use crate::stage::{Cast, Failure, Kind, Worker};
 use crate::suite::Report;
@@ -11,8 +11,8 @@ use crate::suite::Report;
 const TOTAL: u32 = 4;
 /// Long enough for the loss of a session, so that the next fire does not hide a takeover.
 const PERIOD: Duration = Duration::from_secs(15);
-/// A run that begins so much before the next fire was not due to it.
-const BEFORE_NEXT: i64 = 14_500;
+/// A takeover that begins later than so many milliseconds after a fire might be hidden by the next one.
+const EARLY: i64 = 4000;
 
 pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
     let cast = setting.theatre.cast(setting.namespace).await?;
@@ -67,13 +67,27 @@ async fn loss(
             Err(failure) => report.failed(&failure.to_string()),
         }
     }
+    let next_fire = early_in_period(cast, taker).await?;
+    let killed_at = now_ms();
     killed.kill().await?;
-    for (case, (run, began)) in held {
-        if let Err(failure) = case.taken(&run, began, report).await {
+    for (case, held) in held {
+        if let Err(failure) = case.taken(held, killed_at, next_fire, report).await {
             report.failed(&failure.to_string());
         }
     }
     taker.leave().await
+}
+
+/// Waits for the next fire unless the last one is a short time ago, and returns when the fire after that is due.
+async fn early_in_period(cast: &Cast<'_>, taker: &Worker) -> Result<i64, Failure> {
+    let period = i64::try_from(PERIOD.as_millis()).unwrap_or(i64::MAX);
+    let now = now_ms();
+    let next = now - now % period + period;
+    if now % period < EARLY {
+        return Ok(next);
+    }
+    begins(cast, PERIOD * 2, taker.name(), "the next fire", |run, _| run.fire == next).await?;
+    Ok(next + period)
 }
 
 impl Case<'_> {
@@ -88,19 +102,18 @@ impl Case<'_> {
         self.killed.work(&self.job, 0, &self.items[..1]).await
     }
 
-    /// Waits until the worker is in the middle of the held item and has finished its other one.
-    async fn held_and_finished(&self) -> Result<(Run, i64), Failure> {
+    /// Waits until the worker is in the middle of the held item and has finished its other one, and returns the held one.
+    async fn held_and_finished(&self) -> Result<u32, Failure> {
         let (held, finished) = (self.items[0], self.items[1]);
         let what = format!("item {held} of {}", self.job);
-        let held = begins(self.cast, PERIOD * 2, self.killed.name(), &what, |run, _| {
-            run.job == self.job && run.item == held
-        });
-        let (held, began) = held.await?;
+        let is_held = |run: &Run, _| run.job == self.job && run.item == held;
+        let limit = PERIOD + PERIOD / 3;
+        let (run, _) = begins(self.cast, limit, self.killed.name(), &what, is_held).await?;
         let expected = format!("{} ends item {finished} of {}", self.killed.name(), self.job);
         let ended = self.cast.log.wait(PERIOD, expected, |log| {
             let mut ends = log.iter().filter(|entry| &*entry.who == self.killed.name());
-            let is_it = |run: &Run| {
-                run.job == self.job && run.item == finished && run.fire == held.fire
+            let is_it = |end: &Run| {
+                end.job == self.job && end.item == finished && end.fire == run.fire
             };
             match ends.any(|entry| entry.ended().is_some_and(is_it)) {
                 true => Ok(()),
@@ -108,25 +121,31 @@ impl Case<'_> {
             }
         });
         ended.await?;
-        Ok((held, began))
+        Ok(held)
     }
 
     /// Expects that the other worker runs the held item before the next fire, and nothing that was finished.
-    async fn taken(&self, held: &Run, began: i64, report: &mut Report) -> Result<(), Failure> {
-        let deadline = held.fire + BEFORE_NEXT;
-        let what = format!("item {} of {} before the next fire", held.item, self.job);
+    async fn taken(
+        &self,
+        held: u32,
+        killed_at: i64,
+        next_fire: i64,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
+        let is_between = |at: i64| (killed_at..next_fire).contains(&at);
+        let what = format!("item {held} of {} before the next fire", self.job);
         let taken = begins(self.cast, PERIOD, self.taker.name(), &what, |run, at| {
-            run.job == self.job && run.item == held.item && at > began && at < deadline
+            run.job == self.job && run.item == held && is_between(at)
         });
         let (run, at) = taken.await?;
-        let after = at - began;
+        let after = at - killed_at;
         let found = format!("{} after {after} ms, source {}", self.taker.name(), run.source);
         let is_takeover = self.taker.kind == Kind::Java || run.source == "FAILOVER";
-        let what = format!("takeover of item {} of {}", held.item, self.job);
+        let what = format!("takeover of item {held} of {}", self.job);
         report.holds(&what, "a run; Rust knows that it is a takeover", &found, is_takeover);
 
         let log = self.cast.log.entries();
-        let later = log.iter().filter(|entry| entry.fact.at > began && entry.fact.at < deadline);
+        let later = log.iter().filter(|entry| is_between(entry.fact.at));
         let later = later.filter(|entry| &*entry.who == self.taker.name());
         let again = later.filter_map(|entry| entry.begun()).filter(|run| run.job == self.job);
         let n_again = again.filter(|run| run.item == self.items[1]).count();

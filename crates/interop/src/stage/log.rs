@@ -84,7 +84,8 @@ impl Log {
         let search = async {
             loop {
                 length.mark_unchanged();
-                match look(&self.entries.lock()) {
+                let entries = self.entries.lock().clone();
+                match look(&entries) {
                     Ok(value) => return value,
                     Err(seen) => found = seen,
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reg_center::{
-    Change, Lifetime, Node, NodePath, RegistryCenter, SessionChange, Txn, TxnOutcome,
+    Change, Lifetime, Node, NodePath, RegistryCenter, Revision, SessionChange, Txn, TxnOutcome,
 };
 use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
 use tokio::sync::watch;
@@ -39,6 +39,11 @@ impl Nodes {
         let items = items.iter().filter_map(|item| item.parse().ok());
         let owner = |item: u32| Some((item, self.text(&format!("/{job}/sharding/{item}/instance"))?));
         items.filter_map(owner).collect()
+    }
+
+    /// Returns when the present life of a node began.
+    pub(crate) fn created(&self, path: &str) -> Option<Revision> {
+        self.0.get(path).map(|node| node.stat.created)
     }
 
     pub(crate) fn leader(&self, job: &str) -> Option<String> {
@@ -132,7 +137,8 @@ impl Tree {
         }
     }
 
-    async fn commit(&self, txn: Txn) -> Result<(), Failure> {
+    /// Writes; what conflicts is an error. The watched tree shows it a moment later.
+    pub(crate) async fn commit(&self, txn: Txn) -> Result<(), Failure> {
         match self.center.commit(txn).await? {
             TxnOutcome::Committed(_) => Ok(()),
             TxnOutcome::Conflict(conflict) => Err(Failure::Conflict(format!("{conflict:?}"))),

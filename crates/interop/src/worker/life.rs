@@ -68,7 +68,8 @@ async fn obey(registry: Registry) -> Result<ExitCode, WorkerError> {
         .session_timeout(Duration::from_millis(registry.session_ms));
     let center: Arc<dyn RegistryCenter> = ZookeeperCenter::connect(options).await?;
     let scheduler = Scheduler::builder(Arc::clone(&center)).event_subscriber(tell).build()?;
-    let mut worker = Worker { scheduler, behaviours: BTreeMap::new() };
+    let dump_port = registry.dump_port;
+    let mut worker = Worker { scheduler, dump_port, behaviours: BTreeMap::new() };
     say(Said::Ready);
     while let Some(line) = orders.recv().await {
         let Order { order, act } = parse(&line)?;
@@ -95,6 +96,7 @@ fn tell(record: &JobRecord) {
 
 struct Worker {
     scheduler: Scheduler,
+    dump_port: i32,
     behaviours: BTreeMap<String, watch::Sender<Behaviour>>,
 }
 
@@ -118,7 +120,9 @@ impl Worker {
 
     async fn schedule(&mut self, plan: JobPlan) -> Result<String, WorkerError> {
         let behaviour = self.behaviour(&plan.name).subscribe();
-        let handle = self.scheduler.schedule(config(plan)?, WorkingJob { behaviour }).await?;
+        let mut config = config(plan)?;
+        config.java.monitor_port = self.dump_port;
+        let handle = self.scheduler.schedule(config, WorkingJob { behaviour }).await?;
         handle.joined().await?;
         let instance = handle.status().await?.instance.ok_or(WorkerError::NoInstance)?;
         Ok(instance.to_string())
