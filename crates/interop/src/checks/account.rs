@@ -23,7 +23,8 @@ impl Account {
     pub(crate) fn of(job: &str, entries: &[Entry]) -> Self {
         let mut account = Self::default();
         for entry in entries {
-            if let Some(run) = entry.begun().filter(|run| run.job == job && is_scheduled(&run.source))
+            if let Some(run) =
+                entry.begun().filter(|run| run.job == job && is_scheduled(&run.source))
             {
                 let items = account.runs.entry(run.fire).or_default();
                 let who = (entry.who.to_string(), run.source.clone(), entry.fact.at);
@@ -35,7 +36,8 @@ impl Account {
 
     /// Returns the last fire of which every item has begun.
     pub(crate) fn last_complete(&self, total: u32) -> Option<i64> {
-        let complete = |items: &BTreeMap<u32, Runs>| (0..total).all(|item| items.contains_key(&item));
+        let complete =
+            |items: &BTreeMap<u32, Runs>| (0..total).all(|item| items.contains_key(&item));
         self.runs.iter().rev().find(|(_, items)| complete(items)).map(|(fire, _)| *fire)
     }
 
@@ -67,7 +69,9 @@ impl Account {
                 match items.get(&item).map_or(&[][..], Vec::as_slice) {
                     [_] => {}
                     [] => faults.push(format!("item {item} of fire {} was lost", at(fire))),
-                    runs => faults.push(format!("item {item} of fire {} ran {}", at(fire), who(runs))),
+                    runs => {
+                        faults.push(format!("item {item} of fire {} ran {}", at(fire), who(runs)))
+                    }
                 }
             }
             faults.extend(items.range(total..).map(|(item, runs)| {
@@ -138,12 +142,16 @@ mod tests {
             (
                 "twice",
                 vec![begin("J", 0, 1000, "misfire")],
-                vec!["item 0 of fire 00:01.000 ran 2 times: R (NORMAL) at 00:01.005 J (misfire) at 00:01.005"],
+                vec![
+                    "item 0 of fire 00:01.000 ran 2 times: R (NORMAL) at 00:01.005 J (misfire) at 00:01.005",
+                ],
             ),
             (
                 "an item too many",
                 vec![begin("J", 2, 2000, "schedule")],
-                vec!["item 2 of fire 00:02.000 does not exist and ran 1 times: J (schedule) at 00:02.005"],
+                vec![
+                    "item 2 of fire 00:02.000 does not exist and ran 1 times: J (schedule) at 00:02.005",
+                ],
             ),
         ];
         for (case, more, expected) in rows {

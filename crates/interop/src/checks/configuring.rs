@@ -50,7 +50,8 @@ struct Changes<'a> {
 
 impl Changes<'_> {
     async fn configure(&self, change: &[(&str, &str)]) -> Result<(), Failure> {
-        let arguments: Vec<_> = std::iter::once(("job", JOB)).chain(change.iter().copied()).collect();
+        let arguments: Vec<_> =
+            std::iter::once(("job", JOB)).chain(change.iter().copied()).collect();
         self.operator.call("configure", &arguments).await.map(drop)
     }
 
@@ -71,7 +72,8 @@ impl Changes<'_> {
     }
 
     async fn parameters(&self, report: &mut Report) -> Result<(), Failure> {
-        self.configure(&[("jobParameter", "after <&> = 'x'"), ("itemParameters", "0=C,1=D")]).await?;
+        self.configure(&[("jobParameter", "after <&> = 'x'"), ("itemParameters", "0=C,1=D")])
+            .await?;
         let what = "a run with the new parameters";
         let matches = |run: &Run| {
             let parameter = if run.item == 0 { "C" } else { "D" };
@@ -142,10 +144,9 @@ impl Changes<'_> {
         let items = items_of(self.cast, JOB, java_id);
         java.work(JOB, 0, &items).await?;
         let from = now_ms() + 1500;
-        let (run, began) = begins(self.cast, PERIOD * 2, "java", "an item that is held", |run, _| {
-            run.fire > from
-        })
-        .await?;
+        let (run, began) =
+            begins(self.cast, PERIOD * 2, "java", "an item that is held", |run, _| run.fire > from)
+                .await?;
         java.kill().await?;
         let limit = run.fire + 14_500;
         let what = format!("item {} before the next fire", run.item);

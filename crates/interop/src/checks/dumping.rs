@@ -37,7 +37,8 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
         .wait(PATIENCE, expected, |nodes| {
             let mut items = 0..TOTAL;
             let runs = items.any(|item| nodes.has(&format!("/{JOB}/sharding/{item}/running")));
-            let idle = nodes.text(&format!("/{JOB}/config")).is_some_and(|text| text.contains("2099"));
+            let idle =
+                nodes.text(&format!("/{JOB}/config")).is_some_and(|text| text.contains("2099"));
             match idle && !runs && !nodes.has(&format!("/{JOB}/leader/sharding/necessary")) {
                 true => Ok(()),
                 false => Err(nodes.draw(&format!("/{JOB}"))),
@@ -50,7 +51,9 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
     differences("Java's dump of the mixed namespace", &expected, &by_java, report);
     let by_rust = dump(setting.java, &operator, &rust).await;
     match by_rust {
-        Ok(text) => differences("Rust's dump of the mixed namespace", &expected, &masked(&text), report),
+        Ok(text) => {
+            differences("Rust's dump of the mixed namespace", &expected, &masked(&text), report)
+        }
         Err(failure) => report.failed(&format!("Rust's dump of the mixed namespace: {failure}")),
     }
     java.leave().await?;
@@ -73,7 +76,8 @@ async fn dump(java: JavaVersion, operator: &Worker, worker: &Worker) -> Result<S
 }
 
 async fn connected_dump(worker: &Worker) -> Result<String, Failure> {
-    let address: SocketAddr = format!("{}:{PORT}", worker.ip).parse().map_err(Failure::unreadable)?;
+    let address: SocketAddr =
+        format!("{}:{PORT}", worker.ip).parse().map_err(Failure::unreadable)?;
     let answer = async {
         let mut stream = TcpStream::connect(address).await?;
         stream.write_all(b"dump\n").await?;
@@ -127,7 +131,8 @@ fn masked(text: &str) -> String {
 /// Expects that two dumps are equal, and shows the lines that only one of them has.
 fn differences(what: &str, expected: &str, found: &str, report: &mut Report) {
     let only = |of: &str, not_in: &str| {
-        let lines: Vec<&str> = of.lines().filter(|line| !not_in.lines().any(|l| l == *line)).collect();
+        let lines: Vec<&str> =
+            of.lines().filter(|line| !not_in.lines().any(|l| l == *line)).collect();
         format!("{} lines, only here:\n        {}", of.lines().count(), lines.join("\n        "))
     };
     let (wanted, seen) = (only(expected, found), only(found, expected));

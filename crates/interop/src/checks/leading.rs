@@ -42,7 +42,8 @@ async fn succession(
     let both = [&*leader_id, &*follower_id];
     assigned(cast, job, TOTAL, &both).await?;
     report.same("items of both", &average(job, TOTAL, &both), &cast.nodes().owners(job));
-    let together = all_run(cast, job, &format!("fires while {} leads", leader.name()), report).await;
+    let together =
+        all_run(cast, job, &format!("fires while {} leads", leader.name()), report).await;
     if let Err(failure) = together {
         report.failed(&failure.to_string());
     }

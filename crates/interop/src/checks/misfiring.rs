@@ -66,7 +66,8 @@ async fn disabled(
     report: &mut Report,
 ) -> Result<(), Failure> {
     let name = JobName::new(JOB).map_err(Failure::unreadable)?;
-    let set = |disabled| Layout::new(&name).set_item_disabled(ShardingItem::new(of_java.0), disabled);
+    let set =
+        |disabled| Layout::new(&name).set_item_disabled(ShardingItem::new(of_java.0), disabled);
     let rust_item = of_rust.0.to_string();
     let arguments = [("job", JOB), ("item", &*rust_item)];
     operator.call("disableItem", &arguments).await?;
@@ -93,7 +94,8 @@ async fn disabled(
     let enabled = now_ms();
     for (who, item) in [("rust", of_rust.0), ("java", of_java.0)] {
         let what = format!("item {item} once it is enabled again");
-        let (run, _) = begins(cast, RECOVERY, who, &what, |run, at| run.item == item && at > enabled).await?;
+        let (run, _) =
+            begins(cast, RECOVERY, who, &what, |run, at| run.item == item && at > enabled).await?;
         report.holds(&what, "a run", &format!("one by {who}, source {}", run.source), true);
     }
     next_fire(cast, JOB, TOTAL).await.map(drop)
@@ -118,20 +120,24 @@ async fn hold_over_fires(
     worker.work(JOB, 0, &[item]).await?;
     let from = now_ms();
     let what = format!("item {item}, held");
-    let held = begins(cast, RECOVERY, worker.name(), &what, |run, at| run.item == item && at > from);
+    let held =
+        begins(cast, RECOVERY, worker.name(), &what, |run, at| run.item == item && at > from);
     let (held, _) = held.await?;
     let what = "a fire that the held item misses";
-    begins(cast, RECOVERY, other.name(), what, |run, _| run.fire >= held.fire + 2000).await.map(drop)
+    begins(cast, RECOVERY, other.name(), what, |run, _| run.fire >= held.fire + 2000)
+        .await
+        .map(drop)
 }
 
 /// Waits until an item is marked as misfired, or not.
 async fn flagged(cast: &Cast<'_>, item: u32, is: bool) -> Result<(), Failure> {
     let path = format!("/{JOB}/sharding/{item}/misfire");
     let expected = format!("{path} {}", if is { "is there" } else { "is gone" });
-    let seen = cast.tree.wait(Duration::from_secs(10), expected, |nodes| match nodes.has(&path) == is {
-        true => Ok(()),
-        false => Err(nodes.draw(&format!("/{JOB}/sharding"))),
-    });
+    let seen =
+        cast.tree.wait(Duration::from_secs(10), expected, |nodes| match nodes.has(&path) == is {
+            true => Ok(()),
+            false => Err(nodes.draw(&format!("/{JOB}/sharding"))),
+        });
     seen.await
 }
 
@@ -163,6 +169,10 @@ async fn replayed(
     next_fire(cast, JOB, TOTAL).await?;
     let log = cast.log.entries();
     let runs = log.iter().filter(|entry| &*entry.who == who).filter_map(|entry| entry.begun());
-    report.same(&format!("runs of {who} to make up for misfires of item {item}"), &1, &runs.filter(|run| makes_up(run)).count());
+    report.same(
+        &format!("runs of {who} to make up for misfires of item {item}"),
+        &1,
+        &runs.filter(|run| makes_up(run)).count(),
+    );
     Ok(())
 }

@@ -22,7 +22,15 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
     assigned(&cast, JOB, TOTAL, &[&rust_id, &java_id]).await?;
     next_fire(&cast, JOB, TOTAL).await?;
     let java_version = setting.java;
-    let act = Operation { cast: &cast, operator: &operator, rust: &rust, rust_id, java: &java, java_id, java_version };
+    let act = Operation {
+        cast: &cast,
+        operator: &operator,
+        rust: &rust,
+        rust_id,
+        java: &java,
+        java_id,
+        java_version,
+    };
     act.statistics(report).await?;
     act.trigger(report).await?;
     act.disable_and_enable(report).await?;
@@ -67,7 +75,8 @@ impl Operation<'_> {
     /// Returns what the statistics say of a server: instances, jobs, disabled jobs.
     async fn server(&self, ip: &str) -> Result<Value, Failure> {
         let servers = self.call("servers", &[]).await?;
-        let found = servers.as_array().into_iter().flatten().find(|server| server["serverIp"] == ip);
+        let found =
+            servers.as_array().into_iter().flatten().find(|server| server["serverIp"] == ip);
         Ok(found.map_or(Value::Null, |server| {
             json!([server["instances"], server["jobNames"], server["disabledJobsNum"]])
         }))
@@ -186,10 +195,11 @@ impl Operation<'_> {
     async fn remove_job(&self, report: &mut Report) -> Result<(), Failure> {
         self.call("removeConfig", &[("job", JOB)]).await?;
         let expected = "nothing is left of the job";
-        let gone = self.cast.tree.wait(RECOVERY, expected, |nodes| match nodes.has(&format!("/{JOB}")) {
-            true => Err(nodes.draw(&format!("/{JOB}"))),
-            false => Ok(()),
-        });
+        let gone =
+            self.cast.tree.wait(RECOVERY, expected, |nodes| match nodes.has(&format!("/{JOB}")) {
+                true => Err(nodes.draw(&format!("/{JOB}"))),
+                false => Ok(()),
+            });
         gone.await?;
         report.holds("the removed job", expected, "nothing", true);
         Ok(())

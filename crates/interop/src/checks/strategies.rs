@@ -120,7 +120,12 @@ impl Trial<'_> {
             [] => expected.clone(),
             some => format!("{} differ:\n        {}", some.len(), some.join("\n        ")),
         };
-        report.holds(&format!("assignments of `{}`", self.job), &expected, &found, differing.is_empty());
+        report.holds(
+            &format!("assignments of `{}`", self.job),
+            &expected,
+            &found,
+            differing.is_empty(),
+        );
         Ok(())
     }
 
@@ -139,7 +144,8 @@ impl Trial<'_> {
 
     /// Makes the instances of a membership, and no others, be there beside the two workers, all at once.
     async fn arrange(&self, membership: &BTreeSet<String>) -> Result<(), Failure> {
-        let mut present: BTreeSet<String> = self.cast.nodes().instances(self.job).into_iter().collect();
+        let mut present: BTreeSet<String> =
+            self.cast.nodes().instances(self.job).into_iter().collect();
         present.retain(|id| !self.real.contains(id));
         let mut changes = Vec::new();
         for gone in present.difference(membership) {
@@ -148,11 +154,13 @@ impl Trial<'_> {
         for new in membership.difference(&present) {
             let ip = new.split("@-@").next().unwrap_or(new);
             let server = self.path(&format!("servers/{ip}"));
-            let known = self.cast.nodes().has(&server) || changes.iter().any(|(path, _)| *path == server);
+            let known =
+                self.cast.nodes().has(&server) || changes.iter().any(|(path, _)| *path == server);
             if !known {
                 changes.push((server, Some(self.enabled().to_owned())));
             }
-            changes.push((self.path(&format!("instances/{new}")), Some(self.instance_data(new, ip))));
+            changes
+                .push((self.path(&format!("instances/{new}")), Some(self.instance_data(new, ip))));
         }
         self.cast.tree.ephemerals(&changes).await?;
         let wanted: BTreeSet<String> = membership.iter().chain(&self.real).cloned().collect();
@@ -201,7 +209,9 @@ impl Trial<'_> {
         let java = &self.real[0];
         let necessary = tree.create(&self.path("leader/sharding/necessary"), "").await;
         let requested = match self.java {
-            JavaVersion::V2_1_5 => tree.put(&self.path(&format!("instances/{java}")), "TRIGGER").await,
+            JavaVersion::V2_1_5 => {
+                tree.put(&self.path(&format!("instances/{java}")), "TRIGGER").await
+            }
             JavaVersion::V3_0_4 => tree.create(&self.path(&format!("trigger/{java}")), "").await,
         };
         match (necessary, requested) {
@@ -240,7 +250,8 @@ impl Trial<'_> {
     /// Returns how many runs of the job Java has ended.
     fn n_ends(&self) -> usize {
         let log = self.cast.log.entries();
-        let ended = log.iter().filter(|entry| &*entry.who == "java").filter_map(|entry| entry.ended());
+        let ended =
+            log.iter().filter(|entry| &*entry.who == "java").filter_map(|entry| entry.ended());
         ended.filter(|run| run.job == self.job).count()
     }
 
@@ -293,13 +304,15 @@ mod tests {
     fn the_names_of_jobs_have_the_hashes_that_they_say() {
         let odd = |name| sharding::java_string_hash(name) % 2 != 0;
         assert!(odd("oddHash") && !odd("evenHash"));
-        let named: Vec<_> = strategies(JavaVersion::V2_1_5).into_iter().map(|(job, _)| job).collect();
+        let named: Vec<_> =
+            strategies(JavaVersion::V2_1_5).into_iter().map(|(job, _)| job).collect();
         assert!(named.contains(&"oddHash") && named.contains(&"evenHash"), "{named:?}");
     }
 
     #[test]
     fn memberships_differ_in_size() {
-        let sizes: BTreeSet<usize> = memberships(&mut Rng::with_seed(7)).iter().map(BTreeSet::len).collect();
+        let sizes: BTreeSet<usize> =
+            memberships(&mut Rng::with_seed(7)).iter().map(BTreeSet::len).collect();
         assert!(sizes.contains(&0) && sizes.len() > 6, "{sizes:?}");
     }
 }

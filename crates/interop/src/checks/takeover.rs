@@ -112,9 +112,8 @@ impl Case<'_> {
         let expected = format!("{} ends item {finished} of {}", self.killed.name(), self.job);
         let ended = self.cast.log.wait(PERIOD, expected, |log| {
             let mut ends = log.iter().filter(|entry| &*entry.who == self.killed.name());
-            let is_it = |end: &Run| {
-                end.job == self.job && end.item == finished && end.fire == run.fire
-            };
+            let is_it =
+                |end: &Run| end.job == self.job && end.item == finished && end.fire == run.fire;
             match ends.any(|entry| entry.ended().is_some_and(is_it)) {
                 true => Ok(()),
                 false => Err("it has not".to_owned()),

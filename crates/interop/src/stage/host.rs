@@ -52,9 +52,9 @@ impl Host {
         let ip = Ipv4Addr::new(10, 77, number, 2);
         let host = Self { holder: hold_namespace()?, outer, ip };
         let (outside, pid) = (format!("host{number}"), host.holder.id().to_string());
-        run(Command::new("ip").args(["link", "add", &outside, "type", "veth"]).args([
-            "peer", "name", "eth0", "netns", &pid,
-        ]))?;
+        run(Command::new("ip")
+            .args(["link", "add", &outside, "type", "veth"])
+            .args(["peer", "name", "eth0", "netns", &pid]))?;
         run(Command::new("ip").args(["address", "add", &format!("{outer}/24"), "dev", &outside]))?;
         run(Command::new("ip").args(["link", "set", &outside, "up"]))?;
         run(host.inside("ip").args(["link", "set", "lo", "up"]))?;

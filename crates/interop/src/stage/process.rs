@@ -74,8 +74,7 @@ impl Worker {
             log_path,
             ended: Arc::default(),
         };
-        let (who, log, ended) =
-            (Arc::clone(&worker.name), log.clone(), Arc::clone(&worker.ended));
+        let (who, log, ended) = (Arc::clone(&worker.name), log.clone(), Arc::clone(&worker.ended));
         thread::spawn(move || listen(&mut child, &who, &log, &ended));
         worker.write(&registry)?;
         Ok(worker)

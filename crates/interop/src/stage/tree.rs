@@ -37,7 +37,8 @@ impl Nodes {
     pub(crate) fn owners(&self, job: &str) -> BTreeMap<u32, String> {
         let items = self.children(&format!("/{job}/sharding"));
         let items = items.iter().filter_map(|item| item.parse().ok());
-        let owner = |item: u32| Some((item, self.text(&format!("/{job}/sharding/{item}/instance"))?));
+        let owner =
+            |item: u32| Some((item, self.text(&format!("/{job}/sharding/{item}/instance"))?));
         items.filter_map(owner).collect()
     }
 
@@ -151,7 +152,10 @@ impl Tree {
     }
 
     /// Creates nodes that live as long as the suite does, with the data given, or deletes them, all at once.
-    pub(crate) async fn ephemerals(&self, changes: &[(String, Option<String>)]) -> Result<(), Failure> {
+    pub(crate) async fn ephemerals(
+        &self,
+        changes: &[(String, Option<String>)],
+    ) -> Result<(), Failure> {
         let Some(SessionChange::Connected { session, .. }) = self.center.session() else {
             return Err(Failure::unreadable("the suite has lost its session"));
         };
@@ -168,10 +172,6 @@ impl Tree {
 
     pub(crate) async fn put(&self, path: &str, data: &str) -> Result<(), Failure> {
         self.commit(Txn::new().put(parsed(path)?, data.to_owned())).await
-    }
-
-    pub(crate) async fn delete(&self, path: &str) -> Result<(), Failure> {
-        self.commit(Txn::new().delete(parsed(path)?)).await
     }
 
     /// Ends the suite's session in this namespace.

@@ -17,7 +17,7 @@ pub(crate) enum JavaVersion {
 impl JavaVersion {
     const ALL: [Self; 2] = [Self::V2_1_5, Self::V3_0_4];
 
-    /// Returns the folder of its Maven module.
+    /// Returns the name of its Maven module.
     pub(crate) fn folder(self) -> String {
         format!("java-{self}")
     }

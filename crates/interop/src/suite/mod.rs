@@ -1,7 +1,5 @@
 //! From the command line to the verdict.
 
-
-
 mod command_line;
 mod report;
 
@@ -9,8 +7,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-pub(crate) use command_line::JavaVersion;
 use command_line::CommandLine;
+pub(crate) use command_line::JavaVersion;
 pub(crate) use report::Report;
 
 use crate::checks::{CHECKS, Check};
@@ -20,11 +18,12 @@ use crate::stage::{Failure, Theatre, enter};
 #[must_use]
 pub fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let verdict = CommandLine::parse(&arguments).map_err(|error| error.to_string()).and_then(|line| {
-        enter().map_err(|failure| words(&failure))?;
-        let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
-        runtime.block_on(play(&line)).map_err(|failure| words(&failure))
-    });
+    let verdict =
+        CommandLine::parse(&arguments).map_err(|error| error.to_string()).and_then(|line| {
+            enter().map_err(|failure| words(&failure))?;
+            let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
+            runtime.block_on(play(&line)).map_err(|failure| words(&failure))
+        });
     match verdict {
         Ok(0) => ExitCode::SUCCESS,
         Ok(n_failed) => {
@@ -49,7 +48,7 @@ async fn play(line: &CommandLine) -> Result<usize, Failure> {
     let begin = Instant::now();
     let mut n_played = 0;
     for &java in &line.versions {
-        let theatre = Theatre::open(&line.java_folder.join(java.folder()).join("target"))?;
+        let theatre = Theatre::open(&line.java_folder.join(java.folder()))?;
         println!("ElasticJob {java}");
         for round in 1..=line.rounds {
             for check in CHECKS.iter().filter(|check| line.wants(check.number)) {
@@ -84,7 +83,8 @@ async fn play_one(
     if let Err(failure) = &played {
         report.failed(&words(failure));
     }
-    let kept = keep.map(|to| theatre.keep_logs(&namespace, &to.join(format!("{java}-{namespace}"))));
+    let kept =
+        keep.map(|to| theatre.keep_logs(&namespace, &to.join(format!("{java}-{namespace}"))));
     if let Some(Err(error)) = kept {
         report.failed(&format!("cannot keep the logs: {error}"));
     }
