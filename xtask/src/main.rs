@@ -6,6 +6,7 @@ mod ci;
 mod demo;
 mod error;
 mod fuzz;
+mod interop;
 mod sim;
 mod steps;
 mod test;
@@ -25,7 +26,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 10] = [
+const TASKS: [Task; 11] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -62,6 +63,11 @@ const TASKS: [Task; 10] = [
         usage: "fuzz [--seconds N] [TARGET]",
         summary: "libFuzzer on one target or all; needs nightly and cargo-fuzz",
         run: fuzz::run,
+    },
+    Task {
+        usage: "interop [--java 2.1.5] [--check N] [--rounds N]",
+        summary: "Rust and the released Java ElasticJob in one namespace; Maven is fetched",
+        run: interop::run_suite,
     },
     Task {
         usage: "ci",

@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// From the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 12] = [
+const LAYERS: [Row; 13] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -44,6 +44,18 @@ const LAYERS: [Row; 12] = [
             "reg-center",
             "reg-center-zookeeper",
             "testkit",
+            "zookeeper-fixture",
+        ],
+        dev: &[],
+    },
+    Row {
+        name: "interop",
+        normal: &[
+            "coordination",
+            "lite",
+            "reg-center",
+            "reg-center-zookeeper",
+            "sharding",
             "zookeeper-fixture",
         ],
         dev: &[],

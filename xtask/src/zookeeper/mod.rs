@@ -71,7 +71,8 @@ fn install_packages() -> Result<(), Error> {
     run(install().args(JARS))
 }
 
-fn install() -> Command {
+/// Returns an `apt-get` that installs the packages that are added to it.
+pub(crate) fn install() -> Command {
     let mut command = apt_get();
     command.args(["install", "-y", "--no-install-recommends"]);
     command
@@ -82,7 +83,7 @@ fn has_java() -> bool {
 }
 
 /// Returns an `apt-get` that asks nothing and waits for others who install something.
-fn apt_get() -> Command {
+pub(crate) fn apt_get() -> Command {
     let settings = ["DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"];
     let mut command = if rustix::process::geteuid().is_root() {
         Command::new("env")

@@ -1,0 +1,168 @@
+//! The account of fires: which item ran for which fire, where.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::stage::Entry;
+use crate::suite::Report;
+
+/// The length of a fire's second, in milliseconds.
+pub(crate) const SECOND: i64 = 1000;
+
+/// Who ran an item for a fire: worker, source, and when it began.
+type Runs = Vec<(String, String, i64)>;
+
+/// All scheduled runs of one job, by fire and item.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Account {
+    runs: BTreeMap<i64, BTreeMap<u32, Runs>>,
+}
+
+impl Account {
+    /// Collects the runs of a job. Requests are no fires of the schedule.
+    pub(crate) fn of(job: &str, entries: &[Entry]) -> Self {
+        let mut account = Self::default();
+        for entry in entries {
+            if let Some(run) =
+                entry.begun().filter(|run| run.job == job && is_scheduled(&run.source))
+            {
+                let items = account.runs.entry(run.fire).or_default();
+                let who = (entry.who.to_string(), run.source.clone(), entry.fact.at);
+                items.entry(run.item).or_default().push(who);
+            }
+        }
+        account
+    }
+
+    /// Returns the last fire of which every item has begun.
+    pub(crate) fn last_complete(&self, total: u32) -> Option<i64> {
+        let complete =
+            |items: &BTreeMap<u32, Runs>| (0..total).all(|item| items.contains_key(&item));
+        self.runs.iter().rev().find(|(_, items)| complete(items)).map(|(fire, _)| *fire)
+    }
+
+    /// Returns how many runs a worker had from a fire on.
+    pub(crate) fn n_runs_of(&self, who: &str, from: i64) -> usize {
+        let runs = self.runs.range(from..).flat_map(|(_, items)| items.values().flatten());
+        runs.filter(|(worker, ..)| worker == who).count()
+    }
+
+    /// Words the last fires, one per line.
+    pub(crate) fn tail(&self, n: usize) -> String {
+        let lines = self.runs.iter().rev().take(n).map(|(fire, items)| {
+            let items = items.iter().map(|(item, runs)| format!("{item}: {}", who(runs)));
+            format!("        {} {}", at(*fire), items.collect::<Vec<_>>().join("; "))
+        });
+        let mut lines: Vec<String> = lines.collect();
+        lines.reverse();
+        lines.join("\n")
+    }
+
+    /// Words every item of every fire of a one-second job that did not run exactly once, between two fires, both
+    /// included.
+    fn faults(&self, total: u32, from: i64, to: i64) -> Vec<String> {
+        let mut faults = Vec::new();
+        let none = BTreeMap::new();
+        for fire in (from..=to).step_by(usize::try_from(SECOND).unwrap_or(1)) {
+            let items = self.runs.get(&fire).unwrap_or(&none);
+            for item in 0..total {
+                match items.get(&item).map_or(&[][..], Vec::as_slice) {
+                    [_] => {}
+                    [] => faults.push(format!("item {item} of fire {} was lost", at(fire))),
+                    runs => {
+                        faults.push(format!("item {item} of fire {} ran {}", at(fire), who(runs)))
+                    }
+                }
+            }
+            faults.extend(items.range(total..).map(|(item, runs)| {
+                format!("item {item} of fire {} does not exist and ran {}", at(fire), who(runs))
+            }));
+        }
+        faults
+    }
+
+    /// Expects that every item of every fire ran exactly once.
+    pub(crate) fn judge(&self, what: &str, total: u32, from: i64, to: i64, report: &mut Report) {
+        let faults = self.faults(total, from, to);
+        let n_fires = (to - from) / SECOND + 1;
+        let expected = format!("each of {n_fires} fires of {total} items once");
+        let found = match faults.as_slice() {
+            [] => format!("{n_fires} fires of {total} items, each once"),
+            _ => format!("{} are not:\n        {}", faults.len(), faults.join("\n        ")),
+        };
+        report.holds(what, &expected, &found, faults.is_empty());
+    }
+}
+
+/// Java says `schedule` and `misfire`; Rust says `NORMAL`, `MISFIRE` and `FAILOVER`.
+fn is_scheduled(source: &str) -> bool {
+    matches!(source, "schedule" | "misfire" | "NORMAL" | "MISFIRE" | "FAILOVER")
+}
+
+/// Writes a time as minute and second.
+pub(crate) fn at(ms: i64) -> String {
+    format!("{:02}:{:02}.{:03}", ms / 60_000 % 60, ms / 1000 % 60, ms % 1000)
+}
+
+fn who(runs: &[(String, String, i64)]) -> String {
+    let mut text = format!("{} times:", runs.len());
+    for (who, source, began) in runs {
+        let written = write!(text, " {who} ({source}) at {}", at(*began));
+        written.expect("writing to a string cannot fail");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{Fact, Run, Said};
+
+    fn begin(who: &str, item: u32, fire: i64, source: &str) -> Entry {
+        let run = Run {
+            job: "job".to_owned(),
+            item,
+            run: 1,
+            fire,
+            source: source.to_owned(),
+            total: 2,
+            job_parameter: String::new(),
+            parameter: None,
+            task_id: String::new(),
+            interrupted: false,
+        };
+        Entry { who: who.into(), fact: Fact { at: fire + 5, ev: Said::Begin(run) } }
+    }
+
+    #[test]
+    fn what_was_lost_doubled_or_invented_is_a_fault() {
+        let rows = [
+            ("once", vec![], vec![]),
+            ("a request is no fire", vec![begin("J", 0, 1000, "request")], vec![]),
+            (
+                "twice",
+                vec![begin("J", 0, 1000, "misfire")],
+                vec![
+                    "item 0 of fire 00:01.000 ran 2 times: R (NORMAL) at 00:01.005 J (misfire) at 00:01.005",
+                ],
+            ),
+            (
+                "an item too many",
+                vec![begin("J", 2, 2000, "schedule")],
+                vec![
+                    "item 2 of fire 00:02.000 does not exist and ran 1 times: J (schedule) at 00:02.005",
+                ],
+            ),
+        ];
+        for (case, more, expected) in rows {
+            let mut entries: Vec<_> = [1000, 2000]
+                .into_iter()
+                .flat_map(|fire| [begin("R", 0, fire, "NORMAL"), begin("J", 1, fire, "schedule")])
+                .collect();
+            entries.extend(more);
+            assert_eq!(Account::of("job", &entries).faults(2, 1000, 2000), expected, "{case}");
+        }
+        let lost = Account::of("job", &[begin("R", 0, 1000, "NORMAL")]).faults(2, 1000, 1000);
+        assert_eq!(lost, ["item 1 of fire 00:01.000 was lost"]);
+    }
+}

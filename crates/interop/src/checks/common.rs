@@ -1,0 +1,121 @@
+//! What checks have in common: waiting for assignments and fires, and what a strategy should give.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use sharding::{AverageAllocation, InstanceId, ShardingItem, ShardingStrategy, StrategyInput};
+
+use super::account::{Account, SECOND};
+use crate::protocol::Run;
+use crate::stage::{Cast, Entry, Failure, PATIENCE};
+
+/// How long a cluster may take to get over the loss of a member: the session, an election, a resharding.
+pub(super) const RECOVERY: Duration = Duration::from_secs(20);
+
+/// Waits until the items of a job belong to exactly these instances, and to all of them.
+pub(super) async fn assigned(
+    cast: &Cast<'_>,
+    job: &str,
+    total: u32,
+    instances: &[impl AsRef<str>],
+) -> Result<(), Failure> {
+    let mut wanted: Vec<String> = instances.iter().map(|id| id.as_ref().to_owned()).collect();
+    wanted.sort();
+    let expected = format!("the {total} items belong to {wanted:?}");
+    let look = |nodes: &crate::stage::Nodes| {
+        let owners = nodes.owners(job);
+        let mut present: Vec<String> = owners.values().cloned().collect();
+        present.sort();
+        present.dedup();
+        match present == wanted && owners.keys().copied().eq(0..total) {
+            true => Ok(()),
+            false => Err(format!("{owners:?}; all nodes:\n{}", nodes.draw(&format!("/{job}")))),
+        }
+    };
+    cast.tree.wait(PATIENCE, expected, look).await
+}
+
+/// Waits for a complete fire of a one-second job that was due after now, and returns it.
+pub(super) async fn next_fire(cast: &Cast<'_>, job: &str, total: u32) -> Result<i64, Failure> {
+    let now = now_ms();
+    complete(cast, job, total, now - now % SECOND + SECOND).await
+}
+
+/// Waits until a one-second job has run completely for a fire so many seconds after another one, and returns it.
+pub(super) async fn fires(
+    cast: &Cast<'_>,
+    job: &str,
+    total: u32,
+    after: i64,
+    n: i64,
+) -> Result<i64, Failure> {
+    complete(cast, job, total, after + n * SECOND).await
+}
+
+/// Waits for a complete fire that is not before another one.
+async fn complete(cast: &Cast<'_>, job: &str, total: u32, wanted: i64) -> Result<i64, Failure> {
+    let ahead = u64::try_from(wanted - now_ms()).unwrap_or(0);
+    let expected = format!("every item of a fire at or after {}", super::account::at(wanted));
+    let found = cast.log.wait(RECOVERY + Duration::from_millis(ahead), expected, |log| {
+        let account = Account::of(job, log);
+        match account.last_complete(total) {
+            Some(fire) if fire >= wanted => Ok(fire),
+            last => {
+                let last = last.map_or("none".to_owned(), super::account::at);
+                Err(format!("the last complete fire is {last}; then:\n{}", account.tail(4)))
+            }
+        }
+    });
+    let nodes = || cast.nodes().draw(&format!("/{job}"));
+    found.await.map_err(|failure| match failure {
+        Failure::Deadline { expected, found, after } => {
+            Failure::Deadline { expected, found: format!("{found}\n{}", nodes()), after }
+        }
+        other => other,
+    })
+}
+
+/// Waits until a worker begins a run of which this is true, and returns it with the time.
+pub(super) async fn begins(
+    cast: &Cast<'_>,
+    limit: Duration,
+    who: &str,
+    what: &str,
+    matches: impl Fn(&Run, i64) -> bool,
+) -> Result<(Run, i64), Failure> {
+    let expected = format!("{who} begins {what}");
+    let look = |log: &[Entry]| {
+        let mine = log.iter().filter(|entry| &*entry.who == who);
+        let runs = mine.filter_map(|entry| entry.begun().map(|run| (run, entry.fact.at)));
+        let mut last = "no run".to_owned();
+        for (run, at) in runs {
+            if matches(run, at) {
+                return Ok((run.clone(), at));
+            }
+            last = format!("its last run is {run:?} at {}", super::account::at(at));
+        }
+        Err(last)
+    };
+    cast.log.wait(limit, expected, look).await
+}
+
+/// Returns what the average strategy gives to whom: instances in descending order, as Java's leaders list them.
+pub(super) fn average(job: &str, total: u32, instances: &[&str]) -> BTreeMap<u32, String> {
+    let mut ids: Vec<InstanceId> = instances.iter().map(|id| InstanceId::new(*id)).collect();
+    ids.sort_by(|a, b| b.cmp(a));
+    let assignment = AverageAllocation.assign(&StrategyInput::new(job, &ids, total));
+    let owner = |item| assignment.owner(ShardingItem::new(item)).map(ToString::to_string);
+    (0..total).filter_map(|item| Some((item, owner(item)?))).collect()
+}
+
+/// Returns the items that an instance owns.
+pub(super) fn items_of(cast: &Cast<'_>, job: &str, instance: &str) -> Vec<u32> {
+    let owners = cast.nodes().owners(job);
+    owners.into_iter().filter(|(_, owner)| owner == instance).map(|(item, _)| item).collect()
+}
+
+/// Returns the time by this machine's clock, in milliseconds since 1970 UTC.
+pub(super) fn now_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
+}

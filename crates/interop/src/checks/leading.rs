@@ -1,0 +1,76 @@
+//! The leader is killed: Java takes over from Rust, and Rust from Java.
+
+use super::Setting;
+use super::account::Account;
+use super::common::{RECOVERY, assigned, average, fires, next_fire};
+use crate::protocol::JobPlan;
+use crate::stage::{Cast, Failure, Kind, Worker};
+use crate::suite::Report;
+
+const TOTAL: u32 = 4;
+
+pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
+    let cast = setting.theatre.cast(setting.namespace).await?;
+    let workers = [
+        (Kind::Rust, "rustLeads", 1),
+        (Kind::Java, "javaFollows", 2),
+        (Kind::Java, "javaLeads", 3),
+        (Kind::Rust, "rustFollows", 4),
+    ];
+    let [rust_leads, java_follows, java_leads, rust_follows] = cast.all(workers).await?;
+    let lost = succession(&cast, "rustLed", &rust_leads, &java_follows, report).await;
+    if let Err(failure) = lost {
+        report.failed(&failure.to_string());
+    }
+    succession(&cast, "javaLed", &java_leads, &rust_follows, report).await?;
+    cast.tree.close().await
+}
+
+/// One leads and is killed; the other follows and goes on alone.
+async fn succession(
+    cast: &Cast<'_>,
+    job: &str,
+    leader: &Worker,
+    follower: &Worker,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let plan = JobPlan::new(job, TOTAL);
+    let leader_id = leader.schedule(&plan).await?;
+    let follower_id = follower.schedule(&plan).await?;
+    let what = format!("leader of {} and {}", leader.name(), follower.name());
+    report.same(&what, &Some(leader_id.clone()), &cast.nodes().leader(job));
+    let both = [&*leader_id, &*follower_id];
+    assigned(cast, job, TOTAL, &both).await?;
+    report.same("items of both", &average(job, TOTAL, &both), &cast.nodes().owners(job));
+    let together =
+        all_run(cast, job, &format!("fires while {} leads", leader.name()), report).await;
+    if let Err(failure) = together {
+        report.failed(&failure.to_string());
+    }
+
+    leader.kill().await?;
+    let expected = format!("{follower_id} leads after the loss of {leader_id}");
+    let elected = cast.tree.wait(RECOVERY, expected, |nodes| match nodes.leader(job) {
+        Some(id) if id == follower_id => Ok(id),
+        other => Err(format!("{other:?}")),
+    });
+    let found = elected.await?;
+    let what = format!("leader after {} was killed", leader.name());
+    report.same(&what, &follower_id, &found);
+    assigned(cast, job, TOTAL, &[&follower_id]).await?;
+    all_run(cast, job, &format!("fires of {} alone", follower.name()), report).await?;
+    follower.leave().await
+}
+
+/// Expects that the next fires run, every item once.
+async fn all_run(
+    cast: &Cast<'_>,
+    job: &str,
+    what: &str,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let from = next_fire(cast, job, TOTAL).await?;
+    let to = fires(cast, job, TOTAL, from, 4).await?;
+    Account::of(job, &cast.log.entries()).judge(what, TOTAL, from, to, report);
+    Ok(())
+}

@@ -1,0 +1,207 @@
+//! The Java lifecycle API lists, triggers, disables, enables, shuts down and removes Rust instances.
+
+use serde_json::{Value, json};
+
+use super::Setting;
+use super::account::Account;
+use super::common::{RECOVERY, assigned, begins, items_of, next_fire, now_ms};
+use crate::protocol::{JobPlan, Run};
+use crate::stage::{Cast, Failure, Kind, Worker};
+use crate::suite::{JavaVersion, Report};
+
+const JOB: &str = "operating";
+const TOTAL: u32 = 4;
+const DESCRIBED: [&str; 5] = ["jobName", "status", "cron", "instanceCount", "shardingTotalCount"];
+
+pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
+    let cast = setting.theatre.cast(setting.namespace).await?;
+    let workers = [(Kind::Rust, "rust", 1), (Kind::Java, "java", 2), (Kind::Java, "operator", 4)];
+    let [rust, java, operator] = cast.all(workers).await?;
+    let plan = JobPlan::new(JOB, TOTAL);
+    let (rust_id, java_id) = (rust.schedule(&plan).await?, java.schedule(&plan).await?);
+    assigned(&cast, JOB, TOTAL, &[&rust_id, &java_id]).await?;
+    next_fire(&cast, JOB, TOTAL).await?;
+    let java_version = setting.java;
+    let act = Operation {
+        cast: &cast,
+        operator: &operator,
+        rust: &rust,
+        rust_id,
+        java: &java,
+        java_id,
+        java_version,
+    };
+    act.statistics(report).await?;
+    act.trigger(report).await?;
+    act.disable_and_enable(report).await?;
+    act.shut_down(report).await?;
+    act.remove(report).await?;
+    java.leave().await?;
+    act.remove_job(report).await?;
+    operator.leave().await?;
+    rust.leave().await?;
+    cast.tree.close().await
+}
+
+struct Operation<'a> {
+    cast: &'a Cast<'a>,
+    operator: &'a Worker,
+    rust: &'a Worker,
+    rust_id: String,
+    java: &'a Worker,
+    java_id: String,
+    java_version: JavaVersion,
+}
+
+impl Operation<'_> {
+    async fn call(&self, call: &str, arguments: &[(&str, &str)]) -> Result<Value, Failure> {
+        self.operator.call(call, arguments).await
+    }
+
+    /// Calls an operation on the Rust worker's server.
+    async fn on_rust(&self, call: &str) -> Result<(), Failure> {
+        self.call(call, &[("job", JOB), ("server", &self.rust.ip)]).await.map(drop)
+    }
+
+    /// Returns what the statistics say of the job: some of its fields.
+    async fn job(&self) -> Result<Value, Failure> {
+        let jobs = self.call("jobs", &[]).await?;
+        let found = jobs.as_array().into_iter().flatten().find(|job| job["jobName"] == JOB);
+        Ok(found.map_or(Value::Null, |job| {
+            DESCRIBED.map(|field| job.get(field).cloned().unwrap_or(Value::Null)).into()
+        }))
+    }
+
+    /// Returns what the statistics say of a server: instances, jobs, disabled jobs.
+    async fn server(&self, ip: &str) -> Result<Value, Failure> {
+        let servers = self.call("servers", &[]).await?;
+        let found =
+            servers.as_array().into_iter().flatten().find(|server| server["serverIp"] == ip);
+        Ok(found.map_or(Value::Null, |server| {
+            json!([server["instances"], server["jobNames"], server["disabledJobsNum"]])
+        }))
+    }
+
+    /// 2.1.5 calls the part of an id after the address an instance's id.
+    fn shown_id<'i>(&self, id: &'i str) -> &'i str {
+        match self.java_version {
+            JavaVersion::V2_1_5 => id.split("@-@").nth(1).unwrap_or(id),
+            JavaVersion::V3_0_4 => id,
+        }
+    }
+
+    async fn statistics(&self, report: &mut Report) -> Result<(), Failure> {
+        let wanted = json!([JOB, "OK", "* * * * * ?", 2, TOTAL]);
+        report.same(&format!("the job's {DESCRIBED:?}"), &wanted, &self.job().await?);
+        let wanted = json!([[self.rust_id], [JOB], 0]);
+        report.same("the Rust worker's server", &wanted, &self.server(&self.rust.ip).await?);
+
+        // Held, so that the statistics see it running.
+        let items = items_of(self.cast, JOB, &self.rust_id);
+        self.rust.work(JOB, 0, &items[..1]).await?;
+        let from = now_ms();
+        begins(self.cast, RECOVERY, "rust", "its held item", |run, at| {
+            run.item == items[0] && at > from
+        })
+        .await?;
+        let shardings = self.call("sharding", &[("job", JOB)]).await?;
+        self.rust.work(JOB, 0, &[]).await?;
+        let mut shown = shardings.as_array().into_iter().flatten();
+        let shown = shown.find(|shown| shown["item"] == items[0]).cloned().unwrap_or(Value::Null);
+        let fields = ["serverIp", "instanceId", "status", "failover"];
+        let found: Value = fields.map(|field| shown[field].clone()).into();
+        let wanted = json!([self.rust.ip, self.shown_id(&self.rust_id), "RUNNING", false]);
+        report.same(&format!("a running Rust item's {fields:?}"), &wanted, &found);
+        next_fire(self.cast, JOB, TOTAL).await.map(drop)
+    }
+
+    /// A request runs every item once more, on both sides.
+    async fn trigger(&self, report: &mut Report) -> Result<(), Failure> {
+        let from = now_ms();
+        self.call("trigger", &[("job", JOB)]).await?;
+        let is_request = |run: &Run| matches!(&*run.source, "request" | "MANUAL");
+        for who in ["rust", "java"] {
+            let what = "a requested run";
+            begins(self.cast, RECOVERY, who, what, |run, at| is_request(run) && at >= from).await?;
+        }
+        next_fire(self.cast, JOB, TOTAL).await?;
+        let log = self.cast.log.entries();
+        let requested = log.iter().filter(|entry| entry.fact.at >= from);
+        let requested = requested.filter_map(|entry| entry.begun()).filter(|run| is_request(run));
+        let mut items: Vec<u32> = requested.map(|run| run.item).collect();
+        items.sort_unstable();
+        report.same("items that ran on request", &(0..TOTAL).collect(), &items);
+        let lines = self.cast.nodes();
+        let data = lines.text(&format!("/{JOB}/instances/{}", self.rust_id));
+        report.holds(
+            "data of the Rust instance after the request",
+            "not TRIGGER",
+            &format!("{data:?}"),
+            data.is_some_and(|data| data != "TRIGGER"),
+        );
+        Ok(())
+    }
+
+    async fn disable_and_enable(&self, report: &mut Report) -> Result<(), Failure> {
+        self.on_rust("disable").await?;
+        assigned(self.cast, JOB, TOTAL, &[&self.java_id]).await?;
+        let from = next_fire(self.cast, JOB, TOTAL).await?;
+        let to = super::common::fires(self.cast, JOB, TOTAL, from, 2).await?;
+        let n_runs = Account::of(JOB, &self.cast.log.entries()).n_runs_of("rust", from);
+        report.same("runs of a disabled Rust worker", &0, &n_runs);
+        let wanted = json!([[self.rust_id], [JOB], 1]);
+        report.same("the disabled server", &wanted, &self.server(&self.rust.ip).await?);
+        let found = self.cast.nodes().leader(JOB);
+        report.same("leader while Rust is disabled", &Some(self.java_id.clone()), &found);
+
+        self.on_rust("enable").await?;
+        assigned(self.cast, JOB, TOTAL, &[&self.rust_id, &self.java_id]).await?;
+        let again = next_fire(self.cast, JOB, TOTAL).await?;
+        let account = Account::of(JOB, &self.cast.log.entries());
+        account.judge("fires while Rust is disabled and enabled", TOTAL, to, again, report);
+        let n_runs = account.n_runs_of("rust", to);
+        report.holds("runs of Rust once enabled", "some", &n_runs.to_string(), n_runs > 0);
+        Ok(())
+    }
+
+    async fn shut_down(&self, report: &mut Report) -> Result<(), Failure> {
+        let before = next_fire(self.cast, JOB, TOTAL).await?;
+        self.on_rust("shutdown").await?;
+        assigned(self.cast, JOB, TOTAL, &[&self.java_id]).await?;
+        let from = next_fire(self.cast, JOB, TOTAL).await?;
+        let to = super::common::fires(self.cast, JOB, TOTAL, from, 3).await?;
+        let account = Account::of(JOB, &self.cast.log.entries());
+        report.same("runs of Rust after its shutdown", &0, &account.n_runs_of("rust", from));
+        account.judge("fires while Rust is shut down", TOTAL, before, to, report);
+        let found = self.cast.nodes().instances(JOB);
+        report.same("instances after the shutdown", &vec![self.java_id.clone()], &found);
+        let wanted = json!([JOB, "OK", "* * * * * ?", 1, TOTAL]);
+        report.same("the job after the shutdown", &wanted, &self.job().await?);
+        Ok(())
+    }
+
+    async fn remove(&self, report: &mut Report) -> Result<(), Failure> {
+        self.on_rust("remove").await?;
+        report.same("the removed server", &Value::Null, &self.server(&self.rust.ip).await?);
+        // Had the Rust process still cared for the job, it would have written its server again by now.
+        next_fire(self.cast, JOB, TOTAL).await?;
+        let there = self.cast.nodes().has(&format!("/{JOB}/servers/{}", self.rust.ip));
+        report.same("the removed server's node", &false, &there);
+        let found = self.server(&self.java.ip).await?;
+        report.same("the Java worker's server", &json!([[self.java_id], [JOB], 0]), &found);
+        Ok(())
+    }
+
+    async fn remove_job(&self, report: &mut Report) -> Result<(), Failure> {
+        self.call("removeConfig", &[("job", JOB)]).await?;
+        let expected = "nothing is left of the job";
+        let gone =
+            self.cast.tree.wait(RECOVERY, expected, |nodes| match nodes.has(&format!("/{JOB}")) {
+                true => Err(nodes.draw(&format!("/{JOB}"))),
+                false => Ok(()),
+            });
+        gone.await?;
+        report.holds("the removed job", expected, "nothing", true);
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! All that one check has: its namespace, its workers, its records.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use zookeeper_fixture::{Server, ServerOptions};
+
+use super::log::Log;
+use super::process::Start;
+use super::tree::Tree;
+use super::{Failure, Host, Kind, Nodes, Worker};
+use crate::protocol::Registry;
+
+/// How long the registry waits for a silent worker. A killed one is missed after that.
+const SESSION: Duration = Duration::from_secs(4);
+/// How many hosts there are.
+const N_HOSTS: u8 = 4;
+/// ZooKeeper's usual port.
+const PORT: u16 = 2181;
+
+/// What all checks share: the hosts, the registry, and the programs.
+#[derive(Debug)]
+pub(crate) struct Theatre {
+    // Fields are dropped in this order.
+    server: Server,
+    hosts: Vec<Host>,
+    folder: TempDir,
+    java: PathBuf,
+    class_path: String,
+    rust: PathBuf,
+}
+
+impl Theatre {
+    /// Makes the hosts and starts the registry. `java` is the folder of the Maven build of one release.
+    pub(crate) fn open(java: &Path) -> Result<Self, Failure> {
+        let hosts = (1..=N_HOSTS).map(Host::make).collect::<Result<_, _>>()?;
+        // The suite's namespace has nothing but the hosts beside its loopback device.
+        let options = ServerOptions::default().line("clientPortAddress=0.0.0.0");
+        let server = Server::start_with(&options)?;
+        let folder = TempDir::new().map_err(Failure::system("make a folder for logs"))?;
+        let rust = std::env::current_exe()
+            .map_err(Failure::system("find the suite's own program"))?
+            .with_file_name("ejob-interop-worker");
+        let class_path = format!("{}/classes:{}/lib/*", java.display(), java.display());
+        Ok(Self { server, hosts, folder, java: "java".into(), class_path, rust })
+    }
+
+    /// Copies what the workers of a check wrote to a folder that stays.
+    pub(crate) fn keep_logs(&self, namespace: &str, to: &Path) -> std::io::Result<()> {
+        std::fs::create_dir_all(to)?;
+        for file in std::fs::read_dir(self.folder.path().join(namespace))? {
+            let file = file?;
+            std::fs::copy(file.path(), to.join(file.file_name()))?;
+        }
+        Ok(())
+    }
+
+    /// Begins a check in a namespace of its own.
+    pub(crate) async fn cast(&self, namespace: &str) -> Result<Cast<'_>, Failure> {
+        let folder = self.folder.path().join(namespace);
+        std::fs::create_dir_all(&folder).map_err(Failure::system("make a folder for logs"))?;
+        let tree = Tree::watch(&self.server.connect_string(), namespace).await?;
+        Ok(Cast { theatre: self, namespace: namespace.to_owned(), folder, log: Log::new(), tree })
+    }
+}
+
+/// One check's namespace, workers and records.
+#[derive(Debug)]
+pub(crate) struct Cast<'a> {
+    theatre: &'a Theatre,
+    namespace: String,
+    folder: PathBuf,
+    pub(crate) log: Log,
+    pub(crate) tree: Tree,
+}
+
+impl Cast<'_> {
+    /// Starts a worker on a host, from 1. It is not ready yet.
+    pub(crate) fn start(&self, kind: Kind, name: &str, host: usize) -> Result<Worker, Failure> {
+        self.start_with_dump(kind, name, host, -1)
+    }
+
+    /// Starts a worker that, if it is Java's, answers dumps at a port.
+    pub(crate) fn start_with_dump(
+        &self,
+        kind: Kind,
+        name: &str,
+        host: usize,
+        dump_port: i32,
+    ) -> Result<Worker, Failure> {
+        let theatre = self.theatre;
+        let host = &theatre.hosts[host - 1];
+        let mut command = host.inside("setpriv");
+        command.args(["--pdeathsig", "KILL"]);
+        match kind {
+            Kind::Rust => command.arg(&theatre.rust),
+            Kind::Java => command.arg(&theatre.java).args(JVM).args([
+                "-cp",
+                &theatre.class_path,
+                "ejob.interop.Main",
+            ]),
+        };
+        let registry = Registry {
+            addresses: format!("{}:{PORT}", host.outer()),
+            namespace: self.namespace.clone(),
+            session_ms: u64::try_from(SESSION.as_millis()).unwrap_or(u64::MAX),
+            dump_port,
+        };
+        let (folder, log) = (&self.folder, &self.log);
+        Worker::start(Start { name, kind, host, command, registry, folder, log })
+    }
+
+    /// Starts several workers at the same time and waits until all are ready.
+    pub(crate) async fn all<const N: usize>(
+        &self,
+        workers: [(Kind, &str, usize); N],
+    ) -> Result<[Worker; N], Failure> {
+        let mut started = Vec::with_capacity(N);
+        for (kind, name, host) in workers {
+            started.push(self.start(kind, name, host)?);
+        }
+        for worker in &started {
+            worker.ready().await?;
+        }
+        Ok(started.try_into().expect("one worker was started for each"))
+    }
+
+    pub(crate) fn nodes(&self) -> Nodes {
+        self.tree.now()
+    }
+
+    /// Writes down what was said and what the registry had in the end, for people to look at.
+    fn write_down(&self) -> std::io::Result<()> {
+        let said = self.log.entries();
+        let lines = said.iter().map(|entry| format!("{} {:?}\n", entry.who, entry.fact));
+        std::fs::write(self.folder.join("said"), lines.collect::<String>())?;
+        std::fs::write(self.folder.join("nodes"), self.nodes().draw(""))
+    }
+}
+
+impl Drop for Cast<'_> {
+    fn drop(&mut self) {
+        // The check's verdict does not depend on it.
+        let _ = self.write_down();
+    }
+}
+
+/// A virtual machine that starts fast, counts time in UTC, and has one address family.
+const JVM: [&str; 7] = [
+    "-Xmx128m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Duser.timezone=UTC",
+    "-Djava.net.preferIPv4Stack=true",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+];

@@ -1,0 +1,118 @@
+//! Hosts: network namespaces with an address that Java takes for a host's.
+
+use std::env;
+use std::io::{BufRead, BufReader};
+use std::net::Ipv4Addr;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::geteuid;
+
+use super::Failure;
+
+/// Set in the environment of the suite inside its namespace.
+const INSIDE: &str = "EJOB_INTEROP_INSIDE";
+
+/// Makes sure that the suite is in a network namespace of its own: outside of one, this process becomes the suite inside.
+///
+/// # Errors
+/// Only returns one if the namespace could not be made.
+pub(crate) fn enter() -> Result<(), Failure> {
+    if env::var_os(INSIDE).is_some() {
+        return run(Command::new("ip").args(["link", "set", "lo", "up"]));
+    }
+    let program = env::current_exe().map_err(Failure::system("find the suite's own program"))?;
+    let mut command = Command::new("unshare");
+    if !geteuid().is_root() {
+        command.arg("--map-root-user");
+    }
+    let error = command
+        .args(["--net", "--"])
+        .arg(program)
+        .args(env::args_os().skip(1))
+        .env(INSIDE, "1")
+        .exec();
+    Err(Failure::system("enter a network namespace; `unshare` of util-linux is needed")(error))
+}
+
+/// A network namespace, joined to the suite's by a veth pair. It goes with its last process.
+#[derive(Debug)]
+pub(crate) struct Host {
+    holder: Child,
+    /// The address on the suite's side.
+    outer: Ipv4Addr,
+    /// The host's own address.
+    ip: Ipv4Addr,
+}
+
+impl Host {
+    /// Makes the host of this number, from 1.
+    pub(crate) fn make(number: u8) -> Result<Self, Failure> {
+        let outer = Ipv4Addr::new(10, 77, number, 1);
+        let ip = Ipv4Addr::new(10, 77, number, 2);
+        let host = Self { holder: hold_namespace()?, outer, ip };
+        let (outside, pid) = (format!("host{number}"), host.holder.id().to_string());
+        run(Command::new("ip")
+            .args(["link", "add", &outside, "type", "veth"])
+            .args(["peer", "name", "eth0", "netns", &pid]))?;
+        run(Command::new("ip").args(["address", "add", &format!("{outer}/24"), "dev", &outside]))?;
+        run(Command::new("ip").args(["link", "set", &outside, "up"]))?;
+        run(host.inside("ip").args(["link", "set", "lo", "up"]))?;
+        run(host.inside("ip").args(["address", "add", &format!("{ip}/24"), "dev", "eth0"]))?;
+        run(host.inside("ip").args(["link", "set", "eth0", "up"]))?;
+        Ok(host)
+    }
+
+    pub(crate) fn ip(&self) -> Ipv4Addr {
+        self.ip
+    }
+
+    /// Returns the address at which processes of this host find what the suite's namespace has.
+    pub(crate) fn outer(&self) -> Ipv4Addr {
+        self.outer
+    }
+
+    /// Returns a command that runs a program in this host. The process id stays that of the command.
+    pub(crate) fn inside(&self, program: &str) -> Command {
+        let mut command = Command::new("nsenter");
+        command.args(["--target", &self.holder.id().to_string(), "--net", "--", program]);
+        command
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // Its input ends with it anyway.
+        let _ = self.holder.kill();
+        let _ = self.holder.wait();
+    }
+}
+
+/// Starts a process that keeps a new namespace; it ends with its input, which is the suite.
+fn hold_namespace() -> Result<Child, Failure> {
+    let mut holder = Command::new("unshare")
+        .args(["--net", "--", "sh", "-c", "echo held; exec cat"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(Failure::system("run `unshare`"))?;
+    let output = holder.stdout.take().expect("its output was asked for");
+    let mut line = String::new();
+    let read = BufReader::new(output).read_line(&mut line);
+    match read.map_err(Failure::system("hear from a new namespace"))? {
+        0 => Err(Failure::unreadable("`unshare --net` made no namespace")),
+        _ => Ok(holder),
+    }
+}
+
+fn run(command: &mut Command) -> Result<(), Failure> {
+    let line = format!("{command:?}");
+    let output = command.output().map_err(Failure::system(format!("run {line}")))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => {
+            let text = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            Err(Failure::Command { line, status: output.status, output: text })
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The registry's nodes in the namespace of a check, as they are now.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reg_center::{
+    Change, Lifetime, Node, NodePath, RegistryCenter, Revision, SessionChange, Txn, TxnOutcome,
+};
+use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
+use tokio::sync::watch;
+
+use super::Failure;
+
+/// A namespace's nodes by path.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Nodes(BTreeMap<String, Node>);
+
+impl Nodes {
+    /// Returns the text of a node; `None` if it is not there.
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
+        self.0.get(path).map(|node| String::from_utf8_lossy(&node.data).into_owned())
+    }
+
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.0.contains_key(path)
+    }
+
+    /// Returns the names of the children of a node, ascending.
+    pub(crate) fn children(&self, path: &str) -> Vec<String> {
+        let prefix = format!("{path}/");
+        let below = self.0.keys().filter_map(|key| key.strip_prefix(&prefix));
+        below.filter(|name| !name.contains('/')).map(str::to_owned).collect()
+    }
+
+    /// Returns who owns each item of a job, by item.
+    pub(crate) fn owners(&self, job: &str) -> BTreeMap<u32, String> {
+        let items = self.children(&format!("/{job}/sharding"));
+        let items = items.iter().filter_map(|item| item.parse().ok());
+        let owner =
+            |item: u32| Some((item, self.text(&format!("/{job}/sharding/{item}/instance"))?));
+        items.filter_map(owner).collect()
+    }
+
+    /// Returns when the present life of a node began.
+    pub(crate) fn created(&self, path: &str) -> Option<Revision> {
+        self.0.get(path).map(|node| node.stat.created)
+    }
+
+    pub(crate) fn leader(&self, job: &str) -> Option<String> {
+        self.text(&format!("/{job}/leader/election/instance"))
+    }
+
+    pub(crate) fn instances(&self, job: &str) -> Vec<String> {
+        self.children(&format!("/{job}/instances"))
+    }
+
+    /// Draws what is below a path, one node per line: `E` for ephemeral ones, the data after the path.
+    pub(crate) fn draw(&self, below: &str) -> String {
+        let within = self.0.iter().filter(|(path, _)| path.starts_with(below));
+        let lines = within.map(|(path, node)| {
+            let kind = if node.stat.owner.is_some() { "E" } else { " " };
+            format!("      {kind} {path} | {}", String::from_utf8_lossy(&node.data))
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The namespace of a check, watched.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    center: Arc<ZookeeperCenter>,
+    nodes: watch::Receiver<Nodes>,
+}
+
+impl Tree {
+    /// Connects and returns when all nodes are known.
+    pub(crate) async fn watch(addresses: &str, namespace: &str) -> Result<Self, Failure> {
+        let options = ZookeeperOptions::new(addresses)
+            .namespace(format!("/{namespace}"))
+            .session_timeout(Duration::from_secs(30));
+        let center = ZookeeperCenter::connect(options).await?;
+        let mut feed = center.watch(&NodePath::root());
+        let sender = watch::Sender::new(Nodes::default());
+        let nodes = sender.subscribe();
+        let mut known = Nodes::default();
+        let mut snapshot = None;
+        tokio::spawn(async move {
+            while let Some(change) = feed.next().await {
+                match change {
+                    Change::Init => snapshot = Some(Nodes::default()),
+                    Change::Entry(node) => {
+                        let nodes = snapshot.get_or_insert_default();
+                        nodes.0.insert(node.path.to_string(), node);
+                    }
+                    Change::Ready => known = snapshot.take().unwrap_or_default(),
+                    Change::Put(node) => {
+                        known.0.insert(node.path.to_string(), node);
+                    }
+                    Change::Gone { path, .. } => {
+                        known.0.remove(path.as_str());
+                    }
+                }
+                if snapshot.is_none() {
+                    sender.send_replace(known.clone());
+                }
+            }
+        });
+        Ok(Self { center, nodes })
+    }
+
+    pub(crate) fn now(&self) -> Nodes {
+        self.nodes.borrow().clone()
+    }
+
+    /// Waits until `look` finds what it looks for in the tree; it returns what it sees instead otherwise.
+    pub(crate) async fn wait<T>(
+        &self,
+        limit: Duration,
+        expected: impl Into<String>,
+        mut look: impl FnMut(&Nodes) -> Result<T, String>,
+    ) -> Result<T, Failure> {
+        let mut nodes = self.nodes.clone();
+        let mut found = String::new();
+        let search = async {
+            loop {
+                match look(&nodes.borrow_and_update()) {
+                    Ok(value) => return Some(value),
+                    Err(seen) => found = seen,
+                }
+                nodes.changed().await.ok()?;
+            }
+        };
+        match tokio::time::timeout(limit, search).await {
+            Ok(Some(value)) => Ok(value),
+            Ok(None) => Err(Failure::unreadable("the suite's own feed has ended")),
+            Err(_) => Err(Failure::Deadline { expected: expected.into(), found, after: limit }),
+        }
+    }
+
+    /// Writes; what conflicts is an error. The watched tree shows it a moment later.
+    pub(crate) async fn commit(&self, txn: Txn) -> Result<(), Failure> {
+        match self.center.commit(txn).await? {
+            TxnOutcome::Committed(_) => Ok(()),
+            TxnOutcome::Conflict(conflict) => Err(Failure::Conflict(format!("{conflict:?}"))),
+        }
+    }
+
+    /// Creates a persistent node, with its parents where they are missing.
+    pub(crate) async fn create(&self, path: &str, data: &str) -> Result<(), Failure> {
+        self.commit(Txn::new().create(parsed(path)?, data.to_owned(), Lifetime::Persistent)).await
+    }
+
+    /// Creates nodes that live as long as the suite does, with the data given, or deletes them, all at once.
+    pub(crate) async fn ephemerals(
+        &self,
+        changes: &[(String, Option<String>)],
+    ) -> Result<(), Failure> {
+        let Some(SessionChange::Connected { session, .. }) = self.center.session() else {
+            return Err(Failure::unreadable("the suite has lost its session"));
+        };
+        let mut txn = Txn::new().in_session(session);
+        for (path, data) in changes {
+            let path = parsed(path)?;
+            txn = match data {
+                Some(data) => txn.create(path, data.clone(), Lifetime::Ephemeral),
+                None => txn.delete(path),
+            };
+        }
+        self.commit(txn).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, data: &str) -> Result<(), Failure> {
+        self.commit(Txn::new().put(parsed(path)?, data.to_owned())).await
+    }
+
+    /// Ends the suite's session in this namespace.
+    pub(crate) async fn close(&self) -> Result<(), Failure> {
+        Ok(self.center.close().await?)
+    }
+}
+
+fn parsed(path: &str) -> Result<NodePath, Failure> {
+    NodePath::parse(path).map_err(|error| Failure::unreadable(format!("{path}: {error}")))
+}

@@ -1,0 +1,153 @@
+//! What can be asked of the suite.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::checks::CHECKS;
+
+/// A release of the Java ElasticJob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JavaVersion {
+    /// 2.1.5, the last of Dangdang's.
+    V2_1_5,
+    /// 3.0.4, the last of Apache's that Maven Central has.
+    V3_0_4,
+}
+
+impl JavaVersion {
+    const ALL: [Self; 2] = [Self::V2_1_5, Self::V3_0_4];
+
+    /// Returns the name of its Maven module.
+    pub(crate) fn folder(self) -> String {
+        format!("java-{self}")
+    }
+}
+
+impl fmt::Display for JavaVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V2_1_5 => "2.1.5",
+            Self::V3_0_4 => "3.0.4",
+        })
+    }
+}
+
+/// A command line that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{option}` takes {valid}, not {value}")]
+pub(crate) struct UsageError {
+    option: String,
+    value: String,
+    valid: String,
+}
+
+fn refuse(option: &str, value: Option<&str>, valid: impl Into<String>) -> UsageError {
+    let value = value.map_or_else(|| "nothing".to_owned(), |value| format!("`{value}`"));
+    UsageError { option: option.to_owned(), value, valid: valid.into() }
+}
+
+/// A command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CommandLine {
+    /// Where Maven has built the workers.
+    pub(crate) java_folder: PathBuf,
+    pub(crate) versions: Vec<JavaVersion>,
+    checks: Vec<u32>,
+    pub(crate) rounds: u32,
+    /// Where to keep the logs of all workers.
+    pub(crate) keep: Option<PathBuf>,
+}
+
+impl CommandLine {
+    /// Reads `--java-folder FOLDER [--java VERSION]… [--check N]… [--rounds N] [--keep FOLDER]`.
+    pub(crate) fn parse(arguments: &[String]) -> Result<Self, UsageError> {
+        let mut folder = None;
+        let mut line = Self {
+            java_folder: PathBuf::new(),
+            versions: Vec::new(),
+            checks: Vec::new(),
+            rounds: 1,
+            keep: None,
+        };
+        let mut words = arguments.iter().map(String::as_str);
+        while let Some(option) = words.next() {
+            let value = words.next();
+            match option {
+                "--java-folder" => folder = value.map(PathBuf::from),
+                "--java" => line.versions.push(version(option, value)?),
+                "--check" => line.checks.push(check(option, value)?),
+                "--rounds" => line.rounds = positive(option, value)?,
+                "--keep" => line.keep = value.map(PathBuf::from),
+                other => {
+                    let valid = "--java VERSION, --check N, --rounds N and --keep FOLDER";
+                    return Err(refuse("interop", Some(other), valid));
+                }
+            }
+        }
+        let missing = || refuse("--java-folder", None, "the folder of the Maven project");
+        line.java_folder = folder.ok_or_else(missing)?;
+        if line.versions.is_empty() {
+            line.versions = JavaVersion::ALL.to_vec();
+        }
+        Ok(line)
+    }
+
+    pub(crate) fn wants(&self, check: u32) -> bool {
+        self.checks.is_empty() || self.checks.contains(&check)
+    }
+}
+
+fn version(option: &str, value: Option<&str>) -> Result<JavaVersion, UsageError> {
+    let found = JavaVersion::ALL.into_iter().find(|version| Some(&*version.to_string()) == value);
+    found.ok_or_else(|| refuse(option, value, JavaVersion::ALL.map(|v| v.to_string()).join(" or ")))
+}
+
+fn positive(option: &str, value: Option<&str>) -> Result<u32, UsageError> {
+    let number = value.and_then(|value| value.parse().ok()).filter(|number| *number > 0);
+    number.ok_or_else(|| refuse(option, value, "a number from 1"))
+}
+
+fn check(option: &str, value: Option<&str>) -> Result<u32, UsageError> {
+    let number = positive(option, value)?;
+    let last = CHECKS.last().map_or(0, |check| check.number);
+    match CHECKS.iter().any(|check| check.number == number) {
+        true => Ok(number),
+        false => Err(refuse(option, value, format!("a number from 1 to {last}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<CommandLine, UsageError> {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        CommandLine::parse(&arguments)
+    }
+
+    #[test]
+    fn a_wrong_command_line_says_what_would_be_valid() {
+        let rows = [
+            ("", "`--java-folder` takes the folder of the Maven project, not nothing"),
+            ("--java-folder x --java 3.0.5", "`--java` takes 2.1.5 or 3.0.4, not `3.0.5`"),
+            ("--java-folder x --check 0", "`--check` takes a number from 1, not `0`"),
+            ("--java-folder x --check 99", "`--check` takes a number from 1 to "),
+            ("--java-folder x --rounds", "`--rounds` takes a number from 1, not nothing"),
+            ("--fast", "`interop` takes --java VERSION"),
+        ];
+        for (line, expected) in rows {
+            let message = parse(line).unwrap_err().to_string();
+            assert!(message.starts_with(expected), "{line}: {message}");
+        }
+    }
+
+    #[test]
+    fn everything_is_played_once_unless_some_of_it_is_named() {
+        let all = parse("--java-folder x").unwrap();
+        assert_eq!((all.versions.len(), all.rounds), (JavaVersion::ALL.len(), 1));
+        assert!(CHECKS.iter().all(|check| all.wants(check.number)));
+        let some = parse("--java-folder x --java 2.1.5 --check 1 --rounds 3").unwrap();
+        assert_eq!((some.versions, some.rounds), (vec![JavaVersion::V2_1_5], 3));
+        assert!(some.checks == [1]);
+    }
+}

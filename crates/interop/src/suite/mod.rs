@@ -1,0 +1,95 @@
+//! From the command line to the verdict.
+
+mod command_line;
+mod report;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use command_line::CommandLine;
+pub(crate) use command_line::JavaVersion;
+pub(crate) use report::Report;
+
+use crate::checks::{CHECKS, Check};
+use crate::stage::{Failure, Theatre, enter};
+
+/// Plays what the command line says. Ends with 0 only if every expectation of every check was met.
+#[must_use]
+pub fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let verdict =
+        CommandLine::parse(&arguments).map_err(|error| error.to_string()).and_then(|line| {
+            enter().map_err(|failure| words(&failure))?;
+            let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
+            runtime.block_on(play(&line)).map_err(|failure| words(&failure))
+        });
+    match verdict {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(n_failed) => {
+            println!("interop: {n_failed} checks failed");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            println!("interop: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn words(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// Returns how many checks failed.
+async fn play(line: &CommandLine) -> Result<usize, Failure> {
+    let mut failed = Vec::new();
+    let begin = Instant::now();
+    let mut n_played = 0;
+    for &java in &line.versions {
+        let theatre = Theatre::open(&line.java_folder.join(java.folder()))?;
+        println!("ElasticJob {java}");
+        for round in 1..=line.rounds {
+            for check in CHECKS.iter().filter(|check| line.wants(check.number)) {
+                n_played += 1;
+                if !play_one(check, java, round, &theatre, line.keep.as_deref()).await {
+                    failed.push(format!("{} ({java})", check.number));
+                }
+            }
+        }
+    }
+    println!("{n_played} checks in {:.0} s", begin.elapsed().as_secs_f64());
+    if !failed.is_empty() {
+        println!("failed: {}", failed.join(", "));
+    }
+    Ok(failed.len())
+}
+
+/// Plays one check and prints what came of it. Returns whether it has passed.
+async fn play_one(
+    check: &Check,
+    java: JavaVersion,
+    round: u32,
+    theatre: &Theatre,
+    keep: Option<&Path>,
+) -> bool {
+    let begin = Instant::now();
+    let title = format!("check {} ({java}): {}", check.number, check.title);
+    println!("  {title}");
+    let mut report = Report::default();
+    let namespace = format!("check{}-{round}", check.number);
+    let played = check.play(theatre, &namespace, java, &mut report).await;
+    if let Err(failure) = &played {
+        report.failed(&words(failure));
+    }
+    let kept =
+        keep.map(|to| theatre.keep_logs(&namespace, &to.join(format!("{java}-{namespace}"))));
+    if let Some(Err(error)) = kept {
+        report.failed(&format!("cannot keep the logs: {error}"));
+    }
+    let passed = report.passed();
+    let verdict = if passed { "passed" } else { "FAILED" };
+    println!("  {title}: {verdict} in {:.1} s", begin.elapsed().as_secs_f64());
+    passed
+}

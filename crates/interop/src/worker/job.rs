@@ -1,0 +1,73 @@
+//! The job's code: it says that it begins, works, says that it ends.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use lite::{Job, JobError, ShardingContext};
+use tokio::sync::watch;
+
+use super::voice::say;
+use crate::protocol::{Run, Said};
+
+/// How items behave.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Behaviour {
+    /// How long an item works.
+    pub(super) usual: Duration,
+    /// The items that do not end before they are released.
+    pub(super) hold: Vec<u32>,
+}
+
+/// The code of one job.
+#[derive(Debug)]
+pub(super) struct WorkingJob {
+    pub(super) behaviour: watch::Receiver<Behaviour>,
+}
+
+static RUNS: AtomicU64 = AtomicU64::new(1);
+
+#[async_trait]
+impl Job for WorkingJob {
+    async fn execute(&self, context: ShardingContext) -> Result<(), JobError> {
+        let run = Run {
+            job: context.job_name().to_string(),
+            item: context.item().index(),
+            run: RUNS.fetch_add(1, Ordering::Relaxed),
+            fire: context.fire_time().as_millisecond(),
+            source: context.source().to_string(),
+            total: context.sharding_total_count(),
+            job_parameter: context.job_parameter().to_owned(),
+            parameter: context.parameter().map(str::to_owned),
+            task_id: context.task_id(),
+            interrupted: false,
+        };
+        let mut ended = Ended(Some(run.clone()));
+        say(Said::Begin(run));
+        let mut behaviour = self.behaviour.clone();
+        let usual = behaviour.borrow().usual;
+        tokio::time::sleep(usual).await;
+        let item = context.item().index();
+        // The orders' end lives as long as the process.
+        let _ = behaviour.wait_for(|behaviour| !behaviour.hold.contains(&item)).await;
+        ended.say(false);
+        Ok(())
+    }
+}
+
+/// Says that a run has ended, however it ends: a future that is dropped was interrupted.
+struct Ended(Option<Run>);
+
+impl Ended {
+    fn say(&mut self, interrupted: bool) {
+        if let Some(run) = self.0.take() {
+            say(Said::End(Run { interrupted, ..run }));
+        }
+    }
+}
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.say(true);
+    }
+}

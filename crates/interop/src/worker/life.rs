@@ -1,0 +1,147 @@
+//! From the first line on the standard input to the end.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead};
+use std::process::{ExitCode, exit};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use lite::{JobBuilder, JobConfig, JobRecord, Scheduler};
+use reg_center::RegistryCenter;
+use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
+use rustix::process::{Signal, set_parent_process_death_signal};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::{mpsc, watch};
+use tracing_subscriber::EnvFilter;
+
+use super::job::{Behaviour, WorkingJob};
+use super::voice::say;
+use super::{JOB_CLASS, WorkerError, causes};
+use crate::protocol::{Act, JobPlan, Order, Registry, Said};
+
+/// The exit status of a worker whose suite is gone.
+const ORPHANED: i32 = 71;
+/// How long runs may take to end when the worker leaves.
+const DRAIN: Duration = Duration::from_secs(30);
+
+pub(super) fn live() -> Result<ExitCode, WorkerError> {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| WorkerError::System {
+        act: "ask to die with the suite",
+        source: error.into(),
+    })?;
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line);
+    read.map_err(|source| WorkerError::System { act: "read the first line", source })?;
+    let registry: Registry = parse(&line)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime =
+        runtime.map_err(|source| WorkerError::System { act: "start a runtime", source })?;
+    runtime.block_on(obey(registry))
+}
+
+fn parse<T: DeserializeOwned>(line: &str) -> Result<T, WorkerError> {
+    serde_json::from_str(line).map_err(|error| WorkerError::Input(format!("{line:?}: {error}")))
+}
+
+/// Reads orders on a thread of its own. The end of the input is the end of the suite, and of this process.
+fn orders() -> mpsc::UnboundedReceiver<String> {
+    let (sender, orders) = mpsc::unbounded_channel();
+    thread::spawn(move || {
+        for line in io::stdin().lock().lines().map_while(Result::ok) {
+            // Nobody listens any more when the worker leaves.
+            let _ = sender.send(line);
+        }
+        exit(ORPHANED);
+    });
+    orders
+}
+
+async fn obey(registry: Registry) -> Result<ExitCode, WorkerError> {
+    let mut orders = orders();
+    let options = ZookeeperOptions::new(&registry.addresses)
+        .namespace(format!("/{}", registry.namespace))
+        .session_timeout(Duration::from_millis(registry.session_ms));
+    let center: Arc<dyn RegistryCenter> = ZookeeperCenter::connect(options).await?;
+    let scheduler = Scheduler::builder(Arc::clone(&center)).event_subscriber(tell).build()?;
+    let dump_port = registry.dump_port;
+    let mut worker = Worker { scheduler, dump_port, behaviours: BTreeMap::new() };
+    say(Said::Ready);
+    while let Some(line) = orders.recv().await {
+        let Order { order, act } = parse(&line)?;
+        let leaves = matches!(act, Act::Leave);
+        let (value, error) = match worker.carry_out(act).await {
+            Ok(value) => (value, None),
+            Err(error) => (Value::Null, Some(causes(&error))),
+        };
+        say(Said::Answer { order, value, error });
+        if leaves {
+            worker.scheduler.shutdown(DRAIN).await;
+            // A registry that cannot be told ends the session by itself.
+            let _ = center.close().await;
+            break;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tell(record: &JobRecord) {
+    let (name, text) = (record.event.name().to_owned(), record.event.to_string());
+    say(Said::Event { job: record.job.to_string(), name, text });
+}
+
+struct Worker {
+    scheduler: Scheduler,
+    dump_port: i32,
+    behaviours: BTreeMap<String, watch::Sender<Behaviour>>,
+}
+
+impl Worker {
+    async fn carry_out(&mut self, act: Act) -> Result<Value, WorkerError> {
+        match act {
+            Act::Schedule { job } => Ok(Value::String(self.schedule(job).await?)),
+            Act::Work { job, usual_ms, hold } => {
+                let usual = Duration::from_millis(usual_ms);
+                self.behaviour(&job).send_replace(Behaviour { usual, hold });
+                Ok(Value::Null)
+            }
+            Act::Call { call, .. } => Err(WorkerError::NoCall(call)),
+            Act::Leave => Ok(Value::Null),
+        }
+    }
+
+    fn behaviour(&mut self, job: &str) -> &watch::Sender<Behaviour> {
+        self.behaviours.entry(job.to_owned()).or_default()
+    }
+
+    async fn schedule(&mut self, plan: JobPlan) -> Result<String, WorkerError> {
+        let behaviour = self.behaviour(&plan.name).subscribe();
+        let mut config = config(plan)?;
+        config.java.monitor_port = self.dump_port;
+        let handle = self.scheduler.schedule(config, WorkingJob { behaviour }).await?;
+        handle.joined().await?;
+        let instance = handle.status().await?.instance.ok_or(WorkerError::NoInstance)?;
+        Ok(instance.to_string())
+    }
+}
+
+fn config(plan: JobPlan) -> Result<JobConfig, WorkerError> {
+    let minutes = u64::from(plan.reconcile_interval_minutes);
+    let mut config = JobBuilder::new(plan.name, plan.total)
+        .cron(plan.cron)
+        .sharding_item_parameters(plan.item_parameters)
+        .job_parameter(plan.job_parameter)
+        .failover(plan.failover)
+        .misfire(plan.misfire)
+        .monitor_execution(plan.monitor_execution)
+        .overwrite(plan.overwrite)
+        .strategy(plan.strategy)
+        .reconcile_interval(Duration::from_secs(minutes * 60))
+        .build()?;
+    JOB_CLASS.clone_into(&mut config.java.job_class);
+    Ok(config)
+}
