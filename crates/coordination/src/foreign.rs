@@ -65,10 +65,13 @@ impl Foreign {
         self.accounted.extend(of_java.map(|(item, _)| (item, at)));
     }
 
-    /// Notes which runs of Java instances begin, end, and vanish with their instance.
-    pub(crate) fn observe(&mut self, view: &JobView, now: Duration) {
+    /// Notes which runs of Java instances begin, end, and vanish with their instance. `fire` is the last one that came.
+    ///
+    /// A Java instance marks all its items when it begins a fire, and takes the marks away when the last of them has
+    /// ended: nobody can tell which of them it had finished before.
+    pub(crate) fn observe(&mut self, view: &JobView, fire: Option<FireTime>, now: Duration) {
         if view.is_mixed() {
-            self.observe_marks(view);
+            self.observe_marks(view, fire);
         } else if self.runs.is_empty() && self.interrupted.is_empty() {
             return;
         }
@@ -91,15 +94,14 @@ impl Foreign {
         });
     }
 
-    fn observe_marks(&mut self, view: &JobView) {
+    fn observe_marks(&mut self, view: &JobView, fire: Option<FireTime>) {
         for (item, shown) in view.items().filter(|(_, shown)| shown.running) {
             let ours = shown.ledger.as_ref().is_some_and(|ledger| ledger.value.is_busy());
             let owner = shown.owner.as_ref().map(|owner| &owner.value);
-            let (Some(owner), Some(fire)) =
-                (owner.filter(|owner| !ours && view.is_foreign(owner)), self.accounted(item))
-            else {
-                continue;
-            };
+            let owner = owner.filter(|owner| !ours && view.is_foreign(owner));
+            let (Some(owner), Some(fire)) = (owner, fire) else { continue };
+            let accounted = self.accounted.entry(item).or_insert(fire);
+            *accounted = fire.max(*accounted);
             let known = self.runs.get(&item).is_some_and(|run| run.ended.is_none());
             if !known {
                 let run = ForeignRun { owner: owner.clone(), fire, ended: None };

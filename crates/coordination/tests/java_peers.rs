@@ -118,6 +118,25 @@ fn what_a_java_instance_has_left_unfinished_is_taken_over_and_what_it_had_finish
     assert_eq!(cluster.items_run_for(fire), [0, 1], "the same fire\n{}", cluster.story());
 }
 
+/// The Java leader assigns items when the fire comes, and runs them at once.
+#[test]
+fn what_a_java_leader_began_right_after_it_had_assigned_it_is_taken_over() {
+    let (mut cluster, java) = led_by_java(2, &[0]);
+    cluster.create("leader/sharding/necessary", "");
+    cluster.run_for(A_WHILE);
+    let fire = cluster.fire();
+    cluster.remove("leader/sharding/necessary");
+    cluster.java_begins(&java, 1);
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    let expected = [(0, RunSource::Normal), (1, RunSource::Failover)];
+    assert_eq!(sources(&cluster), expected, "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "the same fire\n{}", cluster.story());
+}
+
 /// A Java leader waits until nothing runs, and then gives the item away without a look at its record.
 #[test]
 fn an_unfinished_run_of_ours_does_not_block_its_item_under_a_java_leader() {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use coordination::JavaFields;
 use lite::{JobBuilder, JobConfig, JobRecord, Scheduler};
 use reg_center::RegistryCenter;
 use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
@@ -121,7 +122,9 @@ impl Worker {
     async fn schedule(&mut self, plan: JobPlan) -> Result<String, WorkerError> {
         let behaviour = self.behaviour(&plan.name).subscribe();
         let mut config = config(plan)?;
-        config.java.monitor_port = self.dump_port;
+        if let JavaFields::V2(java) = &mut config.java.fields {
+            java.monitor_port = self.dump_port;
+        }
         let handle = self.scheduler.schedule(config, WorkingJob { behaviour }).await?;
         handle.joined().await?;
         let instance = handle.status().await?.instance.ok_or(WorkerError::NoInstance)?;
