@@ -49,6 +49,11 @@ impl Foreign {
         !self.accounted.is_empty()
     }
 
+    /// Returns true if a Java instance has left a run of the item unfinished.
+    pub(crate) fn has_interrupted(&self, item: ShardingItem) -> bool {
+        self.interrupted.contains_key(&item)
+    }
+
     /// Returns the runs that Java instances have left unfinished.
     pub(crate) fn interrupted(&self) -> impl Iterator<Item = (ShardingItem, &Interrupted)> {
         self.interrupted.iter().map(|(item, run)| (*item, run))

@@ -468,6 +468,14 @@ impl Ledger {
         new.then(|| Self { misfire: None, ..self.clone().advanced(fire, None) })
     }
 
+    /// Idle → idle: a mark says that fires were missed, up to this one, by instances that write no records.
+    #[must_use]
+    pub(crate) fn noted_by_mark(&self, fire: FireTime) -> Option<Self> {
+        let new = self.is_idle() && self.misfire.is_none();
+        let misfire = Some(FireRange::extended_by(None, fire));
+        new.then(|| Self { misfire, ..self.clone() })
+    }
+
     /// Idle → orphan: a holder that writes no records is gone, and has not finished what it ran for this fire.
     #[must_use]
     pub(crate) fn orphan_of(&self, holder: &InstanceId, fire: FireTime) -> Option<Self> {

@@ -200,6 +200,27 @@ fn a_misfire_mark_of_a_java_instance_is_left_to_it() {
 }
 
 #[test]
+fn what_a_java_instance_has_marked_as_misfired_is_made_up_for_by_its_heir() {
+    let (mut cluster, java) = led_by_java(2, &[0]);
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.create("sharding/1/misfire", "");
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    let expected = [(0, RunSource::Normal), (1, RunSource::Misfire)];
+    assert_eq!(sources(&cluster), expected, "{}", cluster.story());
+    assert!(!cluster.truth().item(ShardingItem::new(1)).misfire, "{}", cluster.story());
+    let next = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.story());
+    assert!(next > fire);
+}
+
+#[test]
 fn under_a_java_leader_the_operator_s_trigger_runs_the_items_of_the_instance() {
     let (mut cluster, _java) = led_by_java(3, &[0, 2]);
     let node = format!("instances/{}", cluster.id_of(FIRST));

@@ -20,6 +20,10 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let marked = cx.view.items().filter_map(|(item, view)| {
         let stale = |ledger: &Ledger| view.misfire && ledger.misfire.is_none() && !of_java(view);
         let ledger = view.ledger.as_ref().filter(|ledger| stale(&ledger.value))?;
+        // Its heir makes up for what a Java instance has marked.
+        if cx.local.foreign.accounted(item).is_some() {
+            return None;
+        }
         Some([Step::LedgerIs(item, ledger.version), Step::UnmarkMisfire(item)])
     });
     let marked = marked.take(cx.settings.items_per_plan).flatten();

@@ -202,6 +202,10 @@ impl<'a> Context<'a> {
         if let Some(handed_back) = accounted.and_then(|fire| ledger.handed_back(fire)) {
             ledger = Cow::Owned(handed_back);
         }
+        let noted = accounted.filter(|_| view.misfire).and_then(|fire| ledger.noted_by_mark(fire));
+        if let Some(noted) = noted {
+            ledger = Cow::Owned(noted);
+        }
         let owner_version = view.owner.as_ref()?.version;
         let ledger_version = known.map(|ledger| ledger.version);
         Some(OwnItem { item, view, ledger, ledger_version, owner_version })

@@ -193,6 +193,8 @@ impl Moves {
         let mut moved = 0;
         for (item, owner) in target.owners.iter() {
             let Some(owner) = owner else { continue };
+            // What a Java instance has left unfinished of its last fire is still to be made an orphan of.
+            let born = born.filter(|_| !cx.local.foreign.has_interrupted(item));
             let steps = steps_to(view.item(item), item, owner, config.monitor_execution, born);
             match steps {
                 Some(steps) if moved < most || steps.is_empty() => {
