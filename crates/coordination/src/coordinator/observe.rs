@@ -167,6 +167,7 @@ impl Coordinator {
             let caught_up = ledger.is_some_and(|ledger| ledger.token >= run.token);
             let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
             let Some(outcome) = run.outcome else { return true };
+            let held = held && !mutant::is(Mutant::RunForgottenEarly);
             if run.token == FencingToken(0) || !caught_up || held {
                 return true;
             }
@@ -186,7 +187,7 @@ impl Coordinator {
             self.local.trigger_seen = Some(version);
         } else if seen.is_some() && self.view.instance_version(&me) > seen {
             self.local.trigger_seen = None;
-            self.accept_unmonitored(FireTime(now.wall_ms | 1));
+            self.accept_unmonitored(FireTime::of_request(now.wall_ms));
         }
     }
 

@@ -50,6 +50,7 @@ impl World {
     /// Compares the truth before and after a write.
     pub(crate) fn check_write(&mut self, writer: Option<SessionId>, changes: Vec<Change>) {
         let mut items = BTreeSet::new();
+        self.check_abdication(writer, &changes);
         for change in &changes {
             let (Change::Put(node) | Change::Entry(node)) = change else {
                 if let Change::Gone { path, .. } = change
@@ -88,6 +89,18 @@ impl World {
         }
     }
 
+    /// Nobody but the leader, the end of its session and operators take the leader's node away.
+    fn check_abdication(&mut self, writer: Option<SessionId>, changes: &[Change]) {
+        let leader = self.paths.leader();
+        let gone = |change: &Change| matches!(change, Change::Gone { path, .. } if *path == leader);
+        let life = writer.and_then(|id| self.sessions.get(&id)).map(|session| session.life.clone());
+        let Some(life) = life.filter(|_| changes.iter().any(gone)) else { return };
+        let leads = self.observer.view().leader().cloned();
+        if leads.as_ref() != Some(&life) {
+            self.fail("S8", format!("{life} has taken the node of the leader {leads:?} away"));
+        }
+    }
+
     fn check_item(&mut self, writer: Option<SessionId>, step: &Step) {
         let (item, before) = (step.item, step.before.ledger.as_ref().map(|l| &l.value));
         let Some(old) = before else { return };
@@ -115,6 +128,7 @@ impl World {
                     self.fail("S2", format!("item {item} of {owner:?}: {}", new.summary()));
                 }
                 self.check_claim(step.item, old, new, run);
+                self.check_caught_up(step.item, old, new, run);
             }
             (LedgerState::Orphan(_), LedgerState::Running(run)) => {
                 self.check_claim(step.item, old, new, run);
@@ -230,7 +244,8 @@ impl World {
         } else if !self.truth.started.insert((item, token)) {
             self.fail("S1", format!("item {item} under token {token} was started twice"));
         }
-        if self.nodes[index].runs.iter().any(|exec| exec.item == item && exec.token == token) {
+        self.check_begin(index, start);
+        if self.nodes[index].runs.iter().any(|exec| exec.item == item) {
             self.fail("S1", format!("item {item} was started while it runs in the same process"));
         }
     }
