@@ -1,6 +1,6 @@
 //! Resharding: the assignment fits the available instances, and nothing moves under a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput};
 
@@ -17,7 +17,7 @@ use crate::{FireTime, JobConfig, Ledger, LedgerState};
 /// move when their run has ended. Everything else moves at once, so that nobody waits for a slow item but its own
 /// next owner.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
-    let config = cx.view.config()?;
+    let config = cx.view.config_to_lead_by()?;
     let target = target(cx, config).ok()??;
     let born = last_fire(cx).filter(|_| !mutant::is(Mutant::BornBefore));
     let moves = Moves::between(cx, config, &target, born);
@@ -27,6 +27,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     }
     let mut record = target.record;
     record.pending = moves.pending;
+    record.due = cx.local.due.as_ref().map(|due| due.at).or(record.due);
     let expect = cx.view.assignment_version();
     let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?
         .step(Step::ConfigIs(cx.view.config_version()?))
@@ -45,7 +46,7 @@ fn last_fire(cx: &Context<'_>) -> Option<FireTime> {
 
 /// Returns what is wrong with the strategy's answer, if resharding is wanted and the answer cannot be used.
 pub(crate) fn strategy_failure(cx: &Context<'_>) -> Option<String> {
-    target(cx, cx.view.config()?).err()
+    target(cx, cx.view.config_to_lead_by()?).err()
 }
 
 const FOLLOW: &str = "items can follow now";
@@ -72,6 +73,7 @@ fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Target>, String
         total_count: config.sharding_total_count,
         strategy: config.strategy.clone(),
         handled: request.0,
+        due: None,
         pending: BTreeMap::new(),
     };
     let (reason, owners) = match reason(cx.view, current, &record.members, config) {
@@ -106,14 +108,25 @@ fn reason(
     let other_total = current.total_count != config.sharding_total_count;
     let other_strategy = current.strategy != config.strategy;
     let asked_for = !handled || view.is_necessary();
+    let strays = joins_count && has_strays(view, members, config.sharding_total_count);
     let rows = [
         (other_members, "the available instances changed", Mutant::AssignedForFewer),
         (other_total, "the number of items changed", Mutant::AssignedForOtherTotal),
         (other_strategy, "the strategy changed", Mutant::AssignedByOtherStrategy),
         (asked_for, "it was asked for", Mutant::AssignedUnasked),
+        (strays, "an item belongs to nobody who is available", Mutant::StraysLeft),
     ];
     let mut rows = rows.into_iter().filter(|(.., left_out)| !mutant::is(*left_out));
     rows.find_map(|(holds, reason, _)| holds.then_some(reason))
+}
+
+/// Returns true if an item belongs to nobody of the members and is not about to: somebody else has changed its owner.
+fn has_strays(view: &JobView, members: &[InstanceId], total_count: u32) -> bool {
+    let members: BTreeSet<&InstanceId> = members.iter().collect();
+    (0..total_count).map(ShardingItem::new).any(|item| {
+        let owner = view.item(item).owner.as_ref().map(|owner| &owner.value);
+        view.next_owner(item).is_none() && owner.is_none_or(|owner| !members.contains(owner))
+    })
 }
 
 /// Returns true if an item has yet to be moved, recorded or retired.
@@ -311,6 +324,21 @@ mod tests {
                 "a Java instance asked for it",
                 settled().marked(&NodeKind::Necessary),
                 "resharding: it was asked for\n  clear necessary\n  assign 2 items to 2 instances, 0 to follow",
+            ),
+            (
+                "somebody has given an item to nobody",
+                settled().owned(0, 9),
+                "resharding: an item belongs to nobody who is available\n  item 0 to 10.0.0.2@-@2\n  assign 2 items to 2 instances, 0 to follow",
+            ),
+            (
+                "the stored configuration cannot be used, and the last good one was the last one",
+                settled().gone(2).broken_config(),
+                "resharding: the available instances changed\n  item 0 to 10.0.0.1@-@1\n  assign 2 items to 1 instances, 0 to follow",
+            ),
+            (
+                "it cannot be used, and this leader has missed the last good one",
+                settled().gone(2).configure(|c| c.sharding_total_count = 3).broken_config(),
+                "nothing",
             ),
             (
                 "nobody could take the items",

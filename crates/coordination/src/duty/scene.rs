@@ -111,6 +111,11 @@ impl Scene {
         self
     }
 
+    /// The stored configuration cannot be used any more.
+    pub(crate) fn broken_config(self) -> Self {
+        self.write(&NodeKind::Config, "{".to_owned(), Lifetime::Persistent)
+    }
+
     pub(crate) fn server(self, n: u32, data: &str) -> Self {
         self.write(&NodeKind::Server(ip(n)), data.to_owned(), Lifetime::Persistent)
     }
@@ -203,6 +208,7 @@ impl Scene {
             total_count: total,
             strategy: String::new(),
             handled: 0,
+            due: None,
             names: std::collections::BTreeMap::new(),
             pending: std::collections::BTreeMap::new(),
         })

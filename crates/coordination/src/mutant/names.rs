@@ -100,6 +100,12 @@ mutants! {
     RequestAcceptedBlindly,
     /// Instances are asked to run although their node changed since.
     InstanceAskedBlindly,
+    /// Items are claimed although resharding was requested since.
+    ClaimRequestUnchecked,
+    /// Callbacks are called although resharding was requested since.
+    CallbackRequestUnchecked,
+    /// Items are claimed although both their server and the counter of requests changed since.
+    ServerAndRequestUnchecked,
     /// Claims overwrite the record of their item.
     ClaimOverwrites,
     /// Misfires overwrite the record of their item.
@@ -250,6 +256,16 @@ mutants! {
     AssignedByOtherStrategy,
     /// Items are not assigned anew when that is asked for.
     AssignedUnasked,
+    /// Items stay with owners that nobody has given them to.
+    StraysLeft,
+    /// Leaders assign and sweep by an older configuration than the last good one while the stored one is unreadable.
+    LedByOlderConfig,
+    /// Instances take part although another session has registered their id.
+    NamesakeIgnored,
+    /// Runs are started that this life has not claimed.
+    ForeignRunStarted,
+    /// Newcomers do not run the fire that was due when they were given their items.
+    NewcomerWaits,
     /// Items move although their record cannot be read.
     UnreadableMoved,
     /// New items have to do with fires from before they were there.

@@ -92,7 +92,9 @@ impl Task {
         let seeds = match row.watcher {
             Watcher::Simulation(seeds) => seeds,
             Watcher::Model if !self.all => return None,
-            Watcher::Model | Watcher::Spare(..) | Watcher::Nobody(_) => self.seeds,
+            Watcher::Model | Watcher::Spare(..) | Watcher::Nobody(_) | Watcher::Open(_) => {
+                self.seeds
+            }
         };
         let meant =
             if matches!(row.watcher, Watcher::Simulation(_)) { row.properties } else { &[] };
@@ -143,14 +145,16 @@ fn fault(row: &Row, simulated: Simulated<'_>, modelled: Modelled<'_>) -> Option<
     let found = match row.watcher {
         Watcher::Simulation(_) => by_simulation,
         Watcher::Model => by_model,
+        Watcher::Open(_) => return None,
         Watcher::Spare(..) | Watcher::Nobody(_) => {
             let found = by_simulation.or(by_model)?;
             return Some(format!("{name} is not redundant: {} at {}", found.property, found.place));
         }
     };
-    let looked = match row.watcher {
-        Watcher::Simulation(_) => simulated.is_some(),
-        Watcher::Model | Watcher::Spare(..) | Watcher::Nobody(_) => modelled.is_some(),
+    let looked = if matches!(row.watcher, Watcher::Simulation(_)) {
+        simulated.is_some()
+    } else {
+        modelled.is_some()
     };
     match found {
         Some(found) if row.properties.contains(&found.property.as_str()) => None,
@@ -182,6 +186,7 @@ fn found_by(
             Some(format!("redundant: {why}; with {spare:?} as well, simulation: {place}"))
         }
         Watcher::Nobody(why) => Some(format!("redundant: {why}")),
+        Watcher::Open(why) => Some(format!("open: {why}")),
         Watcher::Simulation(_) | Watcher::Model => None,
     };
     simulation.into_iter().chain(model).chain(why).collect::<Vec<_>>().join("; ")

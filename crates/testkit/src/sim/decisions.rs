@@ -1,6 +1,6 @@
 //! What nodes decide, held against what they were told.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use coordination::{
     Event, FencingToken, FireTime, Ledger, Reply, Run, RunSource, StartItem, Ticket,
@@ -20,7 +20,7 @@ pub(crate) struct Told {
     /// The commit on its way that takes the registration away, or has.
     leaves: Option<Ticket>,
     /// The fires that each fire has to catch up with.
-    missed: BTreeMap<FireTime, Vec<FireTime>>,
+    missed: Vec<(FireTime, Vec<FireTime>)>,
     /// Items that were started for a fire without being claimed.
     unclaimed: BTreeSet<(ShardingItem, FireTime)>,
 }
@@ -37,7 +37,7 @@ impl World {
             Event::LeaseExpired => told.lease = false,
             Event::Lost => (told.lease, told.leaves) = (false, None),
             Event::Fire { at, missed, .. } => {
-                told.missed.entry(*at).or_insert_with(|| missed.clone());
+                told.missed.push((*at, missed.clone()));
             }
             Event::Replied { ticket, reply } if told.leaves == Some(*ticket) => {
                 let stays = matches!(reply, Reply::Conflict(_) | Reply::NotExecuted);
@@ -104,13 +104,13 @@ impl World {
             self.observer.view().config().is_some_and(|config| config.catch_up.is_some());
         let (Some(last), Some(fire)) = (old.last_fire, new.last_fire) else { return };
         let holder = self.nodes.iter().find(|node| node.life.as_ref() == Some(&run.holder));
-        let Some(node) = holder.filter(|_| catches_up && last < fire) else { return };
-        let merged = run.merged.map_or(fire, |range| range.first);
+        let alone = run.merged.is_none();
+        let Some(node) = holder.filter(|_| catches_up && alone && last < fire) else { return };
         let left_out =
-            |list: &Vec<FireTime>| list.iter().any(|missed| last < *missed && *missed < merged);
+            |list: &Vec<FireTime>| list.iter().any(|missed| last < *missed && *missed < fire);
         // How far back a list goes is limited, and nobody knows here which one the claim was decided by.
         let lists =
-            node.told.missed.iter().filter(|(at, list)| **at == fire || list.contains(&fire));
+            node.told.missed.iter().filter(|(at, list)| *at == fire || list.contains(&fire));
         let lists: Vec<_> = lists.map(|(_, list)| left_out(list)).collect();
         if !lists.is_empty() && lists.into_iter().all(|left_out| left_out) {
             self.fail("S3", format!("item {item} went from {last} to {fire} and left fires out"));

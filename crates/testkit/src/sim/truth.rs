@@ -3,6 +3,7 @@
 //! The history of a run is judged as a whole by the checker; these checks stop a run at the first bad write.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use coordination::{
     FencingToken, FireTime, ItemView, Ledger, LedgerState, Outcome, Run, RunSource, ServerState,
@@ -29,6 +30,8 @@ pub(crate) struct Truth {
     pub(crate) unclaimed: BTreeMap<(ShardingItem, FireTime), u32>,
     /// The scheduled fires of each item that ended in a run, those that were merged into others included.
     pub(crate) done: BTreeSet<(ShardingItem, FireTime)>,
+    /// The items that have run for an operator's request, by its id.
+    answered: BTreeSet<(ShardingItem, Arc<str>)>,
     /// The scheduled fires that were claimed and whose run nobody finished.
     pub(crate) abandoned: BTreeSet<(ShardingItem, FireTime)>,
 }
@@ -116,6 +119,7 @@ impl World {
         if step.moves() && old.is_busy() {
             self.fail("S5", format!("item {item} moved under a run: {}", old.summary()));
         }
+        self.check_kept(step, old, new);
         match (&old.state, &new.state) {
             (LedgerState::Running(from), LedgerState::Running(to))
                 if from.holder != to.holder || old.token != new.token =>
@@ -144,6 +148,31 @@ impl World {
                 self.note_end(item, run, new.outcome);
             }
             _ => {}
+        }
+    }
+
+    /// What waits in a record, a request or noted fires, goes with the run that stands for it, or if the item may not run.
+    fn check_kept(&mut self, step: &Step, old: &Ledger, new: &Ledger) {
+        let begun = new.running().filter(|_| new.token > old.token);
+        let dropped = new.state == LedgerState::Retired || step.before.is_disabled();
+        if let Some(asked) = old.request.as_ref().filter(|_| new.request != old.request) {
+            let answered =
+                begun.is_some_and(|run| run.source == RunSource::Manual && run.fire == asked.at);
+            if answered && !self.truth.answered.insert((step.item, asked.id.clone())) {
+                self.fail("S1a", format!("item {} ran twice for request {}", step.item, asked.id));
+            }
+            if !answered && !dropped {
+                let text = format!("the request of {} for item {} is gone", asked.at, step.item);
+                self.fail("S3", text);
+            }
+        }
+        if let Some(noted) = old.misfire.filter(|_| new.misfire.is_none()) {
+            let merged = begun.and_then(|run| run.merged);
+            let played = merged.is_some_and(|m| m.first <= noted.first && noted.last <= m.last);
+            if !played && !dropped {
+                let text = format!("the fires noted for item {} are gone: {noted:?}", step.item);
+                self.fail("S3", text);
+            }
         }
     }
 
