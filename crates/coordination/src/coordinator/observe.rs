@@ -112,10 +112,13 @@ impl Coordinator {
     }
 
     /// A fire that came before this instance was there is due here as well, if items were dealt out after it: whoever had
-    /// them may have had no time to claim them.
+    /// them may have had no time to claim them. A job that catches up finds it with its next fire, and what came before it
+    /// as well, which nobody knows here (simulation seed 158).
     fn observe_due(&mut self, now: Now) {
         let (Some(me), Some(assignment)) = (&self.me, self.view.assignment()) else { return };
-        let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
+        let runs_once =
+            |config: &Arc<JobConfig>| config.monitor_execution && config.catch_up.is_none();
+        let monitored = self.view.config().is_some_and(runs_once);
         let newcomer = self.local.last_fire_seen.is_none() && self.local.is_active();
         let newcomer = newcomer && !mutant::is(Mutant::NewcomerWaits);
         let (record, may) = (&assignment.value, newcomer && monitored && !self.is_paused());
