@@ -53,7 +53,7 @@ impl Due {
     pub(crate) fn missed_after(&self, last: FireTime) -> Option<(FireTime, FireTime)> {
         let mut later = self.missed.iter().copied().filter(|fire| *fire > last);
         if mutant::is(Mutant::CaughtUpBackwards) {
-            return Some((later.last()?, self.at));
+            return Some((later.next_back()?, self.at));
         }
         let fire = later.next()?;
         Some((fire, later.next().unwrap_or(self.at)))
