@@ -193,7 +193,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::SweepConfigUnchecked,
         properties: &["S7", "S3"],
         story: "a run is given up although failover was turned on meanwhile",
-        watcher: Simulation(2000),
+        watcher: Open("2000 seeds do not hit it any more, since leaders check what they lead by"),
     },
     Row {
         mutant: M::RequestConfigUnchecked,
@@ -305,9 +305,9 @@ pub const MUTANTS: &[Row] = &[
     },
     Row {
         mutant: M::ReleaseOverwrites,
-        properties: &["S1"],
+        properties: &["S1", "S3"],
         story: "a record goes back",
-        watcher: Simulation(100),
+        watcher: Simulation(500),
     },
     Row {
         mutant: M::SweepOverwrites,
@@ -877,13 +877,13 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RefusalRepeated,
         properties: &["quiet"],
         story: "what was refused is sent again and again",
-        watcher: Simulation(300),
+        watcher: Open("300 seeds do not hit it any more; what stands in for it is not known"),
     },
     Row {
         mutant: M::CommitForgotten,
-        properties: &["S1"],
-        story: "the same is decided again before the view shows it",
-        watcher: Nobody("what was committed has changed the versions that the same plan expects"),
+        properties: &["S12"],
+        story: "somebody leaves before its view shows what it has claimed",
+        watcher: Simulation(300),
     },
     Row {
         mutant: M::EvenRequests,
