@@ -49,7 +49,7 @@ impl Account<'_> {
         // From which fire on the item owes anything; none while it is not in force.
         let mut owes: Option<i64> = None;
         let mut last = Spot::default();
-        for Change { spot, before, after } in &self.trace.changes {
+        for Change { spot, session, before, after } in &self.trace.changes {
             let in_force =
                 |ledger: &Option<Ledger>| ledger.is_some_and(|l| l.state != State::Retired);
             let begins = in_force(after) && !in_force(before);
@@ -63,6 +63,7 @@ impl Account<'_> {
             } else if let (Some(from), Some(to)) = (owes, ledger.last)
                 && Some(to) > before.and_then(|before| before.last)
             {
+                self.in_time(*spot, *session, to, findings);
                 self.advance(*spot, &ledger, from, to, findings);
                 owes = Some(from.max(to));
             }
@@ -119,14 +120,23 @@ impl Account<'_> {
         self.trace.changes.iter().any(|change| change.after.is_some_and(|l| is_noted(&l, fire)))
     }
 
+    /// A fire that was passed over may be claimed by nobody since. If that was before it came, who did it is judged
+    /// for that.
     fn without_cause(&self, spot: Spot, fire: i64, what: &str, findings: &mut Findings) {
         let due = self.facts.mt_of(fire);
-        if spot.mt < due {
-            // It was passed over before it came, and nobody may claim it since: what counts is who did that, and why.
-            let soon = spot.mt.saturating_add(self.facts.bounds.epsilon.saturating_mul(2));
-            return self.judge(spot, fire, (spot.mt, soon), what, findings);
-        }
-        self.judge(spot, fire, (due, self.until(fire)), what, findings);
+        self.judge(spot, fire, (due, self.until(fire).min(spot.mt)), what, findings);
+    }
+
+    /// Nobody claims or skips a fire before it comes, unless its clock is wrong.
+    fn in_time(&self, spot: Spot, session: i64, fire: i64, findings: &mut Findings) {
+        let (due, epsilon) = (self.facts.mt_of(fire), self.facts.bounds.epsilon);
+        let Some(early) = due.checked_sub(spot.mt).filter(|early| *early > epsilon) else { return };
+        let Some(process) = self.facts.replay.sessions.process_of(session) else { return };
+        let from = spot.mt.saturating_sub(epsilon);
+        let wrong = self.facts.health.is_calm(process, from, spot.mt);
+        findings.expect(!wrong, L0, (self.name, Some(self.item)), &[spot], || {
+            format!("fire {fire} was claimed or skipped {} ms before it came", early / 1_000_000)
+        });
     }
 
     /// Until when a fire can be claimed: it stays due until the next one.

@@ -60,6 +60,7 @@ impl Judge<'_> {
             | Write::Request(_)
             | Write::Assignment(_)
             | Write::Draining(..)
+            | Write::Named(..)
             | Write::Ledger(..)
             | Write::Mark(..) => None,
         });
@@ -70,7 +71,8 @@ impl Judge<'_> {
         });
     }
 
-    /// After a transaction: every item has an owner who is a member, or waits to move.
+    /// After a transaction: every item has an owner who is a member, or waits to move. Under static sharding items also
+    /// stay with who is away or not available, but are given to members only.
     pub(crate) fn whole(&mut self) {
         if self.job.assignment_unreadable {
             return self.violate(S4, None, "the assignment cannot be read".to_owned());
@@ -78,16 +80,23 @@ impl Judge<'_> {
         let Some(assignment) = &self.job.assignment else { return };
         self.tally.judged(S4);
         let members: BTreeSet<_> = assignment.members.iter().copied().collect();
+        let stays = |i: u32| self.job.is_static() && !self.is_given(i);
         for i in (0..assignment.total).filter(|i| !assignment.pending.contains_key(i)) {
             let owner = self.job.items.get(&i).and_then(|item| item.owner);
             let message = match owner {
                 None => "has no owner and does not wait to move".to_owned(),
-                Some(owner) if !members.contains(&owner) => {
+                Some(owner) if !members.contains(&owner) && !stays(i) => {
                     format!("belongs to {}, who is no member of the assignment", self.text(owner))
                 }
                 Some(_) => continue,
             };
             return self.violate(S4, Some(i), message);
         }
+    }
+
+    /// Returns true if the transaction gives the item to somebody.
+    fn is_given(&self, i: u32) -> bool {
+        let gives = |write: &Write<'_>| matches!(write, Write::Owner(item, Some(_)) if *item == i);
+        self.txn.writes.iter().any(gives)
     }
 }

@@ -12,6 +12,7 @@ use crate::names::{Name, Names};
 pub(crate) struct InForce {
     /// The version of the node, whether or not what it holds could be read.
     pub(crate) version: i32,
+    pub(crate) readable: bool,
     pub(crate) config: Option<Arc<Config>>,
     pub(crate) schedule: Option<Arc<Schedule>>,
 }
@@ -77,6 +78,8 @@ pub(crate) struct Job {
     pub(crate) instances: BTreeMap<Name, Instance>,
     pub(crate) servers: BTreeMap<Name, Server>,
     pub(crate) draining: BTreeSet<Name>,
+    /// The stable names of those that have one.
+    pub(crate) names: BTreeMap<Name, Name>,
     pub(crate) leader: Option<Name>,
     pub(crate) term: Option<Term>,
     pub(crate) request: Option<i32>,
@@ -89,6 +92,16 @@ pub(crate) struct Job {
 impl Job {
     pub(crate) fn config(&self) -> Option<&Arc<Config>> {
         self.config.as_ref()?.config.as_ref()
+    }
+
+    /// Returns true if items stay with their instances, whoever comes and goes.
+    pub(crate) fn is_static(&self) -> bool {
+        self.config().is_some_and(|config| config.static_sharding)
+    }
+
+    /// Returns true if what is stored can be used: else nobody deals items out.
+    pub(crate) fn is_readable(&self) -> bool {
+        self.config.as_ref().is_some_and(|config| config.readable)
     }
 
     pub(crate) fn is_monitored(&self) -> bool {

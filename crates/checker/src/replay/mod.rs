@@ -267,6 +267,7 @@ impl Judge<'_> {
                 | Write::Term(_)
                 | Write::Request(_)
                 | Write::Draining(..)
+                | Write::Named(..)
                 | Write::Mark(..) => {}
             }
         }

@@ -172,6 +172,14 @@ fn l0_what_is_missed_has_a_cause() {
             ("late by three seconds", |s| {
                 s.at(10.01).claim("b", 1, 1).done("b", 1).at(13.0).claim("a", 0, 1).done("a", 0);
             }),
+            ("claimed eight seconds before it comes", |s| {
+                s.round(1).at(12.0).claim("a", 0, 2).at(13.0).done("a", 0);
+                s.at(20.01).claim("b", 1, 2).done("b", 1);
+            }),
+            ("its owner leaves, and the next one, who saw it come, leaves it alone", |s| {
+                s.round(1).at(20.01).claim("a", 0, 2).done("a", 0).at(20.3).drain("b").leave("b");
+                s.at(20.6).deal(&["a"]).round(3);
+            }),
             ("missed while another is in trouble", |s| {
                 s.begin("pause", "b").at(10.01).claim("b", 1, 1).at(10.2).done("b", 1).at(20.01);
                 s.claim("a", 0, 2).done("a", 0).claim("b", 1, 2).done("b", 1).over("pause", "b");
@@ -263,6 +271,26 @@ fn l0_what_is_missed_has_a_cause() {
                     .at(20.01)
                     .claim("b", 1, 2);
                 s.done("b", 1).at(25.0).write("operator", "/j/servers/10.0.0.1", Some("")).round(3);
+            }),
+            ("the server was disabled when the fire came, and a run went on", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("b", 1).at(15.0);
+                s.write("operator", "/j/servers/10.0.0.1", Some("DISABLED"));
+                s.at(20.01).claim("b", 1, 2).done("b", 1).at(22.0);
+                s.write("operator", "/j/servers/10.0.0.1", Some("")).at(24.0).done("a", 0).round(3);
+            }),
+            ("the server was paused when the fire came, and a run went on", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("b", 1).at(19.9);
+                s.write("operator", "/j/servers/10.0.0.1", Some("PAUSED"));
+                s.at(20.01).claim("b", 1, 2).done("b", 1).at(20.3);
+                s.write("operator", "/j/servers/10.0.0.1", Some(""));
+                s.at(30.01).claim("b", 1, 3).done("b", 1).note("a", 0, 3).at(31.0).done("a", 0);
+                s.claim_as("a", 0, "MISFIRE", fire(3)).at(32.0).done("a", 0);
+            }),
+            ("a clock that is ahead passes fires over, and the item moves on", |s| {
+                s.round(1).begin("skew", "b").at(20.003).claim("b", 1, 3).at(20.01);
+                s.claim("a", 0, 2).at(21.0).done("a", 0).done("b", 1);
+                s.deal_by("a", &["b", "a"]).at(25.0).over("skew", "b").at(30.01).claim("b", 0, 3);
+                s.at(31.0).done("b", 0);
             }),
             ("the operator took the job away", |s| {
                 s.round(1).write("operator", "/j/config", None).at(39.0);

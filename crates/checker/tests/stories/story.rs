@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use checker::history::{
     ExecEvent, Fact, FaultOutcome, NemesisEvent, ProcessEvent, Record, RegOp, RunId, SessionEvent,
 };
-use checker::{History, Options, Property, Report, check};
+use checker::{History, Options, Property, Report, Verdict, check};
 use serde_json::{Value, json};
 
 /// The wall clock at the beginning, a multiple of ten seconds.
@@ -589,29 +589,40 @@ pub(crate) type Row = (&'static str, fn(&mut Story));
 /// Each story breaks this property, and none that is not named.
 pub(crate) fn assert_bad(property: Property, also: &[Property], rows: &[Row]) {
     assert!(rows.len() >= 3, "{property}: at least three bad stories");
-    for (case, tell) in rows {
-        let mut story = Story::cluster(2);
-        tell(&mut story);
-        let report = story.judge();
-        let broken = broken(&report);
-        assert!(broken.contains(&property), "{property}: {case}: not found\n{report}");
+    let wrong = |report: &Report| {
+        let broken = broken(report);
         let unexpected = broken.iter().find(|p| **p != property && !also.contains(p));
-        assert_eq!(unexpected, None, "{property}: {case}\n{report}");
-        assert!(report.problems.is_empty(), "{property}: {case}\n{report}");
-        let shown = report.violations.iter().all(|violation| !violation.window.is_empty());
-        assert!(shown, "{property}: {case}: a violation shows no records\n{report}");
-    }
+        if !broken.contains(&property) {
+            Some("not found".to_owned())
+        } else if let Some(unexpected) = unexpected {
+            Some(format!("{unexpected} as well"))
+        } else if report.violations.iter().any(|violation| violation.window.is_empty()) {
+            Some("a violation shows no records".to_owned())
+        } else {
+            (!report.problems.is_empty()).then(|| "not acceptable".to_owned())
+        }
+    };
+    assert_all(property, rows, wrong);
 }
 
 /// Each story looks suspicious and is right.
 pub(crate) fn assert_good(property: Property, rows: &[Row]) {
     assert!(rows.len() >= 3, "{property}: at least three good stories");
-    for (case, tell) in rows {
+    let wrong =
+        |report: &Report| (report.verdict != Verdict::Valid).then(|| "not valid".to_owned());
+    assert_all(property, rows, wrong);
+}
+
+/// Tells all stories, and fails with what is wrong about the verdicts.
+fn assert_all(property: Property, rows: &[Row], wrong: impl Fn(&Report) -> Option<String>) {
+    let failure = |(case, tell): &Row| {
         let mut story = Story::cluster(2);
         tell(&mut story);
         let report = story.judge();
-        assert_eq!(report.verdict, checker::Verdict::Valid, "{property}: {case}\n{report}");
-    }
+        wrong(&report).map(|wrong| format!("{property}: {case}: {wrong}\n{report}"))
+    };
+    let failures: Vec<_> = rows.iter().filter_map(failure).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
 impl Story {
