@@ -63,9 +63,12 @@ impl Account<'_> {
             } else if let (Some(from), Some(to)) = (owes, ledger.last)
                 && Some(to) > before.and_then(|before| before.last)
             {
-                self.in_time(*spot, *session, to, findings);
                 self.advance(*spot, &ledger, from, to, findings);
                 owes = Some(from.max(to));
+            }
+            let seen = |ledger: &Option<Ledger>| ledger.map(|ledger| latest(&ledger));
+            if !begins && seen(after) > seen(before) {
+                self.in_time(*spot, *session, latest(&ledger), findings);
             }
             last = *spot;
         }
@@ -127,7 +130,7 @@ impl Account<'_> {
         self.judge(spot, fire, (due, self.until(fire).min(spot.mt)), what, findings);
     }
 
-    /// Nobody claims or skips a fire before it comes, unless its clock is wrong.
+    /// Nobody claims, notes or skips a fire before it comes, unless its clock is wrong.
     fn in_time(&self, spot: Spot, session: i64, fire: i64, findings: &mut Findings) {
         let (due, epsilon) = (self.facts.mt_of(fire), self.facts.bounds.epsilon);
         let Some(early) = due.checked_sub(spot.mt).filter(|early| *early > epsilon) else { return };
@@ -135,7 +138,10 @@ impl Account<'_> {
         let from = spot.mt.saturating_sub(epsilon);
         let wrong = self.facts.health.is_calm(process, from, spot.mt);
         findings.expect(!wrong, L0, (self.name, Some(self.item)), &[spot], || {
-            format!("fire {fire} was claimed or skipped {} ms before it came", early / 1_000_000)
+            format!(
+                "fire {fire} was claimed, noted or skipped {} ms before it came",
+                early / 1_000_000
+            )
         });
     }
 
@@ -202,6 +208,12 @@ impl Account<'_> {
         let record = record.min(self.facts.records.len().saturating_sub(1));
         Spot { record, mt, zxid: None }
     }
+}
+
+/// Returns the last fire that a record names.
+fn latest(ledger: &Ledger) -> i64 {
+    let noted = ledger.misfire.map_or(i64::MIN, |noted| noted.last);
+    ledger.last.unwrap_or(i64::MIN).max(noted)
 }
 
 fn is_noted(ledger: &Ledger, fire: i64) -> bool {

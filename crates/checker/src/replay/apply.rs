@@ -236,6 +236,10 @@ impl Replay {
         let item = self.jobs[job].items.entry(i).or_default();
         let before = item.ledger;
         let after = record.and_then(|record| record.as_ref().ok()).copied();
+        let last = |ledger: Option<Ledger>| ledger.and_then(|ledger| ledger.last);
+        if last(after) > last(before) {
+            item.advanced_at = Some(spot.mt);
+        }
         item.unreadable = matches!(record, Some(Err(_)));
         item.ledger = after;
         let change = Change { spot, session: txn.sid, before, after };

@@ -57,6 +57,8 @@ pub(crate) struct Item {
     pub(crate) disabled: bool,
     /// When an operator enabled it again.
     pub(crate) enabled_at: Option<u64>,
+    /// When its last fire advanced: claimed, or skipped.
+    pub(crate) advanced_at: Option<u64>,
 }
 
 impl Item {

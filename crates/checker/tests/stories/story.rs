@@ -461,6 +461,13 @@ impl Story {
         self.nemesis(NemesisEvent::Begin, kind, p)
     }
 
+    /// The clock of a process is wrong by so many milliseconds from now on.
+    pub(crate) fn skew(&mut self, p: &str, ms: i64) -> &mut Self {
+        let (kind, target, why) = ("skew".to_owned(), p.to_owned(), format!("ms={ms}"));
+        let (ev, outcome) = (NemesisEvent::Begin, FaultOutcome::Installed);
+        self.says("nemesis", Fact::Nemesis { ev, kind, target, outcome, why })
+    }
+
     pub(crate) fn over(&mut self, kind: &str, p: &str) -> &mut Self {
         self.nemesis(NemesisEvent::End, kind, p)
     }
