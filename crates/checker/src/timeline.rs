@@ -39,7 +39,9 @@ fn concerns(fact: &Fact, subject: &Subject) -> bool {
         job == subject.job && subject.item.is_none_or(|wanted| wanted == item)
     };
     match fact {
-        Fact::Exec { run, .. } | Fact::Effect { run, .. } => is_item(&run.job, run.item),
+        Fact::Exec { run, .. } | Fact::Announced { run, .. } | Fact::Effect { run, .. } => {
+            is_item(&run.job, run.item)
+        }
         Fact::Missed { job, item, .. } => item.is_none_or(|item| is_item(job, item)),
         Fact::Reg { ops, .. } => ops.iter().any(|op| concerns_op(op, subject)),
         Fact::Once { job, .. } => *job == subject.job && subject.item.is_none(),
@@ -104,6 +106,11 @@ fn what(fact: &Fact) -> String {
             format!(
                 "{job} item {item}: {ev} {source} {fire}, token {token}, configuration {cfg}{result}"
             )
+        }
+        Fact::Announced { run, accepted, rseq } => {
+            let taken = if *accepted { "begins" } else { "refused" };
+            let crate::history::RunId { job, item, fire, token } = run;
+            format!("{job} item {item}: told {rseq} of {fire}, token {token}, {taken}")
         }
         Fact::Effect { run, accepted, rseq } => {
             let taken = if *accepted { "accepted" } else { "refused" };

@@ -124,6 +124,7 @@ impl Replay {
             | Fact::Event { .. }
             | Fact::Missed { .. }
             | Fact::Exec { .. }
+            | Fact::Announced { .. }
             | Fact::Effect { .. }
             | Fact::Once { .. }
             | Fact::Operator { .. }

@@ -9,7 +9,7 @@ use crate::story::{Row, Story, fire};
 
 #[test]
 fn a_run_of_a_failed_harness_is_not_accepted() {
-    let rows: [Row; 9] = [
+    let rows: [Row; 11] = [
         ("it says so itself", |s| {
             s.says(
                 "nemesis",
@@ -44,6 +44,18 @@ fn a_run_of_a_failed_harness_is_not_accepted() {
         }),
         ("a dead session writes", |s| {
             s.at(19.0).drain("b").leave("b").write("b", "/j/coordination/request", Some(""));
+        }),
+        ("the resource refuses what nobody has superseded", |s| {
+            s.at(20.01)
+                .claim("a", 0, 2)
+                .effect(0, false)
+                .done("a", 0)
+                .claim("b", 1, 2)
+                .done("b", 1);
+        }),
+        ("a run writes and has not announced itself, as others do", |s| {
+            s.at(20.01).claim("a", 0, 2).told(0, true).claim("b", 1, 2).effect(1, true);
+            s.done("a", 0).done("b", 1);
         }),
         ("another format", |s| {
             if let Fact::RunMeta { v, .. } = &mut s.records[0].fact {

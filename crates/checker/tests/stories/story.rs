@@ -413,6 +413,18 @@ impl Story {
         self.says("resource", Fact::Effect { run, accepted, rseq })
     }
 
+    /// The run of an item tells the resource that it begins.
+    pub(crate) fn told(&mut self, i: u32, accepted: bool) -> &mut Self {
+        let run = self.run_id(i);
+        self.told_of(run, accepted)
+    }
+
+    pub(crate) fn told_of(&mut self, run: RunId, accepted: bool) -> &mut Self {
+        self.rseq += 1;
+        let rseq = self.rseq;
+        self.says("resource", Fact::Announced { run, accepted, rseq })
+    }
+
     /// All items of all owners run fire `k`, one second long.
     pub(crate) fn round(&mut self, k: i64) -> &mut Self {
         let owners: Vec<_> = self.owners.clone().into_iter().collect();
