@@ -197,6 +197,13 @@ pub enum Fact {
         /// The ephemeral nodes that went with it.
         ephemerals: Vec<String>,
     },
+    /// What the registry keeps for a session while nothing is wrong, for whoever compares it with what it kept before.
+    Held {
+        /// Which session.
+        sid: i64,
+        /// How many watches, or feeds made of them, it is to be told changes through.
+        feeds: u64,
+    },
     /// The harness itself failed: the run is not acceptable, whatever else it shows.
     HarnessFailure {
         /// Where.

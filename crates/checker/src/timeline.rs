@@ -45,7 +45,7 @@ fn concerns(fact: &Fact, subject: &Subject) -> bool {
         Fact::Missed { job, item, .. } => item.is_none_or(|item| is_item(job, item)),
         Fact::Reg { ops, .. } => ops.iter().any(|op| concerns_op(op, subject)),
         Fact::Once { job, .. } => *job == subject.job && subject.item.is_none(),
-        Fact::RunMeta { .. } | Fact::Fire { .. } | Fact::Event { .. } => false,
+        Fact::RunMeta { .. } | Fact::Fire { .. } | Fact::Event { .. } | Fact::Held { .. } => false,
         Fact::Process { .. }
         | Fact::Session { .. }
         | Fact::Nemesis { .. }
@@ -132,6 +132,7 @@ fn what(fact: &Fact) -> String {
         Fact::SessClose { zxid, sid, ephemerals } => {
             format!("revision {zxid}: session {sid} ended, and with it {}", ephemerals.join(", "))
         }
+        Fact::Held { sid, feeds } => format!("session {sid} holds {feeds} feeds"),
         Fact::HarnessFailure { at, error } => format!("the harness failed at {at}: {error}"),
     }
 }

@@ -8,13 +8,13 @@ use crate::docs::{Ledger, Outcome, Source, State};
 use crate::replay::trace::{Change, Claim, ItemTrace, JobTrace, Spot};
 
 /// One item of one job.
-struct Account<'a> {
-    facts: &'a Facts<'a>,
-    name: &'a str,
-    job: &'a JobTrace,
-    item: u32,
-    trace: &'a ItemTrace,
-    targets: &'a Targets,
+pub(super) struct Account<'a> {
+    pub(super) facts: &'a Facts<'a>,
+    pub(super) name: &'a str,
+    pub(super) job: &'a JobTrace,
+    pub(super) item: u32,
+    pub(super) trace: &'a ItemTrace,
+    pub(super) targets: &'a Targets,
 }
 
 pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
@@ -49,7 +49,8 @@ impl Account<'_> {
         // From which fire on the item owes anything; none while it is not in force.
         let mut owes: Option<i64> = None;
         let mut last = Spot::default();
-        for Change { spot, session, before, after } in &self.trace.changes {
+        for change in &self.trace.changes {
+            let Change { spot, session, before, after } = change;
             let in_force =
                 |ledger: &Option<Ledger>| ledger.is_some_and(|l| l.state != State::Retired);
             let begins = in_force(after) && !in_force(before);
@@ -63,7 +64,7 @@ impl Account<'_> {
             } else if let (Some(from), Some(to)) = (owes, ledger.last)
                 && Some(to) > before.and_then(|before| before.last)
             {
-                self.advance(*spot, &ledger, from, to, findings);
+                self.advance(*change, &ledger, (from, to), findings);
                 owes = Some(from.max(to));
             }
             let seen = |ledger: &Option<Ledger>| ledger.map(|ledger| latest(&ledger));
@@ -77,7 +78,13 @@ impl Account<'_> {
         }
     }
 
-    fn advance(&self, spot: Spot, ledger: &Ledger, from: i64, to: i64, findings: &mut Findings) {
+    fn advance(
+        &self,
+        Change { spot, session, .. }: Change,
+        ledger: &Ledger,
+        (from, to): (i64, i64),
+        findings: &mut Findings,
+    ) {
         findings.tally.judged(S3);
         let how = match (ledger.run, ledger.outcome) {
             (Some(_), _) => "fires claimed",
@@ -93,6 +100,7 @@ impl Account<'_> {
                 continue;
             }
             findings.count("fires missed", 1);
+            self.caught_up(spot, session, ledger, *fire, findings);
             self.without_cause(spot, *fire, "was missed", findings);
         }
     }
@@ -119,7 +127,7 @@ impl Account<'_> {
     }
 
     /// Noted fires that a later run has stood for before the last fire advanced.
-    fn was_noted(&self, fire: i64) -> bool {
+    pub(super) fn was_noted(&self, fire: i64) -> bool {
         self.trace.changes.iter().any(|change| change.after.is_some_and(|l| is_noted(&l, fire)))
     }
 
@@ -170,6 +178,7 @@ impl Account<'_> {
                 });
             }
         }
+        self.within_window(claim, findings);
         let late = at > due.saturating_add(self.facts.bounds.epsilon);
         if late && claim.source == Source::Normal {
             findings.count("fires claimed late", 1);

@@ -102,7 +102,8 @@ impl Replay {
                 self.bounds = self.options.bounds(*session_timeout_ms);
             }
             Fact::SessionOpened { sid, owner } => {
-                self.sessions.entry(*sid).owner = Some(owner.clone());
+                let session = self.sessions.entry(*sid);
+                (session.owner, session.opened) = (Some(owner.clone()), Some(record.mt));
             }
             Fact::Session { sid, .. } => {
                 let life = session::Life { process: record.p.clone(), inc: record.inc };
@@ -125,6 +126,7 @@ impl Replay {
             | Fact::Missed { .. }
             | Fact::Exec { .. }
             | Fact::Announced { .. }
+            | Fact::Held { .. }
             | Fact::Effect { .. }
             | Fact::Once { .. }
             | Fact::Operator { .. }
