@@ -9,7 +9,9 @@ use sharding::{InstanceId, ShardingItem};
 /// Resharding is needed as long as they differ from what is the case: no request can be lost, because nobody has to
 /// remember one. Items that should move but are busy, or did not fit the transaction, are `pending`: their old owner
 /// claims nothing for them any more, and the leader moves each as soon as it is idle.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// The default was made for nobody and nothing: it fits no configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AssignmentRecord {
     /// The available instances, in the order in which the strategy saw them.
     pub(crate) members: Vec<InstanceId>,

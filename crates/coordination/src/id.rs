@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use reg_center::NodePath;
 use sharding::{InstanceId, ShardingItem};
 
 /// What stands between the two parts of an instance id on the wire.
@@ -13,7 +14,8 @@ pub const MAX_JOB_NAME_BYTES: usize = 128;
 
 /// The name of a job, usable as a node name and in task ids.
 ///
-/// Not empty, at most 128 bytes, without `/`, `@-@` and control characters, and not `.` or `..`; any other Unicode.
+/// At most 128 bytes, without `@-@`, and what [`NodePath`] takes as one name: not empty, without `/`, control, private
+/// and special characters, and not `.` or `..`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobName(Arc<str>);
 
@@ -32,20 +34,12 @@ impl JobName {
     /// # Ok::<(), coordination::InvalidName>(())
     /// ```
     pub fn new(name: &str) -> Result<Self, InvalidName> {
-        let fault = if name.is_empty() {
-            Some("it is empty")
-        } else if name.len() > MAX_JOB_NAME_BYTES {
+        let fault = if name.len() > MAX_JOB_NAME_BYTES {
             Some("it is longer than 128 bytes")
-        } else if name == "." || name == ".." {
-            Some("it is a relative path")
-        } else if name.contains('/') {
-            Some("it contains '/'")
         } else if name.contains(ID_DELIMITER) {
             Some("it contains \"@-@\", which separates the parts of a task id")
-        } else if name.chars().any(char::is_control) {
-            Some("it contains a control character")
         } else {
-            None
+            NodePath::root().join(name).err().map(|error| error.reason())
         };
         match fault {
             Some(reason) => Err(InvalidName { what: "job name", value: name.to_owned(), reason }),
@@ -117,20 +111,19 @@ impl fmt::Debug for ServerIp {
 /// reused pod address make two lives look like one.
 ///
 /// # Errors
-/// [`InvalidName`] if `life` is empty or contains `/`, `@-@` or a control character.
+/// [`InvalidName`] if `life` is empty, contains `@-@`, or makes an id that [`NodePath`] does not take as one name.
 pub fn instance_id(server: &ServerIp, life: &str) -> Result<InstanceId, InvalidName> {
+    let id = format!("{server}{ID_DELIMITER}{life}");
     let fault = if life.is_empty() {
         Some("it is empty")
-    } else if life.contains('/') || life.contains(ID_DELIMITER) {
-        Some("it contains '/' or \"@-@\"")
-    } else if life.chars().any(char::is_control) {
-        Some("it contains a control character")
+    } else if life.contains(ID_DELIMITER) {
+        Some("it contains \"@-@\"")
     } else {
-        None
+        NodePath::root().join(&id).err().map(|error| error.reason())
     };
     match fault {
         Some(reason) => Err(InvalidName { what: "instance id", value: life.to_owned(), reason }),
-        None => Ok(InstanceId::new(format!("{server}{ID_DELIMITER}{life}"))),
+        None => Ok(InstanceId::new(id)),
     }
 }
 
@@ -161,10 +154,13 @@ impl fmt::Display for FireTime {
 pub struct FencingToken(pub u64);
 
 impl FencingToken {
-    /// Returns the token of the next run.
+    /// The greatest token that a record may hold: the greatest integer that stores of all kinds have a type for.
+    pub const MAX: Self = Self(i64::MAX.unsigned_abs());
+
+    /// Returns the token of the next run. Records end at [`MAX`](Self::MAX): 292 years of a run a nanosecond.
     #[must_use]
     pub fn next(self) -> Self {
-        Self(self.0 + 1)
+        Self(self.0.saturating_add(1))
     }
 }
 
@@ -203,6 +199,8 @@ mod tests {
             ("slash", "a/b", false),
             ("delimiter", "a@-@b", false),
             ("dots", "..", false),
+            ("replacement character", "report\u{FFFD}", false),
+            ("private character", "report\u{E000}", false),
             ("line break", "a\nb", false),
         ];
         for (case, name, valid) in rows {
@@ -210,6 +208,22 @@ mod tests {
         }
         assert!(JobName::new(&"x".repeat(MAX_JOB_NAME_BYTES)).is_ok());
         assert!(JobName::new(&"x".repeat(MAX_JOB_NAME_BYTES + 1)).is_err());
+    }
+
+    #[test]
+    fn lives_that_cannot_be_part_of_a_node_name_are_refused() {
+        let server = ServerIp::new("10.0.0.1").unwrap();
+        let rows = [
+            ("process and suffix", "4123-k3f9", true),
+            ("empty", "", false),
+            ("slash", "7/8", false),
+            ("delimiter", "7@-@8", false),
+            ("line break", "7\n", false),
+            ("private character", "7-\u{E000}", false),
+        ];
+        for (case, life, valid) in rows {
+            assert_eq!(instance_id(&server, life).is_ok(), valid, "{case}");
+        }
     }
 
     #[test]

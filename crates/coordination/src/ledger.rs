@@ -94,7 +94,7 @@ impl FireRange {
     fn extended_by(range: Option<Self>, fire: FireTime) -> Self {
         match range {
             Some(range) if range.last >= fire => range,
-            Some(range) => Self { last: fire, count: range.count + 1, ..range },
+            Some(range) => Self { last: fire, count: range.count.saturating_add(1), ..range },
             None => Self { first: fire, last: fire, count: 1 },
         }
     }

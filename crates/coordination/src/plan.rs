@@ -126,16 +126,21 @@ impl Plan {
 
     /// Begins a plan that starts runs: it fails if an operator disabled the server or the configuration changed. `None`
     /// while either is unknown.
+    ///
+    /// A server's node that is taken away and added again has its first version again, so its own version does not tell.
+    /// Whoever adds it also asks for resharding, and that counter never goes back (simulation seeds 7225, 105247).
     pub(crate) fn as_starter(
         duty: Duty,
         cx: &Context<'_>,
         reason: impl Into<String>,
     ) -> Option<Self> {
         let server = cx.view.server_version(cx.server)?;
+        let request = cx.view.request()?;
         let config = cx.view.config_version()?;
         Some(
             Self::as_instance(duty, cx, reason)
                 .step(Step::ServerIs(cx.server.clone(), server))
+                .step(Step::RequestIs(request))
                 .step(Step::ConfigIs(config)),
         )
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use reg_center::{Change, Node, NodePath, Revision, Version};
+use reg_center::{Change, Node, NodePath, Revision, SessionId, Version};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::assignment::AssignmentRecord;
@@ -106,10 +106,22 @@ impl ItemView {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct InstanceView {
     triggered: bool,
     version: Version,
+    session: SessionId,
+}
+
+impl InstanceView {
+    fn read(id: &InstanceId, node: &Node) -> Result<Self, String> {
+        if server_of(id).is_none() {
+            return Err("the name is no instance id such as 10.0.0.7@-@4123".into());
+        }
+        let session = node.stat.owner.ok_or("the node outlives any instance: it is not ephemeral")?;
+        let triggered = node.data == layout::TRIGGER.as_bytes();
+        Ok(Self { triggered, version: node.stat.version, session })
+    }
 }
 
 /// What operators want of a server.
@@ -238,7 +250,11 @@ impl JobView {
                 }
                 Ok(())
             }
-            Change::Entry(node) | Change::Put(node) => self.newest().put(&node),
+            Change::Entry(node) | Change::Put(node) => {
+                let view = self.newest();
+                view.revision = view.revision.max(node.stat.modified);
+                view.put(&node).map_err(|reason| Anomaly { path: node.path.clone(), reason })
+            }
             Change::Gone { path, revision } => {
                 let view = self.newest();
                 view.revision = view.revision.max(revision.unwrap_or_default());
@@ -256,26 +272,17 @@ impl JobView {
         self.incoming.as_mut().expect("it was found present in the line above")
     }
 
-    fn put(&mut self, node: &Node) -> Result<(), Anomaly> {
-        self.revision = self.revision.max(node.stat.modified);
+    /// Takes what a node holds now. What cannot be read replaces what was known before all the same: by nothing, or by
+    /// what makes whoever is responsible write the node again.
+    fn put(&mut self, node: &Node) -> Result<(), String> {
         let Some(kind) = self.layout.parse(&node.path) else { return Ok(()) };
         let version = node.stat.version;
-        let anomaly = |reason: String| Anomaly { path: node.path.clone(), reason };
         match kind {
             NodeKind::Config => self.put_config(node),
             NodeKind::Instance(id) => {
-                if server_of(&id).is_none() {
-                    return Err(anomaly(
-                        "the name is no instance id such as 10.0.0.7@-@4123".into(),
-                    ));
-                }
-                if node.stat.owner.is_none() {
-                    return Err(anomaly(
-                        "the node outlives any instance: it is not ephemeral".into(),
-                    ));
-                }
-                let triggered = node.data == layout::TRIGGER.as_bytes();
-                self.instances.insert(id, InstanceView { triggered, version });
+                self.instances.remove(&id);
+                let instance = InstanceView::read(&id, node)?;
+                self.instances.insert(id, instance);
             }
             NodeKind::Draining(id) => {
                 self.draining.insert(id);
@@ -285,39 +292,50 @@ impl JobView {
                 self.servers.insert(ip, ServerView { state, version });
             }
             NodeKind::Name(id) => {
-                self.names.insert(id, text_of(node).map(str::to_owned).map_err(anomaly)?);
+                self.names.remove(&id);
+                self.names.insert(id, text_of(node)?.to_owned());
             }
             NodeKind::TriggerRequest(id) => {
-                let value = layout::decode_trigger(&node.data).map_err(anomaly)?;
+                self.triggers.remove(&id);
+                let value = layout::decode_trigger(&node.data)?;
                 self.triggers.insert(id, Versioned { value, version });
             }
             NodeKind::Once => {
-                let value = layout::decode_once(&node.data).map_err(anomaly)?;
+                let (value, fault) = readable(layout::decode_once(&node.data));
+                let known = || self.once.take().map_or_else(OnceRecord::default, |o| o.value);
+                let value = value.unwrap_or_else(known);
                 self.once = Some(Versioned { value, version });
+                return fault;
             }
             NodeKind::Leader => {
-                self.leader = Some(text_of(node).map(InstanceId::new).map_err(anomaly)?)
+                let (id, fault) = instance_in(node);
+                self.leader = Some(id);
+                return fault;
             }
             NodeKind::Term => {
-                let value = layout::decode_term(&node.data).map_err(anomaly)?;
+                let (value, fault) = readable(layout::decode_term(&node.data));
+                let value = value.unwrap_or_else(|| InstanceId::new(""));
                 self.term = Some(Versioned { value, version });
+                return fault;
             }
             NodeKind::Request => self.request = Some(version),
             NodeKind::Assignment => {
-                let value = layout::decode_assignment(&node.data).map_err(anomaly)?;
-                self.assignment = Some(Versioned { value, version });
+                let (value, fault) = readable(layout::decode_assignment(&node.data));
+                self.assignment = Some(Versioned { value: value.unwrap_or_default(), version });
+                return fault;
             }
             NodeKind::Necessary => self.necessary = true,
             NodeKind::Owner(item) => {
-                let value = text_of(node).map(InstanceId::new).map_err(anomaly)?;
+                let (value, fault) = instance_in(node);
                 self.entry(item).owner = Some(Versioned { value, version });
+                return fault;
             }
             NodeKind::Ledger(item) => {
                 let decoded = layout::decode_ledger(&node.data);
                 let entry = self.entry(item);
                 entry.unreadable = decoded.is_err();
                 entry.ledger = None;
-                entry.ledger = Some(Versioned { value: decoded.map_err(anomaly)?, version });
+                entry.ledger = Some(Versioned { value: decoded?, version });
             }
             NodeKind::Running(item) => self.entry(item).running = true,
             NodeKind::Misfire(item) => self.entry(item).misfire = true,
@@ -433,6 +451,11 @@ impl JobView {
     #[must_use]
     pub fn is_registered(&self, id: &InstanceId) -> bool {
         self.instances.contains_key(id)
+    }
+
+    /// Returns true if the instance is registered by another session than this one: somebody else has its id.
+    pub(crate) fn is_registered_elsewhere(&self, id: &InstanceId, session: SessionId) -> bool {
+        self.instances.get(id).is_some_and(|instance| instance.session != session)
     }
 
     /// Returns the registered instances in ascending order of their ids.
@@ -557,6 +580,20 @@ impl JobView {
         self.items().filter(move |(_, view)| view.owner.as_ref().is_some_and(|o| o.value == *me))
     }
 
+    /// Returns the configuration that a leader may decide by. While the stored one cannot be used, instances fall back to
+    /// the last good one that each of them has seen, and that may have been replaced since: it does if items were assigned
+    /// by it, because then all have seen it.
+    pub(crate) fn config_to_lead_by(&self) -> Option<&Arc<JobConfig>> {
+        let config = self.config()?;
+        let assigned_by_it = || {
+            let current = &self.assignment.as_ref()?.value;
+            let same = current.total_count == config.sharding_total_count;
+            Some(same && current.strategy == config.strategy)
+        };
+        let sure = matches!(self.config, ConfigState::Valid(_)) || assigned_by_it() == Some(true);
+        Some(config).filter(|_| sure)
+    }
+
     /// Returns true if there is an assignment, made for as many items as the configuration in force has.
     pub(crate) fn fits_config(&self) -> bool {
         let total = self.config().map(|config| config.sharding_total_count);
@@ -607,6 +644,20 @@ impl JobView {
 
 fn text_of(node: &Node) -> Result<&str, String> {
     std::str::from_utf8(&node.data).map_err(|error| error.to_string())
+}
+
+/// Returns the instance that a node names; what cannot be read names an instance that nobody is.
+fn instance_in(node: &Node) -> (InstanceId, Result<(), String>) {
+    let text = text_of(node);
+    (InstanceId::new(text.as_ref().map_or("", |text| text)), text.map(drop))
+}
+
+/// Takes a value apart from what is wrong with it.
+fn readable<T>(decoded: Result<T, String>) -> (Option<T>, Result<(), String>) {
+    match decoded {
+        Ok(value) => (Some(value), Ok(())),
+        Err(reason) => (None, Err(reason)),
+    }
 }
 
 impl fmt::Display for JobView {

@@ -70,6 +70,25 @@ fn a_run_whose_reply_was_lost_sees_the_configuration_that_its_claim_checked() {
     assert_eq!(cluster.ledger(item(0)).config, Some(Version(0)));
 }
 
+/// The node that the instance adds again comes to the version under which the claim was decided.
+#[test]
+fn a_claim_that_has_not_seen_its_server_taken_away_and_paused_fails() {
+    let mut cluster = Cluster::settled(1, &job_of(1));
+    cluster.write("servers/10.0.0.1", "");
+    cluster.run_for(A_WHILE);
+    let fire = cluster.fire();
+    let claims = cluster.hold_commits_back();
+    assert_eq!(claims.len(), 1, "{}", cluster.story());
+    cluster.remove("servers/10.0.0.1");
+    cluster.deliver_all(FIRST);
+    assert!(cluster.execute(FIRST), "it does not add its server again\n{}", cluster.story());
+    cluster.write("servers/10.0.0.1", "PAUSED");
+    cluster.send(claims);
+    cluster.execute_all(FIRST);
+    cluster.run_for(A_WHILE);
+    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.story());
+}
+
 #[test]
 fn a_claim_that_has_not_seen_an_item_disabled_fails() {
     let mut cluster = Cluster::settled(2, &job_of(2));

@@ -10,7 +10,6 @@ pub mod history;
 pub mod item_parameters;
 pub mod job_config;
 mod job_tree;
-pub mod known;
 pub mod limits;
 pub mod names;
 pub mod records;

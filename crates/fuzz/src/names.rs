@@ -9,7 +9,6 @@ use reg_center::{Change, Lifetime, NodePath, Txn, TxnOutcome};
 use sharding::{ShardingItem, StrategyRegistry};
 
 use crate::job_tree::now;
-use crate::known;
 
 /// Takes names from `bytes`: parts that are separated by line breaks, or the whole of them.
 pub fn run(bytes: &[u8]) {
@@ -51,9 +50,6 @@ fn check_job(name: &str) {
         return;
     };
     assert_eq!(job.as_str(), name);
-    if known::cannot_be_a_node(name) {
-        return;
-    }
     let layout = Layout::new(&job);
     assert_eq!((layout.root().name(), layout.root().parent()), (name, Some(NodePath::root())));
     assert!(layout.config_path().is_within(&layout.root()));
@@ -78,9 +74,6 @@ fn check_instance(server: &str, life: &str) {
     let server = server.expect("a valid address");
     let Ok(id) = instance_id(&server, life) else { return };
     assert_eq!(server_of(&id), Some(server.clone()), "{id}");
-    if known::cannot_be_a_node(life) {
-        return;
-    }
     let task = task_id(&job(), ShardingItem::new(7), &id);
     assert!(task.starts_with("report@-@7@-@READY@-@") && task.ends_with(id.as_str()), "{task}");
 

@@ -172,6 +172,14 @@ pub struct PathError {
     reason: &'static str,
 }
 
+impl PathError {
+    /// Returns the rule that the text breaks, as a clause: `it has an empty segment`.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        self.reason
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

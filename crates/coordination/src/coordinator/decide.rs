@@ -19,6 +19,9 @@ impl Coordinator {
         if !self.connected || !self.view.is_synced() || self.local.phase == Phase::Left {
             return;
         }
+        if self.has_namesake() {
+            return;
+        }
         for (duty, plan_of) in Duty::ALL {
             let under_way = self.in_flight.get(&duty);
             let refused = under_way.filter(|flight| matches!(flight.stage, Stage::Refused { .. }));

@@ -292,8 +292,8 @@ impl Coordinator {
         Status {
             phase: self.local.phase,
             instance: self.me.clone(),
-            registered: me.is_some_and(|me| self.view.is_registered(me)),
-            available: me.is_some_and(|me| self.view.is_available(me)),
+            registered: self.is_registered(),
+            available: self.is_available(),
             paused: self.is_paused(),
             leader: self.view.leader().cloned(),
             leads: me.is_some_and(|me| self.view.term_of(me).is_some()),
@@ -304,6 +304,23 @@ impl Coordinator {
         }
     }
 
+    /// Another session has registered the id of this life: a former life, or another process. Nothing is decided here
+    /// until it is gone, because every guard would take the one for the other.
+    fn has_namesake(&self) -> bool {
+        let me = self.me.as_ref().zip(self.session);
+        me.is_some_and(|(me, session)| self.view.is_registered_elsewhere(me, session))
+    }
+
+    fn is_registered(&self) -> bool {
+        let shown = self.me.as_ref().is_some_and(|me| self.view.is_registered(me));
+        shown && !self.has_namesake()
+    }
+
+    fn is_available(&self) -> bool {
+        let shown = self.me.as_ref().is_some_and(|me| self.view.is_available(me));
+        shown && !self.has_namesake()
+    }
+
     /// This process, or an operator for its server, holds runs back.
     fn is_paused(&self) -> bool {
         let server = self.view.server_state(&self.identity.server);
@@ -311,8 +328,6 @@ impl Coordinator {
     }
 
     fn waiting_for(&self) -> Option<&'static str> {
-        let me = self.me.as_ref();
-        let available = me.is_some_and(|me| self.view.is_available(me));
         let pending = self.view.assignment().is_some_and(|a| !a.value.pending.is_empty());
         let rows = [
             (self.local.phase == Phase::Left, None),
@@ -320,7 +335,8 @@ impl Coordinator {
             (!self.view.is_synced(), Some("the first snapshot of the job")),
             (self.view.config().is_none(), Some("a usable configuration")),
             (self.local.phase == Phase::Draining, Some("the end of the runs in progress")),
-            (!available, Some("registration, or its server being enabled")),
+            (self.has_namesake(), Some("the end of another session that has registered its id")),
+            (!self.is_available(), Some("registration, or its server being enabled")),
             (self.view.leader().is_none(), Some("a leader")),
             (self.view.assignment().is_none(), Some("the first assignment")),
             (pending, Some("the end of runs of items that are to move")),

@@ -52,7 +52,7 @@ impl Coordinator {
 
     fn observe_membership(&mut self, out: &mut Vec<Command>) {
         let Some(me) = self.me.clone() else { return };
-        let registered = self.connected && self.view.is_registered(&me);
+        let registered = self.connected && self.is_registered();
         if registered && !self.local.was_registered {
             self.local.was_registered = true;
             out.push(Command::Emit(JobEvent::Joined { instance: me }));
@@ -72,7 +72,7 @@ impl Coordinator {
     /// what it owns, may live on (simulation seed 690). A session that is over has taken everything along.
     fn has_left(&self) -> bool {
         let Some(me) = &self.me else { return self.local.phase == Phase::Draining };
-        let leftovers = self.view.is_registered(me)
+        let leftovers = self.is_registered()
             || self.view.is_draining(me)
             || self.view.leader() == Some(me)
             || self.local.maybe_registered
@@ -110,10 +110,14 @@ impl Coordinator {
         }));
     }
 
-    /// Starts runs that the registry shows as ours, although no reply said so; forgets those whose end is recorded.
+    /// Starts runs that the registry shows as ours, although no reply said so; forgets those whose end is recorded. Runs
+    /// that this life never claimed are given up: an earlier life had the same id.
     fn observe_runs(&mut self, out: &mut Vec<Command>) {
         self.forget_settled_runs(out);
         let Some(me) = self.me.clone() else { return };
+        if self.session.is_none() || self.has_namesake() {
+            return;
+        }
         let ours: Vec<_> = self
             .view
             .items()
@@ -127,11 +131,31 @@ impl Coordinator {
             .map(|(item, ledger)| (item, ledger.clone()))
             .collect();
         for (item, ledger) in &ours {
-            if let Some(config) = self.config_of_claim(*item, ledger).cloned() {
+            if !self.may_have_claimed(*item, ledger) {
+                self.give_up_foreign_run(*item, ledger);
+            } else if let Some(config) = self.config_of_claim(*item, ledger).cloned() {
                 self.start_runs(std::iter::once((*item, ledger)), &config, out);
             }
         }
         self.settle_doubts(&me);
+    }
+
+    /// Returns true if the record may be the outcome of a claim that this life has sent.
+    fn may_have_claimed(&self, item: ShardingItem, shown: &Ledger) -> bool {
+        let sent = |plan: &Plan| {
+            let mut runs = plan.runs_of(&shown.running()?.holder);
+            runs.find(|(of, ledger)| *of == item && ledger.token == shown.token).map(drop)
+        };
+        let under_way = self.in_flight.values().any(|flight| sent(&flight.plan).is_some());
+        under_way || self.local.maybe_claimed.contains_key(&item)
+    }
+
+    /// Notes a run that nobody executes as one that was interrupted here, so that its end is recorded.
+    fn give_up_foreign_run(&mut self, item: ShardingItem, shown: &Ledger) {
+        self.local.begin(item, shown);
+        if let Some(run) = self.local.runs.get_mut(&item).filter(|run| run.token == shown.token) {
+            run.outcome = Some(Outcome::Interrupted);
+        }
     }
 
     /// Forgets doubts about claims that the view shows to be in vain, or begun here.

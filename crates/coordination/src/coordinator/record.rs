@@ -165,9 +165,8 @@ impl Coordinator {
 
     /// Runs may start here, and they are not claimed.
     pub(super) fn may_start_unclaimed(&self) -> bool {
-        let available = self.me.as_ref().is_some_and(|me| self.view.is_available(me));
         let unmonitored = self.view.config().is_some_and(|config| !config.monitor_execution);
-        self.connected && self.local.may_start() && available && unmonitored
+        self.connected && self.local.may_start() && self.is_available() && unmonitored
     }
 
     pub(super) fn start_unclaimed(

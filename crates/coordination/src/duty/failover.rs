@@ -18,7 +18,7 @@ use crate::{Ledger, LedgerState, Run, RunSource};
 /// while its session lives and its code runs. The record was read before; that both are gone is confirmed after, by
 /// reads. As ids are never used again and a holder registered before it claimed, "absent now" means "gone for good".
 pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
-    let config = cx.view.config()?;
+    let config = cx.view.config_to_lead_by()?;
     let wanted =
         |item: ShardingItem| config.fails_over() && item.index() < config.sharding_total_count;
     let plan = Plan::as_leader(Duty::Sweep, cx, "runs without a holder")?

@@ -1,6 +1,6 @@
 //! Resharding: the assignment fits the available instances, and nothing moves under a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput};
 
@@ -17,7 +17,7 @@ use crate::{FireTime, JobConfig, Ledger, LedgerState};
 /// move when their run has ended. Everything else moves at once, so that nobody waits for a slow item but its own
 /// next owner.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
-    let config = cx.view.config()?;
+    let config = cx.view.config_to_lead_by()?;
     let target = target(cx, config).ok()??;
     let moves = Moves::between(cx, config, &target, last_fire(cx));
     let changes = !moves.steps.is_empty() || moves.pending != target.record.pending;
@@ -44,7 +44,7 @@ fn last_fire(cx: &Context<'_>) -> Option<FireTime> {
 
 /// Returns what is wrong with the strategy's answer, if resharding is wanted and the answer cannot be used.
 pub(crate) fn strategy_failure(cx: &Context<'_>) -> Option<String> {
-    target(cx, cx.view.config()?).err()
+    target(cx, cx.view.config_to_lead_by()?).err()
 }
 
 const FOLLOW: &str = "items can follow now";
@@ -101,13 +101,24 @@ fn reason(
     let handled = view.request().is_some_and(|request| request.0 == current.handled);
     let handled = handled || config.static_sharding;
     let joins_count = !config.static_sharding;
+    let strays = || joins_count && has_strays(view, members, config.sharding_total_count);
     let rows = [
         (joins_count && current.members != members, "the available instances changed"),
         (current.total_count != config.sharding_total_count, "the number of items changed"),
         (current.strategy != config.strategy, "the strategy changed"),
         (!handled || view.is_necessary(), "it was asked for"),
+        (strays(), "an item belongs to nobody who is available"),
     ];
     rows.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
+}
+
+/// Returns true if an item belongs to nobody of the members and is not about to: somebody else has changed its owner.
+fn has_strays(view: &JobView, members: &[InstanceId], total_count: u32) -> bool {
+    let members: BTreeSet<&InstanceId> = members.iter().collect();
+    (0..total_count).map(ShardingItem::new).any(|item| {
+        let owner = view.item(item).owner.as_ref().map(|owner| &owner.value);
+        view.next_owner(item).is_none() && owner.is_none_or(|owner| !members.contains(owner))
+    })
 }
 
 /// Returns true if an item has yet to be moved, recorded or retired.
@@ -305,6 +316,21 @@ mod tests {
                 "a Java instance asked for it",
                 settled().marked(&NodeKind::Necessary),
                 "resharding: it was asked for\n  clear necessary\n  assign 2 items to 2 instances, 0 to follow",
+            ),
+            (
+                "somebody has given an item to nobody",
+                settled().owned(0, 9),
+                "resharding: an item belongs to nobody who is available\n  item 0 to 10.0.0.2@-@2\n  assign 2 items to 2 instances, 0 to follow",
+            ),
+            (
+                "the stored configuration cannot be used, and the last good one was the last one",
+                settled().gone(2).broken_config(),
+                "resharding: the available instances changed\n  item 0 to 10.0.0.1@-@1\n  assign 2 items to 1 instances, 0 to follow",
+            ),
+            (
+                "it cannot be used, and this leader has missed the last good one",
+                settled().gone(2).configure(|c| c.sharding_total_count = 3).broken_config(),
+                "nothing",
             ),
             (
                 "nobody could take the items",

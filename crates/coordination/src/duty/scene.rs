@@ -111,6 +111,11 @@ impl Scene {
         self
     }
 
+    /// The stored configuration cannot be used any more.
+    pub(crate) fn broken_config(self) -> Self {
+        self.write(&NodeKind::Config, "{".to_owned(), Lifetime::Persistent)
+    }
+
     pub(crate) fn server(self, n: u32, data: &str) -> Self {
         self.write(&NodeKind::Server(ip(n)), data.to_owned(), Lifetime::Persistent)
     }

@@ -10,7 +10,8 @@ use crate::assignment::AssignmentRecord;
 use crate::once::{OnceCall, OnceRecord};
 use crate::trigger_record::TriggerRecord;
 use crate::{
-    FencingToken, FireRange, FireTime, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,
+    FencingToken, FireRange, FireTime, Ledger, LedgerState, MAX_SHARDING_TOTAL_COUNT,
+    ManualRequest, Outcome, Run, RunSource,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -193,6 +194,7 @@ pub(crate) fn decode_ledger(bytes: &[u8]) -> Result<Ledger, String> {
         StateDoc::Orphan => LedgerState::Orphan(run()?),
         StateDoc::Retired => LedgerState::Retired,
     };
+    let token = decode_token(doc.token)?;
     Ok(Ledger {
         state,
         last_fire: doc.last.map(FireTime),
@@ -203,10 +205,19 @@ pub(crate) fn decode_ledger(bytes: &[u8]) -> Result<Ledger, String> {
         disabled: doc.disabled,
         began_ms: doc.began,
         ended_ms: doc.ended,
-        token: FencingToken(doc.token),
+        token,
         misfire: doc.misfire.map(Into::into),
         outcome: doc.outcome.map(Into::into),
     })
+}
+
+/// Nothing ever wrote a token beyond the last one; whoever did so by hand would stop the item for good.
+fn decode_token(token: u64) -> Result<FencingToken, String> {
+    let max = FencingToken::MAX;
+    match FencingToken(token) {
+        token if token < max => Ok(token),
+        token => Err(format!("token {token} is not below {max}")),
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -242,12 +253,15 @@ fn add_item(ranges: &mut RangesDoc, item: ShardingItem) {
     }
 }
 
-fn decode_items(ranges: &RangesDoc) -> Result<Vec<ShardingItem>, String> {
+/// Reads ascending ranges below `end`: no item twice, so that no text of any length can name more than there are.
+fn decode_items(ranges: &RangesDoc, end: u32) -> Result<Vec<ShardingItem>, String> {
     let mut items = Vec::new();
+    let mut from = 0;
     for (first, last) in ranges {
-        if *last >= crate::MAX_SHARDING_TOTAL_COUNT {
-            return Err(format!("item {last} is out of range"));
+        if *first < from || last < first || *last >= end {
+            return Err(format!("items {first} to {last} are no range within {from}..{end}"));
         }
+        from = last + 1;
         items.extend((*first..=*last).map(ShardingItem::new));
     }
     Ok(items)
@@ -285,10 +299,17 @@ pub(crate) fn encode_assignment(record: &AssignmentRecord) -> String {
 /// Reads what an assignment was made for.
 pub(crate) fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, String> {
     let doc: AssignmentDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    if doc.total > MAX_SHARDING_TOTAL_COUNT {
+        return Err(format!("total {} is above {MAX_SHARDING_TOTAL_COUNT}", doc.total));
+    }
     let mut pending = BTreeMap::new();
     for (owner, ranges) in doc.pending {
         let owner = InstanceId::new(owner);
-        pending.extend(decode_items(&ranges)?.into_iter().map(|item| (item, owner.clone())));
+        for item in decode_items(&ranges, doc.total)? {
+            if let Some(other) = pending.insert(item, owner.clone()) {
+                return Err(format!("item {item} shall follow to both {other} and {owner}"));
+            }
+        }
     }
     Ok(AssignmentRecord {
         members: doc.members.into_iter().map(InstanceId::new).collect(),
@@ -321,7 +342,8 @@ pub(crate) fn encode_trigger(record: &TriggerRecord) -> String {
 /// Reads an operator's request.
 pub(crate) fn decode_trigger(bytes: &[u8]) -> Result<TriggerRecord, String> {
     let doc: TriggerDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    let items = doc.items.as_ref().map(decode_items).transpose()?;
+    let read = |ranges| decode_items(ranges, MAX_SHARDING_TOTAL_COUNT);
+    let items = doc.items.as_ref().map(read).transpose()?;
     let items = items.map(|items| items.into_iter().collect());
     Ok(TriggerRecord { by: doc.by, at: FireTime(doc.at), items })
 }
@@ -359,13 +381,18 @@ pub(crate) fn encode_once(record: &OnceRecord) -> String {
 /// Reads which callbacks were called once per cluster.
 pub(crate) fn decode_once(bytes: &[u8]) -> Result<OnceRecord, String> {
     let doc: OnceDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    let call = |call: CallDoc| OnceCall {
-        fire: FireTime(call.fire),
-        token: FencingToken(call.token),
-        holder: InstanceId::new(call.holder),
-        done: call.done,
+    let call = |call: CallDoc| -> Result<OnceCall, String> {
+        Ok(OnceCall {
+            fire: FireTime(call.fire),
+            token: decode_token(call.token)?,
+            holder: InstanceId::new(call.holder),
+            done: call.done,
+        })
     };
-    Ok(OnceRecord { started: doc.started.map(call), completed: doc.completed.map(call) })
+    Ok(OnceRecord {
+        started: doc.started.map(call).transpose()?,
+        completed: doc.completed.map(call).transpose()?,
+    })
 }
 
 fn to_json(doc: &impl Serialize) -> String {
@@ -444,6 +471,44 @@ mod tests {
         };
         let record = OnceRecord { started: Some(call), completed: None };
         assert_eq!(decode_once(encode_once(&record).as_bytes()).unwrap(), record);
+    }
+
+    #[test]
+    fn numbers_that_nobody_could_have_written_are_refused() {
+        type Decode = fn(&[u8]) -> Option<String>;
+        let ledger: Decode = |bytes| decode_ledger(bytes).err();
+        let once: Decode = |bytes| decode_once(bytes).err();
+        let assignment: Decode = |bytes| decode_assignment(bytes).err();
+        let trigger: Decode = |bytes| decode_trigger(bytes).err();
+        let rows = [
+            (ledger, r#"{"state":"idle","token":9223372036854775807}"#, "token"),
+            (
+                once,
+                r#"{"started":{"fire":1,"token":18446744073709551615,"holder":"a","done":true}}"#,
+                "token",
+            ),
+            (
+                assignment,
+                r#"{"members":[],"total":100001,"strategy":"","handled":0}"#,
+                "total 100001 is above 100000",
+            ),
+            (
+                assignment,
+                r#"{"members":[],"total":3,"strategy":"","handled":0,"pending":{"a":[[2,3]]}}"#,
+                "items 2 to 3",
+            ),
+            (
+                assignment,
+                r#"{"members":[],"total":3,"strategy":"","handled":0,"pending":{"a":[[1,1]],"b":[[1,1]]}}"#,
+                "both a and b",
+            ),
+            (trigger, r#"{"by":"a","at":1,"items":[[0,99999],[0,99999]]}"#, "items 0 to 99999"),
+            (trigger, r#"{"by":"a","at":1,"items":[[5,4]]}"#, "items 5 to 4"),
+        ];
+        for (decode, text, expected) in rows {
+            let error = decode(text.as_bytes()).unwrap_or_else(|| panic!("accepted: {text}"));
+            assert!(error.contains(expected), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -169,6 +169,22 @@ impl Cluster {
         let number = self.instances.len() + 1;
         let server = ServerIp::new(&format!("10.0.0.{number}")).unwrap();
         let incarnation = instance_id(&server, &number.to_string()).unwrap();
+        self.start(server, incarnation, told_as);
+    }
+
+    /// Kills an instance and starts it again on the same server under the same id, while the session of the first lives
+    /// on. Returns the number of the new one.
+    pub(crate) fn restart_under_the_same_id(&mut self, instance: usize) -> usize {
+        let id = self.id_of(instance).clone();
+        let Instance { server, alive, .. } = &mut self.instances[instance];
+        *alive = false;
+        let server = server.clone();
+        self.log.push(format!("{server} is killed and comes back"));
+        self.start(server, id, instance);
+        self.instances.len() - 1
+    }
+
+    fn start(&mut self, server: ServerIp, incarnation: InstanceId, told_as: usize) {
         let session = self.registry.open_session();
         let root = self.layout.root();
         let entries = self.registry.subtree(&root).cloned().map(Change::Entry);
@@ -186,7 +202,8 @@ impl Cluster {
             events: Vec::new(),
             left: false,
         });
-        self.tell(number - 1, Event::Connected { session, incarnation });
+        let instance = self.instances.len() - 1;
+        self.tell(instance, Event::Connected { session, incarnation });
     }
 }
 
@@ -412,9 +429,16 @@ impl Cluster {
 
     /// The process of an instance dies and the registry has noticed.
     pub(crate) fn crash(&mut self, instance: usize) {
-        let Instance { server, session, alive, .. } = &mut self.instances[instance];
+        let Instance { server, alive, .. } = &mut self.instances[instance];
         self.log.push(format!("{server} crashes"));
         *alive = false;
+        self.end_session(instance);
+    }
+
+    /// The registry ends the session of an instance.
+    pub(crate) fn end_session(&mut self, instance: usize) {
+        let Instance { server, session, .. } = &self.instances[instance];
+        self.log.push(format!("the session of {server} ends"));
         let changes = self.registry.end_session(*session);
         self.publish(changes);
     }
@@ -431,6 +455,14 @@ impl Cluster {
         self.log.push(format!("an operator writes {node}: {data:?}"));
         let path = self.path(node);
         self.operate(&Txn::new().put(path, data.to_owned()));
+    }
+
+    /// Somebody makes a node of the job hold this, whether it exists or not.
+    pub(crate) fn damage(&mut self, node: &str, data: &str) {
+        match self.registry.read(&self.path(node)).is_some() {
+            true => self.write(node, data),
+            false => self.create(node, data),
+        }
     }
 
     /// An operator removes a node of the job.
@@ -490,7 +522,12 @@ impl Cluster {
         self.truth().is_registered(self.id_of(instance))
     }
 
-    /// Returns true if the instance has said that it has left.
+    /// Returns what an instance waits for.
+    pub(crate) fn waits_for(&self, instance: usize) -> Option<&'static str> {
+        self.instances[instance].coordinator.status().waiting_for
+    }
+
+    /// Returns true if an instance has said that it has left.
     pub(crate) fn has_left(&self, instance: usize) -> bool {
         self.instances[instance].left
     }

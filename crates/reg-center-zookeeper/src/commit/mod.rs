@@ -175,6 +175,7 @@ impl Attempt {
             {
                 Ok(Next::Note(path.parent().unwrap_or_else(NodePath::root)))
             }
+            (Verdict::Conflict(_), Action::Never) => conflict(ConflictReason::Exists),
             (Verdict::Conflict(reason), _) => conflict(reason),
         }
     }
@@ -184,7 +185,7 @@ impl Attempt {
         match &step.action {
             Action::Own(_) => true,
             Action::Make(path) | Action::Unmake(path) => path == self.ops[step.op].path(),
-            Action::Stands(_) => false,
+            Action::Stands(_) | Action::Never => false,
         }
     }
 

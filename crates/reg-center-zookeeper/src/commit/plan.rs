@@ -25,6 +25,8 @@ pub(super) enum Action<'a> {
     Unmake(NodePath),
     /// Checks that an ephemeral node exists. It has no children, which makes everything below it absent.
     Stands(NodePath),
+    /// Fails: the root is never absent.
+    Never,
 }
 
 impl Action<'_> {
@@ -33,7 +35,7 @@ impl Action<'_> {
         match self {
             Self::Own(op) => matches!(op, Op::Create { .. }),
             Self::Make(_) => true,
-            Self::Unmake(_) | Self::Stands(_) => false,
+            Self::Unmake(_) | Self::Stands(_) | Self::Never => false,
         }
     }
 }
@@ -94,6 +96,9 @@ impl<'a> Plan<'a> {
     }
 
     fn check_absent(&mut self, path: &NodePath, ephemeral: &BTreeSet<NodePath>) {
+        if path.is_root() {
+            return self.push(Action::Never);
+        }
         if let Some(above) = parents(path).find(|parent| ephemeral.contains(parent)) {
             return self.push(Action::Stands(above));
         }
@@ -126,6 +131,7 @@ pub(super) fn request_size(steps: &[Step<'_>], namespace: usize) -> usize {
     let content = |action: &Action<'_>| match action {
         Action::Own(op) => op.path().as_str().len() + op.data_len(),
         Action::Make(path) | Action::Unmake(path) | Action::Stands(path) => path.as_str().len(),
+        Action::Never => NodePath::root().as_str().len(),
     };
     FRAME + steps.iter().map(|step| STEP + namespace + content(&step.action)).sum::<usize>()
 }
@@ -161,6 +167,7 @@ mod tests {
             Action::Make(path) => format!("{}: make {path}", step.op),
             Action::Unmake(path) => format!("{}: unmake {path}", step.op),
             Action::Stands(path) => format!("{}: stands {path}", step.op),
+            Action::Never => format!("{}: never", step.op),
         };
         plan(txn.ops(), &knowledge).iter().map(draw).collect::<Vec<_>>().join(", ")
     }
@@ -223,6 +230,7 @@ mod tests {
                 &[],
                 "0: make /a, 0: make /a/b, 0: unmake /a/b, 0: unmake /a, 1: make /a, 1: create /a/c",
             ),
+            ("of the root", Txn::new().check_absent(NodePath::root()), &[], &[], "0: never"),
             ("below an ephemeral parent", check(), &["/a"], &["/a"], "0: stands /a"),
         ];
         for (case, txn, absent, ephemeral, expected) in rows {

@@ -1,6 +1,6 @@
 //! Sending steps and reading the answer.
 
-use reg_center::{Committed, Op, Stat};
+use reg_center::{Committed, NodePath, Op, Stat};
 use zookeeper_client as zk;
 
 use super::plan::{Action, Step, lifetime};
@@ -112,6 +112,7 @@ fn add(
         }
         Action::Unmake(path) => writer.add_delete(path.as_str(), None),
         Action::Stands(path) => writer.add_check_version(path.as_str(), any),
+        Action::Never => writer.add_check_version(NodePath::root().as_str(), i32::MAX),
     }
 }
 

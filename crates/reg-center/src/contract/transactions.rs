@@ -94,6 +94,7 @@ pub(super) async fn a_failed_expectation_is_named_and_nothing_happens(stage: &St
             Reason::VersionMismatch,
         ),
         ("check absent: exists", put().check_absent(path("/e")), 1, Reason::Exists),
+        ("check absent: the root", put().check_absent(path("/")), 1, Reason::Exists),
         (
             "check absent: own creation",
             put().create(path("/c"), "", new).check_absent(path("/c")),
