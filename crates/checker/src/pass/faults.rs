@@ -1,5 +1,6 @@
 //! Faults, from their beginning to their end.
 
+use super::overlap::is_death;
 use crate::history::{Fact, FaultOutcome, NemesisEvent, Record};
 
 /// A fault that was injected, or was meant to be.
@@ -47,6 +48,15 @@ pub(super) fn of(records: &[Record], end: u64) -> Vec<Fault<'_>> {
                 }
             }
             Fact::Nemesis { ev, kind, target, outcome, why } => {
+                // Who is killed does not stand still any more.
+                if is_death(kind) && *outcome == FaultOutcome::Installed {
+                    open.retain(|fault| {
+                        let Fault { kind, target: of, until, .. } = &mut faults[*fault];
+                        let stood = of == target && kind.contains("pause");
+                        *until = if stood { record.mt } else { *until };
+                        !stood
+                    });
+                }
                 let lasts = *ev == NemesisEvent::Begin;
                 if lasts {
                     open.push(faults.len());

@@ -221,6 +221,13 @@ fn l0_what_is_missed_has_a_cause() {
                     .only_claim("a", 0, "NORMAL", fire(1))
                     .at(19.0);
             }),
+            ("missed long after who stood still was killed and had started again", |s| {
+                s.begin("pause", "b").at(4.0).crash("b").at(9.0).expire("b").deal(&["a"]).at(10.0);
+                s.join("b").deal_by("a", &["a", "b"]).at(10.01).claim("a", 0, 1).done("a", 0);
+                s.at(20.01).claim("a", 0, 2).done("a", 0).claim("b", 1, 2).done("b", 1);
+                s.at(30.01).claim("a", 0, 3).done("a", 0).at(40.01).claim("a", 0, 4).done("a", 0);
+                s.claim("b", 1, 4).done("b", 1).over("pause", "b");
+            }),
             ("missed long after the fault was over", |s| {
                 s.begin("pause", "a").at(3.0).over("pause", "a").round(1);
                 s.at(20.01).claim("b", 1, 2).done("b", 1).round(3);
