@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use sharding::{InstanceId, ShardingItem};
 
+use crate::FireTime;
+
 /// The inputs of the current assignment, stored beside it.
 ///
 /// Resharding is needed as long as they differ from what is the case: no request can be lost, because nobody has to
@@ -23,6 +25,9 @@ pub(crate) struct AssignmentRecord {
     pub(crate) strategy: String,
     /// The request for resharding that was the last one handled.
     pub(crate) handled: u32,
+    /// The fire that was due when it was made. A member that came after it runs it for the items that it is given and
+    /// that nobody has claimed for it yet.
+    pub(crate) due: Option<FireTime>,
     /// Items that have yet to move, with their next owner.
     pub(crate) pending: BTreeMap<ShardingItem, InstanceId>,
 }

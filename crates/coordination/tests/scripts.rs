@@ -412,3 +412,34 @@ fn a_fire_takes_few_commits_and_no_conflict_however_many_items_there_are() {
         );
     }
 }
+
+/// The claims of the former owners come too late, and the newcomer has seen no fire.
+#[test]
+fn a_fire_that_was_due_when_a_newcomer_got_its_items_is_run_by_the_newcomer() {
+    let mut cluster = Cluster::settled(2, &job_of(6));
+    let fire = cluster.fire();
+    let late_claims = cluster.hold_commits_back();
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    cluster.send(late_claims);
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    let newcomers = cluster.runs_for(fire).filter(|(instance, _)| *instance == 2).count();
+    assert!(newcomers > 0, "the newcomer got no items in time\n{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1, 2, 3, 4, 5], "{}", cluster.story());
+}
+
+/// Everybody was gone when it was due: what nobody was there for is a gap, and not run a day late.
+#[test]
+fn a_fire_that_was_due_in_a_former_life_of_the_cluster_is_not_run_by_the_next() {
+    let mut cluster = Cluster::settled(1, &job_of(2));
+    let fire = cluster.fire();
+    let _lost = cluster.hold_commits_back();
+    cluster.write("sharding/0/instance", "nobody");
+    cluster.run_for(A_WHILE);
+    cluster.crash(FIRST);
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.story());
+}

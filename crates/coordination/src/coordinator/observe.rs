@@ -7,7 +7,7 @@ use sharding::{InstanceId, ShardingItem};
 use super::Coordinator;
 use crate::duty::Duty;
 use crate::duty::failover::ORPHAN_PATIENCE;
-use crate::local::{LocalCall, LocalRun, Phase, UnmonitoredRequest};
+use crate::local::{Due, LocalCall, LocalRun, Phase, UnmonitoredRequest};
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::{ConfigState, Versioned};
@@ -22,6 +22,7 @@ impl Coordinator {
         self.observe_runs(out);
         self.observe_membership(out);
         self.observe_leadership(out);
+        self.observe_due(now);
         self.observe_triggers(now);
         self.observe_request();
         self.observe_orphans(now);
@@ -108,6 +109,20 @@ impl Coordinator {
             Some(term) => JobEvent::BecameLeader { term: u64::from(term.0) },
             None => JobEvent::LostLeadership,
         }));
+    }
+
+    /// A fire that came before this instance was there is due here as well, if items were dealt out after it: whoever had
+    /// them may have had no time to claim them.
+    fn observe_due(&mut self, now: Now) {
+        let (Some(me), Some(assignment)) = (&self.me, self.view.assignment()) else { return };
+        let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
+        let newcomer = self.local.last_fire_seen.is_none() && self.local.is_active();
+        let (record, may) = (&assignment.value, newcomer && monitored && !self.is_paused());
+        let due = record.due.filter(|_| may && record.members.contains(me));
+        if let Some(at) = due.filter(|at| at.0 <= now.wall_ms) {
+            self.local.last_fire_seen = Some(at);
+            self.local.due = Some(Due { at, next: None, missed: Vec::new() });
+        }
     }
 
     /// Starts runs that the registry shows as ours, although no reply said so; forgets those whose end is recorded. Runs

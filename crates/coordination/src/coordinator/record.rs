@@ -94,6 +94,10 @@ impl Coordinator {
 
     fn fire(&mut self, due: Due, out: &mut Vec<Command>) {
         let at = due.at;
+        if let Some(known) = self.local.due.as_mut().filter(|known| known.at == at) {
+            *known = due;
+            return;
+        }
         if self.local.last_fire_seen >= Some(at) {
             return;
         }

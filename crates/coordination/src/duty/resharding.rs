@@ -26,6 +26,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     }
     let mut record = target.record;
     record.pending = moves.pending;
+    record.due = cx.local.due.as_ref().map(|due| due.at).or(record.due);
     let expect = cx.view.assignment_version();
     let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?
         .step(Step::ConfigIs(cx.view.config_version()?))
@@ -71,6 +72,7 @@ fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Target>, String
         total_count: config.sharding_total_count,
         strategy: config.strategy.clone(),
         handled: request.0,
+        due: None,
         pending: BTreeMap::new(),
     };
     let (reason, owners) = match reason(cx.view, current, &record.members, config) {

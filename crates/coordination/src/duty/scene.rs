@@ -208,6 +208,7 @@ impl Scene {
             total_count: total,
             strategy: String::new(),
             handled: 0,
+            due: None,
             names: std::collections::BTreeMap::new(),
             pending: std::collections::BTreeMap::new(),
         })

@@ -275,6 +275,8 @@ struct AssignmentDoc {
     total: u32,
     strategy: String,
     handled: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    due: Option<i64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pending: BTreeMap<String, RangesDoc>,
 }
@@ -292,6 +294,7 @@ pub(crate) fn encode_assignment(record: &AssignmentRecord) -> String {
         total: record.total_count,
         strategy: record.strategy.clone(),
         handled: record.handled,
+        due: record.due.map(|fire| fire.0),
         pending,
     })
 }
@@ -317,6 +320,7 @@ pub(crate) fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, String
         total_count: doc.total,
         strategy: doc.strategy,
         handled: doc.handled,
+        due: doc.due.map(FireTime),
         pending,
     })
 }
@@ -444,6 +448,7 @@ mod tests {
             total_count: 200,
             strategy: "AVG_ALLOCATION".into(),
             handled: 7,
+            due: Some(FireTime(1_000)),
             pending: (0..200).map(|i| (ShardingItem::new(i), owner(i))).collect(),
         };
         let text = encode_assignment(&record);
