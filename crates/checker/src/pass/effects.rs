@@ -22,7 +22,9 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
         let problem = "two acts have the same place in the resource's order";
         findings.problems.push(problem.to_owned());
     }
-    announced(&acts, findings);
+    if acts.iter().any(|act| !act.writes) {
+        announced(&acts, findings);
+    }
     fenced(facts, &acts, findings);
     begun(facts, &acts, findings);
     repeated(facts, &acts, findings);
@@ -43,13 +45,11 @@ fn acts<'a>(facts: &Facts<'a>) -> Vec<Act<'a>> {
     acts
 }
 
-/// Where runs announce themselves, each does so before it writes: else the harness does not do what its promises about
-/// effects presume.
+/// Where runs announce themselves, each does so before it writes, and is refused only if a later one was before it: else
+/// the harness does not do what the promises about effects presume.
 fn announced(acts: &[Act<'_>], findings: &mut Findings) {
-    if acts.iter().all(|act| act.writes) {
-        return;
-    }
     let mut announced = BTreeSet::new();
+    let mut told: BTreeMap<(&str, u32), u64> = BTreeMap::new();
     for act in acts {
         if act.writes && !announced.contains(act.run) {
             let Act { rseq, run, .. } = act;
@@ -59,6 +59,12 @@ fn announced(acts: &[Act<'_>], findings: &mut Findings) {
             return findings.problems.push(problem);
         }
         announced.insert(act.run);
+        let greatest = told.entry((act.run.job.as_str(), act.run.item)).or_insert(act.run.token);
+        if !act.accepted && act.run.token >= *greatest {
+            let problem = format!("the resource refused act {}, whose token was good", act.rseq);
+            return findings.problems.push(problem);
+        }
+        *greatest = act.run.token.max(*greatest);
     }
 }
 
@@ -67,15 +73,11 @@ fn fenced(facts: &Facts<'_>, acts: &[Act<'_>], findings: &mut Findings) {
     let ended = ended_tokens(facts);
     // The greatest token that the resource was told of, per item.
     let mut told: BTreeMap<(&str, u32), (u64, Spot)> = BTreeMap::new();
-    for Act { run, accepted, spot, rseq, writes } in acts {
+    for Act { run, accepted, spot, writes, .. } in acts {
         let item = (run.job.as_str(), run.item);
         let newer = told.get(&item).copied().filter(|(token, _)| *token > run.token);
         if !accepted {
             findings.count(if *writes { "effects refused" } else { "runs refused" }, 1);
-            if newer.is_none() {
-                let problem = format!("the resource refused act {rseq}, whose token was good");
-                findings.problems.push(problem);
-            }
             continue;
         }
         let evidence: Vec<_> = newer.map(|(_, spot)| spot).into_iter().chain([*spot]).collect();

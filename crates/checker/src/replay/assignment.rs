@@ -72,7 +72,7 @@ impl Judge<'_> {
     }
 
     /// After a transaction: every item has an owner who is a member, or waits to move. Under static sharding items also
-    /// stay with who is away or not available, but are given to members only.
+    /// stay with who is away or not available; they are given to members, or to a name that may come back.
     pub(crate) fn whole(&mut self) {
         if self.job.assignment_unreadable {
             return self.violate(S4, None, "the assignment cannot be read".to_owned());
@@ -80,12 +80,14 @@ impl Judge<'_> {
         let Some(assignment) = &self.job.assignment else { return };
         self.tally.judged(S4);
         let members: BTreeSet<_> = assignment.members.iter().copied().collect();
-        let stays = |i: u32| self.job.is_static() && !self.is_given(i);
+        let stays = |i: u32, owner: &Name| {
+            self.job.is_static() && (!self.is_given(i) || assignment.names.contains_key(owner))
+        };
         for i in (0..assignment.total).filter(|i| !assignment.pending.contains_key(i)) {
             let owner = self.job.items.get(&i).and_then(|item| item.owner);
             let message = match owner {
                 None => "has no owner and does not wait to move".to_owned(),
-                Some(owner) if !members.contains(&owner) && !stays(i) => {
+                Some(owner) if !members.contains(&owner) && !stays(i, &owner) => {
                     format!("belongs to {}, who is no member of the assignment", self.text(owner))
                 }
                 Some(_) => continue,

@@ -119,6 +119,14 @@ fn s4_an_assignment_is_whole() {
                 }
                 s.at(49.0);
             }),
+            ("items are static, and one follows to a stable name whose instance is away", |s| {
+                s.configure(|c| c["staticSharding"] = json!(true)).at(3.0).join("c").at(4.0);
+                let (a, b, c) = (s.id("a"), s.id("b"), s.id("c"));
+                deal_with(s, &["a", "c"], |record| {
+                    record["members"] = json!([a, b]);
+                    record["names"] = json!({ c: "third" });
+                });
+            }),
             ("more items, with the configuration written first", |s| {
                 s.configure(|c| c["shardingTotalCount"] = json!(4))
                     .at(3.0)

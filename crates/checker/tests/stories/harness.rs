@@ -46,12 +46,8 @@ fn a_run_of_a_failed_harness_is_not_accepted() {
             s.at(19.0).drain("b").leave("b").write("b", "/j/coordination/request", Some(""));
         }),
         ("the resource refuses what nobody has superseded", |s| {
-            s.at(20.01)
-                .claim("a", 0, 2)
-                .effect(0, false)
-                .done("a", 0)
-                .claim("b", 1, 2)
-                .done("b", 1);
+            s.at(20.01).claim("a", 0, 2).told(0, true).effect(0, false).done("a", 0);
+            s.claim("b", 1, 2).done("b", 1);
         }),
         ("a run writes and has not announced itself, as others do", |s| {
             s.at(20.01).claim("a", 0, 2).told(0, true).claim("b", 1, 2).effect(1, true);
