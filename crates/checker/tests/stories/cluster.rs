@@ -287,6 +287,10 @@ fn s9_no_request_is_lost() {
                 s.configure(|c| c["jobShardingStrategyClass"] = json!("ROTATE"));
                 deal_with(s, &["a", "b"], |record| record["strategy"] = json!(""));
             }),
+            ("made for neither, while what is stored cannot be read", |s| {
+                s.write("operator", "/j/config", Some("{")).at(3.0).join("c");
+                deal_with(s, &["a", "b", "c"], |record| record["strategy"] = json!("ODEVITY"));
+            }),
             ("somebody joined, and in the end nobody cares", |s| {
                 s.heal().join("c").round(1).round(2).at(29.0);
             }),
@@ -310,6 +314,12 @@ fn s9_no_request_is_lost() {
             }),
             ("dealt again without need", |s| {
                 s.deal(&["a", "b"]).deal(&["a", "b"]).round(1);
+            }),
+            ("what is stored cannot be read: dealt anew as it was before", |s| {
+                s.at(3.0).configure(|c| c["jobShardingStrategyClass"] = json!("ODEVITY"));
+                s.write("operator", "/j/config", Some("{")).at(3.1).join("c");
+                deal_with(s, &["a", "b", "c"], |record| record["strategy"] = json!(""));
+                s.round(1).at(12.0).configure(|_| {}).deal(&["a", "b", "c"]);
             }),
             ("dealt with in the end", |s| {
                 s.heal().join("c").at(6.0).deal(&["a", "b", "c"]).round(1).round(2);
