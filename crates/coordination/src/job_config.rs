@@ -1,5 +1,6 @@
 //! What a job is: the configuration that the registry holds, checked.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::JobName;
@@ -68,7 +69,8 @@ pub struct JobConfig {
     pub overwrite: bool,
     /// What only Java peers read.
     pub java: JavaSettings,
-    /// Top-level fields of the stored document that nobody here knows, kept as they were: name and JSON text.
+    /// Top-level fields of the stored document that nobody here knows, kept as they were: name and JSON text, or, in
+    /// YAML, the lines with their key.
     pub unknown: Vec<(String, String)>,
 }
 
@@ -174,11 +176,55 @@ impl fmt::Display for CatchUp {
     }
 }
 
-/// Fields of the stored document that only Java peers read. Ours keep them as they are.
+/// How the nodes of a job are written. ElasticJob changed it between 2.x and 3.x, and neither reads the other's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dialect {
+    /// ElasticJob-Lite 2.1.5: JSON.
+    #[default]
+    V2,
+    /// ElasticJob 3.x: YAML.
+    V3,
+}
+
+impl Dialect {
+    /// Returns the version whose nodes these are: `2.1.5` or `3.x`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V2 => "2.1.5",
+            Self::V3 => "3.x",
+        }
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What only Java peers read of a stored configuration. Ours keep it as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JavaSettings {
-    /// The class that Java instances of the job have; they refuse to start if it differs from theirs.
+    /// The class that Java instances of the job have; they refuse to start if it differs from theirs. In 3.x it stands
+    /// in the job's root node, and not in the document.
     pub job_class: String,
+    /// What only one of the dialects has; it also says in which one the document is.
+    pub fields: JavaFields,
+}
+
+/// The fields of a stored configuration that only one dialect has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JavaFields {
+    /// Those of ElasticJob 2.1.5.
+    V2(JavaFields2),
+    /// Those of ElasticJob 3.x.
+    V3(JavaFields3),
+}
+
+/// The fields that only documents of ElasticJob 2.1.5 have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JavaFields2 {
     /// The kind of job.
     pub job_type: JavaJobType,
     /// The class of the exception handler.
@@ -187,6 +233,33 @@ pub struct JavaSettings {
     pub executor_handler: String,
     /// The port for dumps; −1 is none.
     pub monitor_port: i32,
+}
+
+/// The fields that only documents of ElasticJob 3.x have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JavaFields3 {
+    /// The type of the error handler, for example `LOG`.
+    pub error_handler: Option<String>,
+    /// What gives the job its threads.
+    pub executor: Option<JavaExecutor>,
+    /// The types of the job listeners.
+    pub listeners: Vec<String>,
+    /// The label that instances must have to get items.
+    pub label: Option<String>,
+    /// Free properties, those of this project left out.
+    pub props: BTreeMap<String, String>,
+    /// The lines of `jobExtraConfigurations` as they were, with their key and the last line break; empty if there are
+    /// none.
+    pub extra_configurations: String,
+}
+
+/// What gives a job of ElasticJob 3.x its threads. The key changed in 3.0.5, and each reader refuses the other's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JavaExecutor {
+    /// `jobExecutorServiceHandlerType`, up to 3.0.4.
+    ServiceHandler(String),
+    /// `jobExecutorThreadPoolSizeProviderType`, from 3.0.5 on.
+    ThreadPoolSizeProvider(String),
 }
 
 /// The kinds of job of ElasticJob 2.1.5, with what only they have.
@@ -208,9 +281,35 @@ pub enum JavaJobType {
 
 impl Default for JavaSettings {
     fn default() -> Self {
+        Self::of(Dialect::default())
+    }
+}
+
+impl JavaSettings {
+    /// Returns the defaults of a dialect.
+    #[must_use]
+    pub fn of(dialect: Dialect) -> Self {
+        let fields = match dialect {
+            Dialect::V2 => JavaFields::V2(JavaFields2::default()),
+            Dialect::V3 => JavaFields::V3(JavaFields3::default()),
+        };
+        Self { job_class: "ejob.RustJob".to_owned(), fields }
+    }
+
+    /// Returns the dialect that the fields belong to.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        match self.fields {
+            JavaFields::V2(_) => Dialect::V2,
+            JavaFields::V3(_) => Dialect::V3,
+        }
+    }
+}
+
+impl Default for JavaFields2 {
+    fn default() -> Self {
         let handler = |name: &str| format!("com.dangdang.ddframe.job.executor.handler.impl.{name}");
         Self {
-            job_class: "ejob.RustJob".to_owned(),
             job_type: JavaJobType::Simple,
             exception_handler: handler("DefaultJobExceptionHandler"),
             executor_handler: handler("DefaultExecutorServiceHandler"),

@@ -29,7 +29,8 @@ pub use id::{
     instance_id, server_of, task_id,
 };
 pub use job_config::{
-    CatchUp, InvalidConfig, JavaJobType, JavaSettings, JobConfig, MAX_SHARDING_TOTAL_COUNT,
+    CatchUp, Dialect, InvalidConfig, JavaExecutor, JavaFields, JavaFields2, JavaFields3,
+    JavaJobType, JavaSettings, JobConfig, MAX_SHARDING_TOTAL_COUNT,
 };
 pub use job_event::{JobEvent, MissReason};
 pub use layout::{ConfigError, Layout, decode_config, encode_config};

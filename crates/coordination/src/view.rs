@@ -118,7 +118,8 @@ impl InstanceView {
         if server_of(id).is_none() {
             return Err("the name is no instance id such as 10.0.0.7@-@4123".into());
         }
-        let session = node.stat.owner.ok_or("the node outlives any instance: it is not ephemeral")?;
+        let session =
+            node.stat.owner.ok_or("the node outlives any instance: it is not ephemeral")?;
         let triggered = node.data == layout::TRIGGER.as_bytes();
         Ok(Self { triggered, version: node.stat.version, session })
     }

@@ -83,8 +83,7 @@ fn a_life_with_the_id_of_one_that_is_not_over_waits_for_its_end() {
     let item = item.unwrap_or_else(|| panic!("nobody took it over\n{}", cluster.story()));
     let takers = cluster.runs_for(fire).filter(|(_, start)| start.item == item);
     let takers: Vec<_> = takers.map(|(_, start)| (start.source, start.token)).collect();
-    let expected =
-        [(RunSource::Normal, FencingToken(1)), (RunSource::Failover, FencingToken(2))];
+    let expected = [(RunSource::Normal, FencingToken(1)), (RunSource::Failover, FencingToken(2))];
     assert_eq!(takers, expected, "{}", cluster.story());
     assert!(cluster.is_registered(again), "{}", cluster.story());
 

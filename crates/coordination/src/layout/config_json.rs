@@ -4,55 +4,15 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use crate::{CatchUp, InvalidConfig, InvalidName, JavaJobType, JavaSettings, JobConfig, JobName};
+use super::config::ConfigError;
+use crate::{CatchUp, JavaFields, JavaFields2, JavaJobType, JavaSettings, JobConfig, JobName};
 
-/// A stored document that is no usable configuration.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// It is no JSON object.
-    #[error("the document is no JSON object: {reason}")]
-    Syntax {
-        /// What the parser says.
-        reason: String,
-    },
-    /// A field has the wrong type or is missing.
-    #[error("field {field} is {found}; valid is {valid}")]
-    Field {
-        /// Which field.
-        field: &'static str,
-        /// What was found, as JSON, or `missing`.
-        found: String,
-        /// What would be valid.
-        valid: &'static str,
-    },
-    /// The job's name cannot be used.
-    #[error(transparent)]
-    Name(#[from] InvalidName),
-    /// The values do not make a configuration.
-    #[error(transparent)]
-    Config(#[from] InvalidConfig),
-}
-
-/// Writes the document, byte for byte as ElasticJob 2.1.5 does.
-///
-/// What is ours is appended: `timeZone`, `staticSharding` and `catchUp` where they are set. Fields that the document had before and nobody
-/// here knows follow at the end. Java instances skip both.
-///
-/// # Examples
-/// ```
-/// use coordination::{JobConfig, JobName, encode_config};
-///
-/// let config = JobConfig::new(JobName::new("j")?, 3);
-/// assert!(encode_config(&config).starts_with(r#"{"jobName":"j","jobClass":"ejob.RustJob","jobType":"SIMPLE","cron":"""#));
-/// # Ok::<(), coordination::InvalidName>(())
-/// ```
-#[must_use]
-pub fn encode_config(config: &JobConfig) -> String {
+/// Writes the document. What is ours is appended: `timeZone`, `staticSharding` and `catchUp` where they are set. Fields
+/// that the document had before and nobody here knows follow at the end. Java instances skip both.
+pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     let mut json = Writer::default();
-    let java = &config.java;
     json.string("jobName", config.job_name.as_str());
-    json.string("jobClass", &java.job_class);
+    json.string("jobClass", &config.java.job_class);
     json.string("jobType", type_name(&java.job_type));
     json.string("cron", config.cron.as_deref().unwrap_or_default());
     json.raw("shardingTotalCount", config.sharding_total_count);
@@ -95,17 +55,14 @@ pub fn encode_config(config: &JobConfig) -> String {
     json.finish()
 }
 
-/// Reads a document that ElasticJob 2.1.5, its console, or [`encode_config`] wrote.
+/// Reads a document that ElasticJob 2.1.5, its console, or [`encode`] wrote.
 ///
 /// Missing fields take the values that the Java reader gives them: strings are empty, `misfire`, `failover`,
 /// `disabled` and `overwrite` are false, `monitorExecution` is true, `maxTimeDiffSeconds` and `monitorPort` are −1,
 /// `reconcileIntervalMinutes` is 10. Numbers may be quoted. Unknown fields are kept.
-///
-/// # Errors
-/// [`ConfigError`] names the field, what was found and what would be valid.
-pub fn decode_config(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
+pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     let document: Map<String, Value> = serde_json::from_slice(bytes)
-        .map_err(|error| ConfigError::Syntax { reason: error.to_string() })?;
+        .map_err(|error| ConfigError::Syntax { form: "JSON object", reason: error.to_string() })?;
     let mut fields = Fields(document);
     let job_name = JobName::new(&fields.string("jobName")?)?;
     let total = u32::try_from(fields.integer("shardingTotalCount", 0)?).unwrap_or(0);
@@ -128,7 +85,6 @@ pub fn decode_config(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     config.static_sharding = fields.boolean("staticSharding", false)?;
     config.catch_up = decode_catch_up(&mut fields)?;
     config.unknown = fields.rest();
-    config.check_stored()?;
     Ok(config)
 }
 
@@ -143,7 +99,7 @@ fn decode_catch_up(fields: &mut Fields) -> Result<Option<CatchUp>, ConfigError> 
 }
 
 fn decode_java(fields: &mut Fields) -> Result<JavaSettings, ConfigError> {
-    let defaults = JavaSettings::default();
+    let defaults = JavaFields2::default();
     let streaming = fields.boolean("streamingProcess", false)?;
     let command_line = non_empty(fields.string("scriptCommandLine")?);
     let kind = fields.string("jobType")?;
@@ -161,13 +117,13 @@ fn decode_java(fields: &mut Fields) -> Result<JavaSettings, ConfigError> {
     let exception = properties.string("job_exception_handler")?;
     let executor = properties.string("executor_service_handler")?;
     let port = fields.integer("monitorPort", -1)?;
-    Ok(JavaSettings {
-        job_class: fields.string("jobClass")?,
+    let of_2 = JavaFields2 {
         job_type,
         exception_handler: handler(exception, defaults.exception_handler),
         executor_handler: handler(executor, defaults.executor_handler),
         monitor_port: i32::try_from(port).unwrap_or(-1),
-    })
+    };
+    Ok(JavaSettings { job_class: fields.string("jobClass")?, fields: JavaFields::V2(of_2) })
 }
 
 fn non_empty(text: String) -> Option<String> {
@@ -301,9 +257,14 @@ fn push_escaped(out: &mut String, text: &str) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{decode_config, encode_config};
     use super::*;
 
     const PROPERTIES: &str = r#""jobProperties":{"job_exception_handler":"com.dangdang.ddframe.job.executor.handler.impl.DefaultJobExceptionHandler","executor_service_handler":"com.dangdang.ddframe.job.executor.handler.impl.DefaultExecutorServiceHandler"}"#;
+
+    fn of_2(class: &str, fields: JavaFields2) -> JavaSettings {
+        JavaSettings { job_class: class.to_owned(), fields: JavaFields::V2(fields) }
+    }
 
     /// Documents written by the released Java class of 2.1.5.
     fn golden() -> [(&'static str, JobConfig, String); 3] {
@@ -324,17 +285,25 @@ mod tests {
             reconcile_interval_minutes: 15,
             disabled: true,
             overwrite: true,
-            java: JavaSettings {
-                job_type: JavaJobType::Dataflow { streaming: true },
-                monitor_port: 9888,
-                ..config("j").java
-            },
+            java: of_2(
+                "a.b.C",
+                JavaFields2 {
+                    job_type: JavaJobType::Dataflow { streaming: true },
+                    monitor_port: 9888,
+                    ..JavaFields2::default()
+                },
+            ),
             ..config("j")
         };
         let line = Some("test.sh -x 'a b'".into());
         let mut script = config("作业");
-        script.java.job_class = "com.dangdang.ddframe.job.api.script.ScriptJob".into();
-        script.java.job_type = JavaJobType::Script { command_line: line };
+        script.java = of_2(
+            "com.dangdang.ddframe.job.api.script.ScriptJob",
+            JavaFields2 {
+                job_type: JavaJobType::Script { command_line: line },
+                ..JavaFields2::default()
+            },
+        );
         [
             (
                 "simple",
@@ -372,7 +341,8 @@ mod tests {
     fn the_console_s_document_is_read() {
         let document = r#"{"jobName":"j","jobType":"SIMPLE","jobClass":"a.b.C","cron":"0/1 * * * * ?","shardingTotalCount":3,"shardingItemParameters":"0\u003dA","jobParameter":"","monitorExecution":true,"streamingProcess":false,"maxTimeDiffSeconds":-1,"monitorPort":-1,"failover":true,"misfire":true,"jobShardingStrategyClass":"","description":"","jobProperties":{"executor_service_handler":"E","job_exception_handler":"H"},"reconcileIntervalMinutes":10}"#;
         let config = decode_config(document.as_bytes()).unwrap();
-        assert_eq!(config.java.exception_handler, "H");
+        let JavaFields::V2(java) = &config.java.fields else { panic!("it is JSON: {config:?}") };
+        assert_eq!(java.exception_handler, "H");
         assert_eq!((config.failover, config.disabled, config.unknown.len()), (true, false, 0));
     }
 
@@ -389,8 +359,7 @@ mod tests {
     #[test]
     fn documents_that_cannot_be_used_are_refused_with_the_field() {
         let rows = [
-            ("no JSON", "cron: x", "the document is no JSON object"),
-            ("no object", "[]", "the document is no JSON object"),
+            ("cut off", r#"{"jobName":"j""#, "the document is no JSON object"),
             ("empty", "", "the document is no JSON object"),
             ("null for a string", r#"{"jobName":null}"#, "field jobName is null"),
             ("type missing", r#"{"jobName":"j","shardingTotalCount":1}"#, "field jobType is \"\""),

@@ -26,8 +26,11 @@
 //! | `coordination/triggers/{request}` | persistent | an operator's request to run now, JSON |
 //! | `coordination/once` | persistent | the last calls of once-per-cluster callbacks, JSON |
 
+mod config;
 mod config_json;
+mod config_yaml;
 mod records;
+mod yaml;
 
 use bytes::Bytes;
 use reg_center::{Expect, Lifetime, NodePath, Op, SessionId, Txn, Version};
@@ -37,7 +40,7 @@ use crate::mutant;
 use crate::plan::{Plan, Step};
 use crate::{JobName, ServerIp};
 
-pub use config_json::{ConfigError, decode_config, encode_config};
+pub use config::{ConfigError, decode_config, encode_config};
 pub(crate) use records::{
     decode_assignment, decode_ledger, decode_once, decode_term, decode_trigger, encode_assignment,
     encode_ledger, encode_once, encode_term, encode_trigger,

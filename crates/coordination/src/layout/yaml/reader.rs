@@ -1,0 +1,221 @@
+//! YAML as SnakeYAML reads it into the fields of a configuration: by the type of the field, not by the look of the scalar.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use saphyr::{MarkedYaml, YamlData, YamlLoader};
+use saphyr_parser::{Parser, ScalarStyle};
+
+/// A value of a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// A text, a number, a truth value, or nothing.
+    Scalar {
+        /// What it says, without quotes and escapes.
+        text: String,
+        /// It stood without quotes.
+        plain: bool,
+    },
+    /// A list.
+    List(Vec<Value>),
+    /// A mapping.
+    Map(Vec<(Value, Value)>),
+    /// Something that a configuration has no use for, such as a tagged object.
+    Other,
+}
+
+impl Value {
+    fn of(node: &MarkedYaml<'_>) -> Self {
+        match &node.data {
+            YamlData::Representation(text, style, None) => {
+                Self::Scalar { text: text.to_string(), plain: *style == ScalarStyle::Plain }
+            }
+            YamlData::Sequence(values) => Self::List(values.iter().map(Self::of).collect()),
+            YamlData::Mapping(entries) => Self::Map(
+                entries.iter().map(|(key, value)| (Self::of(key), Self::of(value))).collect(),
+            ),
+            YamlData::Representation(..)
+            | YamlData::Value(_)
+            | YamlData::Tagged(..)
+            | YamlData::Alias(_)
+            | YamlData::BadValue => Self::Other,
+        }
+    }
+
+    /// Writes the value in one line. A tag is lost: nothing here knows what it means.
+    fn in_flow(&self) -> String {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '+' | '-');
+        match self {
+            Self::Scalar { text, plain: true } if self.is_null() => {
+                if text.is_empty() {
+                    "~".to_owned()
+                } else {
+                    text.clone()
+                }
+            }
+            Self::Scalar { text, plain: true } if text.chars().all(is_word) && text != "-" => {
+                text.clone()
+            }
+            Self::Scalar { text, .. } => quoted(text),
+            Self::List(values) => {
+                format!("[{}]", values.iter().map(Self::in_flow).collect::<Vec<_>>().join(", "))
+            }
+            Self::Map(entries) => {
+                let entry = |(k, v): &(Self, Self)| format!("{}: {}", k.in_flow(), v.in_flow());
+                format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
+            }
+            Self::Other => "~".to_owned(),
+        }
+    }
+
+    fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Scalar { text, .. } => Some(text),
+            Self::List(_) | Self::Map(_) | Self::Other => None,
+        }
+    }
+
+    pub(crate) fn is_null(&self) -> bool {
+        let nothing = |text: &str| matches!(text, "" | "~" | "null" | "Null" | "NULL");
+        matches!(self, Self::Scalar { text, plain: true } if nothing(text))
+    }
+
+    pub(crate) fn as_bool(&self) -> Option<bool> {
+        match self.as_text()?.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" => Some(true),
+            "false" | "no" | "off" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Reads a number in any of the forms of YAML 1.1: with underscores, binary, octal, hexadecimal.
+    pub(crate) fn as_integer(&self) -> Option<i64> {
+        let text = self.as_text()?.replace('_', "");
+        let (negative, digits) = match text.strip_prefix('-') {
+            Some(digits) => (true, digits),
+            None => (false, text.strip_prefix('+').unwrap_or(&text)),
+        };
+        let in_base = |digits, base| i64::from_str_radix(digits, base).ok();
+        let value = if let Some(digits) = digits.strip_prefix("0b") {
+            in_base(digits, 2)
+        } else if let Some(digits) = digits.strip_prefix("0x") {
+            in_base(digits, 16)
+        } else if let Some(digits) = digits.strip_prefix('0').filter(|rest| !rest.is_empty()) {
+            in_base(digits, 8)
+        } else {
+            in_base(digits, 10).filter(|value| *value >= 0)
+        }?;
+        Some(if negative { -value } else { value })
+    }
+
+    pub(crate) fn as_texts(&self) -> Option<Vec<String>> {
+        let Self::List(values) = self else { return None };
+        values.iter().map(|value| value.as_text().map(str::to_owned)).collect()
+    }
+
+    pub(crate) fn as_map(&self) -> Option<BTreeMap<String, String>> {
+        let Self::Map(entries) = self else { return None };
+        let text = |value: &Self| value.as_text().map(str::to_owned);
+        entries.iter().map(|(key, value)| Some((text(key)?, text(value)?))).collect()
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scalar { text, plain: true } => f.write_str(text),
+            Self::Scalar { text, plain: false } => write!(f, "{text:?}"),
+            Self::List(_) => f.write_str("a list"),
+            Self::Map(_) => f.write_str("a mapping"),
+            Self::Other => f.write_str("a tagged value"),
+        }
+    }
+}
+
+/// A field with its value and the lines that it stands in.
+#[derive(Debug)]
+struct Field {
+    name: String,
+    value: Value,
+    lines: String,
+}
+
+/// The fields of a mapping, in the order in which they stand there.
+#[derive(Debug)]
+pub(crate) struct Document(Vec<Field>);
+
+impl Document {
+    /// Reads the first document of a text; it must be a mapping with texts for keys.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let mut loader = YamlLoader::<MarkedYaml<'_>>::default();
+        loader.early_parse(false);
+        let mut parser = Parser::new_from_str(text);
+        parser.load(&mut loader, false).map_err(|error| error.to_string())?;
+        if let Some(error) = loader.error() {
+            return Err(error.to_string());
+        }
+        let documents = loader.into_documents();
+        let root = documents.first().ok_or("it is empty")?;
+        let YamlData::Mapping(entries) = &root.data else {
+            return Err("it is something else".to_owned());
+        };
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let starts: Vec<usize> = entries.keys().map(|key| key.span.start.line()).collect();
+        let ends = starts.iter().skip(1).copied().chain([lines.len() + 1]);
+        let spans = starts.iter().copied().zip(ends);
+        let field =
+            |((key, value), (start, end)): ((&MarkedYaml<'_>, &MarkedYaml<'_>), (usize, usize))| {
+                let key = Value::of(key);
+                let name = key.as_text().ok_or_else(|| format!("{key} is no name of a field"))?;
+                let lines = lines.get(start - 1..end.max(start) - 1).unwrap_or_default().concat();
+                Ok(Field { name: name.to_owned(), value: Value::of(value), lines })
+            };
+        entries.iter().zip(spans).map(field).collect::<Result<_, String>>().map(Self)
+    }
+
+    fn remove(&mut self, name: &str) -> Option<Field> {
+        let place = self.0.iter().position(|field| field.name == name)?;
+        Some(self.0.remove(place))
+    }
+
+    /// Takes a field's value out.
+    pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
+        self.remove(name).map(|field| field.value)
+    }
+
+    /// Takes a field out as lines that say the same in any other document, its key among them.
+    pub(crate) fn take_lines(&mut self, name: &str) -> Option<String> {
+        self.remove(name).map(Field::into_lines)
+    }
+
+    /// Returns all fields that are left as such lines, with their names.
+    pub(crate) fn into_lines(self) -> Vec<(String, String)> {
+        self.0.into_iter().map(|field| (field.name.clone(), field.into_lines())).collect()
+    }
+}
+
+impl Field {
+    /// Returns the lines as they were, unless they mean something only where they stood: in braces, or by an anchor.
+    /// Blank lines at the end stay only if they are part of the value.
+    fn into_lines(self) -> String {
+        let trimmed = format!("{}\n", self.lines.trim_end_matches(['\r', '\n']));
+        let mut candidates = [trimmed, self.lines.clone()].into_iter();
+        candidates
+            .find(|lines| self.is_said_by(lines))
+            .unwrap_or_else(|| format!("{}: {}\n", quoted(&self.name), self.value.in_flow()))
+    }
+
+    /// Returns true if these lines are a document with this field and nothing else.
+    fn is_said_by(&self, lines: &str) -> bool {
+        let marker = |line: &str| line.starts_with("---") || line.starts_with("...");
+        let alone = Document::read(lines).is_ok_and(|document| match &document.0[..] {
+            [field] => field.name == self.name && field.value == self.value,
+            _ => false,
+        });
+        alone && lines.ends_with('\n') && !lines.lines().any(marker)
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("a text can be written")
+}
