@@ -141,7 +141,7 @@ impl Replay {
         self.jobs[job].config_before = before.clone();
         let mt = self.spot.mt;
         let Some((text, version)) = data else {
-            let gone = ConfigFrom { mt, version: -1, config: None, schedule: None };
+            let gone = ConfigFrom { mt, version: -1, readable: true, config: None, schedule: None };
             return self.trace.job(job).configs.push(gone);
         };
         // A document that cannot be used leaves the last good one in force.
@@ -154,7 +154,8 @@ impl Replay {
             Ok((config, schedule)) => (Some(config), schedule),
             Err(_) => (before, old.and_then(|old| old.schedule)),
         };
-        let from = ConfigFrom { mt, version, config: config.clone(), schedule: schedule.clone() };
+        let (now, fires) = (config.clone(), schedule.clone());
+        let from = ConfigFrom { mt, version, readable, config: now, schedule: fires };
         self.trace.job(job).configs.push(from);
         self.jobs[job].config = Some(InForce { version, readable, config, schedule });
     }

@@ -76,6 +76,8 @@ pub(crate) enum Standing {
 pub(crate) struct ConfigFrom {
     pub(crate) mt: u64,
     pub(crate) version: i32,
+    /// What is stored can be used; else the last one that could stays in force, by what each instance has seen itself.
+    pub(crate) readable: bool,
     pub(crate) config: Option<Arc<Config>>,
     pub(crate) schedule: Option<Arc<Schedule>>,
 }

@@ -164,6 +164,27 @@ fn a_report_shows_the_records_around_a_violation() {
     assert_eq!(json["violations"][0]["subject"], json!({ "job": "j", "item": 0 }));
 }
 
+/// Runs fire 1 of item 0 without a claim, under configuration 3.
+fn unclaimed(change: fn(&mut serde_json::Value)) -> checker::Report {
+    let mut story = Story::job(1);
+    story.configure(change).at(0.1).join("a").lead("a").at(2.0);
+    story.configure(|c| c["monitorExecution"] = json!(true));
+    story.write("operator", "/j/config", Some("{")).at(10.0);
+    let run = checker::history::RunId { job: "j".into(), item: 0, fire: fire(1), token: 0 };
+    let (ev, source) = (checker::history::ExecEvent::Start, "NORMAL".to_owned());
+    story.says("a", Fact::Exec { ev, run, source, cfg: 3, result: None });
+    story.judge()
+}
+
+#[test]
+fn who_has_not_seen_the_last_usable_configuration_falls_back_to_an_older_one() {
+    let report =
+        unclaimed(|c| (c["monitorExecution"], c["failover"]) = (json!(false), json!(false)));
+    assert_eq!(report.violations_of(checker::Property::S1).count(), 0, "{report}");
+    let report = unclaimed(|_| {});
+    assert_eq!(report.violations_of(checker::Property::S1).count(), 1, "{report}");
+}
+
 #[test]
 fn a_job_without_monitoring_is_said_not_to_be_judged() {
     let mut story = Story::job(2);
