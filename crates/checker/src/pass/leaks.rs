@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::overlap::is_death;
 use super::{Facts, Findings};
 use crate::Property::L7;
-use crate::history::{Fact, ProcessEvent};
+use crate::history::{Fact, ProcessEvent, SessionEvent};
 use crate::replay::session::Session;
 use crate::replay::trace::Spot;
 
@@ -23,7 +23,7 @@ fn sessions(facts: &Facts<'_>, healed: u64, findings: &mut Findings) {
     for (sid, session) in facts.replay.sessions.iter() {
         let Some(opened) = session.opened.filter(|_| session.closed.is_none()) else { continue };
         let Some(process) = facts.replay.sessions.process_of(sid) else { continue };
-        let over = over(facts, process, session, opened);
+        let over = over(facts, process, (sid, session), opened);
         let by = over.map(|over| over.mt.max(calm).saturating_add(facts.bounds.recovery()));
         let leaks = by.is_some_and(|by| by < facts.end);
         findings.expect(!leaks, L7, ("", None), &over.into_iter().collect::<Vec<_>>(), || {
@@ -32,12 +32,19 @@ fn sessions(facts: &Facts<'_>, healed: u64, findings: &mut Findings) {
     }
 }
 
-/// Returns when a process came to use a session no more: it had another one, had ended, or was killed.
-fn over(facts: &Facts<'_>, process: &str, session: &Session, opened: u64) -> Option<Spot> {
+/// Returns when it was clear that a process uses a session no more: it was in another one, had ended, or was killed.
+fn over(
+    facts: &Facts<'_>,
+    process: &str,
+    (sid, session): (i64, &Session),
+    opened: u64,
+) -> Option<Spot> {
     let first = facts.records.partition_point(|record| record.mt <= opened);
     let inc = session.life.as_ref().map(|life| life.inc);
     let over = facts.records[first..].iter().position(|record| match &record.fact {
-        Fact::SessionOpened { owner, .. } => owner == process,
+        Fact::Session { ev: SessionEvent::Connected, sid: other, .. } => {
+            record.p == process && *other != sid
+        }
         Fact::Process { ev: ProcessEvent::Exit, .. } => {
             record.p == process && inc.is_none_or(|inc| inc == record.inc)
         }

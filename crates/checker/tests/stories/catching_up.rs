@@ -3,7 +3,8 @@
 use checker::Property::{L0, S3};
 use serde_json::json;
 
-use crate::story::{Story, assert_bad, assert_good, fire};
+use crate::story::verdict::{Row, assert_bad, assert_good};
+use crate::story::{Story, fire};
 
 /// From now on the job runs the last `max` fires of so many seconds afterwards.
 fn catching_up(s: &mut Story, window: i64, max: u32) -> &mut Story {
@@ -89,7 +90,7 @@ fn s3_what_is_caught_up_with_is_neither_too_old_nor_too_much() {
 
 #[test]
 fn l0_what_the_window_holds_is_not_passed_over() {
-    let rows: [(&str, fn(&mut Story)); 3] = [
+    let rows: [Row; 3] = [
         ("all of it", |s| afterwards(left_alone(catching_up(s, 100, 5)), &[])),
         ("the first of it", |s| afterwards(left_alone(catching_up(s, 100, 3)), &[3, 4])),
         ("one in the middle", |s| afterwards(left_alone(catching_up(s, 100, 3)), &[2, 4])),

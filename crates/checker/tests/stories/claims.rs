@@ -4,7 +4,8 @@ use checker::Property::{L0, L4, S1, S1a, S2, S3, S6, S7, S8, S10, S11};
 use checker::history::{Fact, RegOp};
 use serde_json::json;
 
-use crate::story::{assert_bad, assert_good, fire};
+use crate::story::fire;
+use crate::story::verdict::{assert_bad, assert_good};
 
 #[test]
 fn s1_claims_are_ordered_by_token_and_nobody_takes_a_running_item() {

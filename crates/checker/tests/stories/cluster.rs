@@ -4,7 +4,8 @@ use checker::Property::{L0, S1, S3, S4, S5, S6, S8, S9, S12};
 use checker::history::{ProcessEvent, RegOp};
 use serde_json::{Value, json};
 
-use crate::story::{Story, assert_bad, assert_good, fire};
+use crate::story::verdict::{assert_bad, assert_good};
+use crate::story::{Story, fire};
 
 /// The leader deals the items out, with the record of the assignment changed.
 fn deal_with(s: &mut Story, members: &[&str], change: impl FnOnce(&mut Value)) {

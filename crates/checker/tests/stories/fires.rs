@@ -3,7 +3,8 @@
 use checker::Property::{L0, L5, S1a, S3};
 use serde_json::json;
 
-use crate::story::{assert_bad, assert_good, fire};
+use crate::story::fire;
+use crate::story::verdict::{assert_bad, assert_good};
 
 #[test]
 fn s3_every_fire_is_accounted_for_once() {

@@ -5,7 +5,8 @@ use checker::history::{Fact, FaultOutcome, NemesisEvent};
 use checker::{Options, Replay, Verdict};
 use serde_json::json;
 
-use crate::story::{Row, Story, fire};
+use crate::story::verdict::Row;
+use crate::story::{Story, fire};
 
 #[test]
 fn a_run_of_a_failed_harness_is_not_accepted() {

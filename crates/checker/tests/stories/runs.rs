@@ -4,7 +4,8 @@ use checker::Property::{S1b, S1c, S13};
 use checker::history::RunId;
 use checker::{Options, Verdict};
 
-use crate::story::{Row, Story, assert_bad, assert_good, broken, fire};
+use crate::story::verdict::{Row, assert_bad, assert_good, broken};
+use crate::story::{Story, fire};
 
 /// Item 1 runs under token 1 with `b`, which is paused; `a` has taken it over under token 2.
 fn taken_over(s: &mut Story) -> RunId {
