@@ -2,6 +2,7 @@
 
 mod analysis;
 mod reader;
+mod tree;
 mod writer;
 
 pub(crate) use reader::{Document, Value};

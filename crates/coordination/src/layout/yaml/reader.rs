@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use saphyr::{MarkedYaml, YamlData, YamlLoader};
-use saphyr_parser::{Parser, ScalarStyle};
+use super::tree::Tree;
 
 /// A value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,20 +24,14 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    fn of(node: &MarkedYaml<'_>) -> Self {
-        match &node.data {
-            YamlData::Representation(text, style, None) => {
-                Self::Scalar { text: text.to_string(), plain: *style == ScalarStyle::Plain }
+    /// Returns how many values there are in this one, itself included.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Scalar { .. } | Self::Other => 1,
+            Self::List(values) => 1 + values.iter().map(Self::size).sum::<usize>(),
+            Self::Map(entries) => {
+                1 + entries.iter().map(|(k, v)| k.size() + v.size()).sum::<usize>()
             }
-            YamlData::Sequence(values) => Self::List(values.iter().map(Self::of).collect()),
-            YamlData::Mapping(entries) => Self::Map(
-                entries.iter().map(|(key, value)| (Self::of(key), Self::of(value))).collect(),
-            ),
-            YamlData::Representation(..)
-            | YamlData::Value(_)
-            | YamlData::Tagged(..)
-            | YamlData::Alias(_)
-            | YamlData::BadValue => Self::Other,
         }
     }
 
@@ -145,32 +138,25 @@ struct Field {
 pub(crate) struct Document(Vec<Field>);
 
 impl Document {
-    /// Reads the first document of a text; it must be a mapping with texts for keys.
+    /// Reads the first document of a text; it must be a mapping with texts for keys, each once.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
-        let mut loader = YamlLoader::<MarkedYaml<'_>>::default();
-        loader.early_parse(false);
-        let mut parser = Parser::new_from_str(text);
-        parser.load(&mut loader, false).map_err(|error| error.to_string())?;
-        if let Some(error) = loader.error() {
-            return Err(error.to_string());
-        }
-        let documents = loader.into_documents();
-        let root = documents.first().ok_or("it is empty")?;
-        let YamlData::Mapping(entries) = &root.data else {
-            return Err("it is something else".to_owned());
-        };
+        let root = Tree::of(text)?.entries().ok_or("it is something else")?;
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
-        let starts: Vec<usize> = entries.keys().map(|key| key.span.start.line()).collect();
+        let starts: Vec<usize> = root.iter().map(|entry| entry.line).collect();
         let ends = starts.iter().skip(1).copied().chain([lines.len() + 1]);
-        let spans = starts.iter().copied().zip(ends);
-        let field =
-            |((key, value), (start, end)): ((&MarkedYaml<'_>, &MarkedYaml<'_>), (usize, usize))| {
-                let key = Value::of(key);
-                let name = key.as_text().ok_or_else(|| format!("{key} is no name of a field"))?;
-                let lines = lines.get(start - 1..end.max(start) - 1).unwrap_or_default().concat();
-                Ok(Field { name: name.to_owned(), value: Value::of(value), lines })
-            };
-        entries.iter().zip(spans).map(field).collect::<Result<_, String>>().map(Self)
+        let mut fields: Vec<Field> = Vec::new();
+        for ((entry, start), end) in root.into_iter().zip(&starts).zip(ends) {
+            let name = entry
+                .key
+                .as_text()
+                .ok_or_else(|| format!("{} is no name of a field", entry.key))?;
+            if fields.iter().any(|field| field.name == name) {
+                return Err(format!("it has the field {name} twice"));
+            }
+            let lines = lines.get(start - 1..end.max(*start) - 1).unwrap_or_default().concat();
+            fields.push(Field { name: name.to_owned(), value: entry.value, lines });
+        }
+        Ok(Self(fields))
     }
 
     fn remove(&mut self, name: &str) -> Option<Field> {
