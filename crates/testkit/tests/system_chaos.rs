@@ -33,7 +33,7 @@ fn callbacks_and_catching_up_are_reached_and_judged() {
     assert!(judged.is_some_and(|row| row.checked > 20), "{report}");
     let calls = report.coverage.get("once").map_or(0, |row| row.reached);
     let caught_up = report.coverage.get("misfire").map_or(0, |row| row.reached);
-    assert!(calls > 20 && caught_up > 5, "{report}");
+    assert!(calls > 20 && caught_up > 2, "{report}");
 }
 
 /// What the seeds of a night shall reach must be reachable: each kind of fault comes up.
