@@ -3,9 +3,10 @@
 //! `chaos --history SEED` prints a history, one JSON a line.
 #![expect(clippy::print_stdout, reason = "a program talks to the person who runs it")]
 
+use std::fmt;
 use std::process::ExitCode;
 
-use testkit::system::{ChaosPlan, replay, run_seed, shrink};
+use testkit::system::{ChaosPlan, Outcome, replay, run_seed, shrink};
 
 /// How many runs the search for a smaller one may take.
 const MAX_RUNS: usize = 400;
@@ -67,8 +68,48 @@ fn plan(plan: &ChaosPlan) -> String {
 }
 
 fn play(from: u64, count: u64) -> ExitCode {
-    let failed: Vec<_> =
-        (from..from + count).map(run_seed).filter(|outcome| !outcome.is_valid()).collect();
-    failed.iter().for_each(|outcome| println!("{outcome}\n"));
-    say(&format!("{count} seeds, {} not valid", failed.len()), failed.is_empty())
+    let mut totals = Totals::default();
+    for outcome in (from..from + count).map(run_seed) {
+        totals.add(&outcome);
+        if !outcome.is_valid() {
+            println!("{outcome}\n");
+        }
+    }
+    say(&format!("{count} seeds, {totals}"), totals.not_valid == 0)
+}
+
+/// What seeds have come to.
+#[derive(Debug, Default)]
+struct Totals {
+    not_valid: u64,
+    violations: u64,
+    nanoseconds: u64,
+    faults: u64,
+    runs: u64,
+    failovers: u64,
+}
+
+impl Totals {
+    fn add(&mut self, outcome: &Outcome) {
+        let report = &outcome.report;
+        let reached = |row: &str| report.coverage.get(row).map_or(0, |row| row.reached);
+        self.not_valid += u64::from(!outcome.is_valid());
+        self.violations += report.violations.len() as u64;
+        self.nanoseconds += outcome.history.records().last().map_or(0, |record| record.mt);
+        self.faults += outcome.plan.faults.len() as u64;
+        self.runs += reached("run");
+        self.failovers += reached("failover");
+    }
+}
+
+impl fmt::Display for Totals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { not_valid, violations, nanoseconds, faults, runs, failovers } = self;
+        let hours = nanoseconds / 3_600_000_000_000;
+        write!(
+            f,
+            "{hours} simulated hours, {faults} faults, {runs} runs, {failovers} failovers, "
+        )?;
+        write!(f, "{violations} violations, {not_valid} not valid")
+    }
 }
