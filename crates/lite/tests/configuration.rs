@@ -6,7 +6,7 @@ mod support;
 use std::future::IntoFuture;
 use std::time::Duration;
 
-use coordination::{JobName, decode_config};
+use coordination::{JavaSettings, JobName, decode_config};
 use lite::{Dialect, Error, JobBuilder, JobConfig, Phase};
 use reg_center::{RegistryCenter, Txn};
 
@@ -355,4 +355,18 @@ async fn a_job_that_is_stored_in_another_dialect_is_refused_and_left_alone() {
         "job job: its stored configuration is of ElasticJob 2.1.5, and 3.x was asked for";
     assert_eq!(error.to_string(), expected);
     assert_eq!(cluster.stored("job", &["config"]), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn overwriting_in_the_dialect_of_3_x_ends_although_the_class_is_not_in_the_document() {
+    let cluster = Cluster::new();
+    let mut config = every_ten_seconds().overwrite(true).build().unwrap();
+    config.java = JavaSettings::of(Dialect::V3);
+    config.java.job_class = "com.example.Report".to_owned();
+    for n in 1..=2 {
+        let member = cluster.member(n);
+        let handle =
+            member.scheduler.schedule(config.clone(), Runs::default().job()).await.unwrap();
+        assert_eq!(handle.config_differences(), []);
+    }
 }
