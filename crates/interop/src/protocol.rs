@@ -7,6 +7,8 @@ use serde_json::Value;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Registry {
+    /// The Java release whose nodes a Rust worker shall write; Java workers write their own.
+    pub(crate) release: String,
     pub(crate) addresses: String,
     pub(crate) namespace: String,
     pub(crate) session_ms: u64,
