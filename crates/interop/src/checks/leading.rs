@@ -19,9 +19,7 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
     ];
     let [rust_leads, java_follows, java_leads, rust_follows] = cast.all(workers).await?;
     let lost = succession(&cast, "rustLed", &rust_leads, &java_follows, report).await;
-    if let Err(failure) = lost {
-        report.failed(&failure.to_string());
-    }
+    report.part(lost);
     succession(&cast, "javaLed", &java_leads, &rust_follows, report).await?;
     cast.tree.close().await
 }
@@ -45,9 +43,8 @@ async fn succession(
     assigned(cast, job, TOTAL, &both).await?;
     report.same("items of both", &average(job, TOTAL, &both), &cast.nodes().owners(job));
     let what = format!("fires while {} leads and {} joins", leader.name(), follower.name());
-    if let Err(failure) = all_run(cast, job, alone, &what, report).await {
-        report.failed(&failure.to_string());
-    }
+    let together = all_run(cast, job, alone, &what, report).await;
+    report.part(together);
 
     leader.kill().await?;
     let expected = format!("{follower_id} leads after the loss of {leader_id}");

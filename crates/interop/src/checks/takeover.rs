@@ -71,9 +71,8 @@ async fn loss(
     let killed_at = now_ms();
     killed.kill().await?;
     for (case, held) in held {
-        if let Err(failure) = case.taken(held, killed_at, next_fire, report).await {
-            report.failed(&failure.to_string());
-        }
+        let outcome = case.taken(held, killed_at, next_fire, report).await;
+        report.part(outcome);
     }
     taker.leave().await
 }
