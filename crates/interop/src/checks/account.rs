@@ -9,6 +9,9 @@ use crate::suite::Report;
 /// The length of a fire's second, in milliseconds.
 pub(crate) const SECOND: i64 = 1000;
 
+/// How many faults are printed.
+const N_SHOWN: usize = 20;
+
 /// Who ran an item for a fire: worker, source, and when it began.
 type Runs = Vec<(String, String, i64)>;
 
@@ -39,6 +42,11 @@ impl Account {
         let complete =
             |items: &BTreeMap<u32, Runs>| (0..total).all(|item| items.contains_key(&item));
         self.runs.iter().rev().find(|(_, items)| complete(items)).map(|(fire, _)| *fire)
+    }
+
+    /// Returns the last fire of which anything has begun.
+    pub(crate) fn last(&self) -> Option<i64> {
+        self.runs.last_key_value().map(|(fire, _)| *fire)
     }
 
     /// Returns how many runs a worker had from a fire on.
@@ -102,11 +110,18 @@ impl Account {
         let found = match faults.as_slice() {
             [] => format!("{n_fires} fires of {total} items, each once{made_up}"),
             _ => {
-                format!("{} are not{made_up}:\n        {}", faults.len(), faults.join("\n        "))
+                format!("{} are not{made_up}:\n        {}", faults.len(), first(&faults))
             }
         };
         report.holds(what, &expected, &found, faults.is_empty());
     }
+}
+
+/// Words the first faults, one per line.
+fn first(faults: &[String]) -> String {
+    let shown = faults.len().min(N_SHOWN);
+    let more = if shown < faults.len() { "\n        and more" } else { "" };
+    faults[..shown].join("\n        ") + more
 }
 
 /// What came of the items of some fires.
