@@ -119,6 +119,8 @@ pub(crate) enum Said {
     Begin(Run),
     /// The job's code returned.
     End(Run),
+    /// A Java worker is done with a fire of a job, whether it had items to run or not.
+    Complete { job: String, fire: i64 },
     /// What the Rust product tells of a job.
     Event { job: String, name: String, text: String },
     /// The worker cannot go on.
