@@ -7,6 +7,7 @@ mod demo;
 mod error;
 mod fuzz;
 mod interop;
+mod mutants;
 mod sim;
 mod steps;
 mod test;
@@ -26,7 +27,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 11] = [
+const TASKS: [Task; 12] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -57,6 +58,11 @@ const TASKS: [Task; 11] = [
         usage: "sim [--seeds N] [--first-seed S] [--replay SEED] [--scenario F05]",
         summary: "seeds of the pure simulation, or one of them again",
         run: sim::run_seeds,
+    },
+    Task {
+        usage: "mutants [--seeds N] [NAME...]",
+        summary: "the product without one guard or rule at a time, and who notices",
+        run: mutants::hunt,
     },
     Task { usage: "check HISTORY", summary: "judge what was recorded in a run", run: check::judge },
     Task {
@@ -141,6 +147,8 @@ mod tests {
             ("no number", "demo --rounds", "`--rounds` takes a number from 1, not nothing"),
             ("no seed", "sim --replay", "`--replay` takes a whole number, not nothing"),
             ("another option", "sim --seed 1", "or `--scenario ID` alone, not `--seed`"),
+            ("no seeds", "mutants --seeds 0", "`--seeds` takes a number from 1, not `0`"),
+            ("another option", "mutants --all", "takes `--seeds N` and names, not `--all`"),
             ("nothing to judge", "check", "`check` needs a file or a folder"),
             ("another option", "demo --round 1", "`demo` takes `--rounds N` only, not `--round`"),
         ];

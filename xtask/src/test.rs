@@ -6,7 +6,7 @@ use crate::{Error, zookeeper};
 /// The steps after a ZooKeeper server has been found.
 ///
 /// Benchmarks are left out of the first: as tests they would run for minutes and say nothing.
-const STEPS: [(&str, &str); 8] = [
+const STEPS: [(&str, &str); 9] = [
     ("tests", "test --workspace --all-features --lib --bins --tests --examples"),
     ("doc tests", "test --workspace --all-features --doc"),
     (
@@ -22,6 +22,12 @@ const STEPS: [(&str, &str); 8] = [
     ),
     ("quick start", "run --example quickstart"),
     ("simulation", "run --release -p testkit --bin ejob-sim -- run --seeds 2000"),
+    (
+        "exhaustive model",
+        "test --release -p coordination --lib -- --exact --nocapture --test-threads 1 \
+         exhaustive::tests::exhaustive_three_by_three exhaustive::tests::exhaustive_two_fires \
+         exhaustive::tests::every_walk_comes_to_rest_and_agrees_with_the_registry",
+    ),
     ("crash points", "run --release -p testkit --bin ejob-sim -- points"),
     ("ten scenarios on ZooKeeper", "run -p verify --bin ejob-verify"),
 ];

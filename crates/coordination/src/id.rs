@@ -6,6 +6,8 @@ use std::sync::Arc;
 use reg_center::NodePath;
 use sharding::{InstanceId, ShardingItem};
 
+use crate::mutant::{self, Mutant};
+
 /// What stands between the two parts of an instance id on the wire.
 pub const ID_DELIMITER: &str = "@-@";
 
@@ -141,6 +143,14 @@ pub fn server_of(instance: &InstanceId) -> Option<ServerIp> {
 /// somebody got round to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FireTime(pub i64);
+
+impl FireTime {
+    /// Returns what identifies a request to run that was made at a time, in milliseconds since 1970 UTC: the odd one
+    /// from it on. It is never what identifies a scheduled fire, which comes on a whole second (simulation seed 263).
+    pub(crate) fn of_request(ms: i64) -> Self {
+        Self(if mutant::is(Mutant::EvenRequests) { ms - ms % 1_000 } else { ms | 1 })
+    }
+}
 
 impl fmt::Display for FireTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

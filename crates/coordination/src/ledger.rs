@@ -336,7 +336,10 @@ impl Ledger {
     /// while noted fires wait: a run that stands for them comes first.
     #[must_use]
     pub fn catch_up(&self, by: &Claimant, fire: FireTime, next: Option<FireTime>) -> Option<Self> {
-        let claimed = self.claim(by, fire, next).filter(|_| self.misfire.is_none())?;
+        let claimed = self.claim(by, fire, next)?;
+        if self.misfire.is_some() && !mutant::is(Mutant::CaughtUpBesideMisfires) {
+            return None;
+        }
         let LedgerState::Running(run) = claimed.state else { return None };
         let run = Run { source: RunSource::Misfire, ..run };
         Some(Self { state: LedgerState::Running(run), ..claimed })
@@ -450,7 +453,8 @@ impl Ledger {
     /// Any but retired → the same, with an operator's request. `None` while an earlier one waits.
     #[must_use]
     pub fn with_request(&self, request: ManualRequest) -> Option<Self> {
-        let takes = self.request.is_none() && self.state != LedgerState::Retired;
+        let free = self.request.is_none() || mutant::is(Mutant::RequestReplaced);
+        let takes = free && self.state != LedgerState::Retired;
         takes.then(|| Self { request: Some(request), ..self.clone() })
     }
 

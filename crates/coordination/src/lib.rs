@@ -39,6 +39,6 @@ pub use ledger::{
 };
 pub use local::Phase;
 #[cfg(feature = "mutants")]
-pub use mutant::{Activation, MUTANTS, Mutant, Watcher};
+pub use mutant::{Activation, MUTANTS, Mutant, Row, Watcher};
 pub use once::{OnceCall, OnceStage};
 pub use view::{ConfigCheck, ConfigState, ItemView, JobView, ServerState, Versioned};

@@ -52,6 +52,9 @@ impl Due {
     /// Returns the first fire that an item with this last fire has to catch up with, and what follows it.
     pub(crate) fn missed_after(&self, last: FireTime) -> Option<(FireTime, FireTime)> {
         let mut later = self.missed.iter().copied().filter(|fire| *fire > last);
+        if mutant::is(Mutant::CaughtUpBackwards) {
+            return Some((later.next_back()?, self.at));
+        }
         let fire = later.next()?;
         Some((fire, later.next().unwrap_or(self.at)))
     }
@@ -131,7 +134,9 @@ impl Local {
 
     /// Returns true if runs may start here.
     pub(crate) fn may_start(&self) -> bool {
-        self.is_active() && !self.paused && self.lease
+        (self.is_active() || mutant::is(Mutant::DrainingClaim))
+            && (!self.paused || mutant::is(Mutant::PauseIgnored))
+            && (self.lease || mutant::is(Mutant::ClaimedWithoutLease))
     }
 
     /// Notes a run that was claimed in the registry. Returns false if it was noted before.
@@ -139,7 +144,8 @@ impl Local {
         let Some(run) = ledger.running() else { return false };
         let again = self.started.get(&item) >= Some(&ledger.token);
         let again = again && !mutant::is(Mutant::StartedAgain);
-        if again || self.runs.contains_key(&item) {
+        let beside = self.runs.contains_key(&item) && !mutant::is(Mutant::BegunBesideRun);
+        if again || beside {
             return false;
         }
         self.started.insert(item, ledger.token);

@@ -55,7 +55,7 @@ impl Layout {
     ) -> Txn {
         let record = TriggerRecord {
             by: by.to_owned(),
-            at: FireTime(at_ms | 1),
+            at: FireTime::of_request(at_ms),
             items: items.map(|items| items.into_iter().collect()),
         };
         let path = self.path(&NodeKind::TriggerRequest(id.to_owned()));

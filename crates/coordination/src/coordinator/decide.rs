@@ -9,6 +9,7 @@ use sharding::InstanceId;
 use super::{Coordinator, InFlight, Stage};
 use crate::duty::{Context, Duty, resharding};
 use crate::local::Phase;
+use crate::mutant::{self, Mutant};
 use crate::plan::Plan;
 use crate::{Command, JobEvent, Now, Ticket};
 
@@ -16,7 +17,8 @@ impl Coordinator {
     pub(super) fn decide(&mut self, now: Now, out: &mut Vec<Command>) {
         self.schedule_reconcile(now);
         let (Some(me), Some(session)) = (self.me.clone(), self.session) else { return };
-        if !self.connected || !self.view.is_synced() || self.local.phase == Phase::Left {
+        let synced = self.view.is_synced() || mutant::is(Mutant::DecidedUnsynced);
+        if !self.connected || !synced || self.local.phase == Phase::Left {
             return;
         }
         if self.has_namesake() {
@@ -29,7 +31,11 @@ impl Coordinator {
                 continue;
             }
             let plan = plan_of(&self.context(now, &me));
-            let again = |plan: &Plan| refused.is_some_and(|flight| flight.plan.repeats(plan));
+            let repeats = |flight: &InFlight, plan: &Plan| flight.plan.repeats(plan);
+            let again = |plan: &Plan| {
+                refused.is_some_and(|flight| repeats(flight, plan))
+                    && !mutant::is(Mutant::RefusalRepeated)
+            };
             if let Some(plan) = plan.filter(|plan| !again(plan)) {
                 self.local.is_claiming |= plan.runs_of(&me).next().is_some();
                 self.send(session, plan, out);
@@ -74,7 +80,8 @@ impl Coordinator {
             Stage::Sent => true,
             Stage::Landed { revision, until } => {
                 let behind = revision.is_some_and(|landed| view.revision() < landed);
-                (behind || !flight.plan.is_visible_in(view)) && now.mono < until
+                let waits = (behind || !flight.plan.is_visible_in(view)) && now.mono < until;
+                waits && !mutant::is(Mutant::CommitForgotten)
             }
             Stage::Refused { until } | Stage::Held { until } => now.mono < until,
         });

@@ -19,6 +19,7 @@ use crate::duty::failover::ORPHAN_PATIENCE;
 use crate::duty::{Duty, MAX_ITEMS_PER_PLAN, items_per_plan};
 use crate::layout::Layout;
 use crate::local::{Local, Phase};
+use crate::mutant::{self, Mutant};
 use crate::plan::Plan;
 use crate::view::{ConfigCheck, JobView, Versioned};
 use crate::{
@@ -309,6 +310,7 @@ impl Coordinator {
     fn has_namesake(&self) -> bool {
         let me = self.me.as_ref().zip(self.session);
         me.is_some_and(|(me, session)| self.view.is_registered_elsewhere(me, session))
+            && !mutant::is(Mutant::NamesakeIgnored)
     }
 
     fn is_registered(&self) -> bool {

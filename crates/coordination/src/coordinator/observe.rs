@@ -112,11 +112,15 @@ impl Coordinator {
     }
 
     /// A fire that came before this instance was there is due here as well, if items were dealt out after it: whoever had
-    /// them may have had no time to claim them.
+    /// them may have had no time to claim them. A job that catches up finds it with its next fire, and what came before it
+    /// as well, which nobody knows here (simulation seed 158).
     fn observe_due(&mut self, now: Now) {
         let (Some(me), Some(assignment)) = (&self.me, self.view.assignment()) else { return };
-        let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
+        let runs_once =
+            |config: &Arc<JobConfig>| config.monitor_execution && config.catch_up.is_none();
+        let monitored = self.view.config().is_some_and(runs_once);
         let newcomer = self.local.last_fire_seen.is_none() && self.local.is_active();
+        let newcomer = newcomer && !mutant::is(Mutant::NewcomerWaits);
         let (record, may) = (&assignment.value, newcomer && monitored && !self.is_paused());
         let due = record.due.filter(|_| may && record.members.contains(me));
         if let Some(at) = due.filter(|at| at.0 <= now.wall_ms) {
@@ -146,7 +150,9 @@ impl Coordinator {
             .map(|(item, ledger)| (item, ledger.clone()))
             .collect();
         for (item, ledger) in &ours {
-            if !self.may_have_claimed(*item, ledger) {
+            let ours =
+                self.may_have_claimed(*item, ledger) || mutant::is(Mutant::ForeignRunStarted);
+            if !ours {
                 self.give_up_foreign_run(*item, ledger);
             } else if let Some(config) = self.config_of_claim(*item, ledger).cloned() {
                 self.start_runs(std::iter::once((*item, ledger)), &config, out);
@@ -206,6 +212,7 @@ impl Coordinator {
             let caught_up = ledger.is_some_and(|ledger| ledger.token >= run.token);
             let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
             let Some(outcome) = run.outcome else { return true };
+            let held = held && !mutant::is(Mutant::RunForgottenEarly);
             if run.token == FencingToken(0) || !caught_up || held {
                 return true;
             }
@@ -225,7 +232,7 @@ impl Coordinator {
             self.local.trigger_seen = Some(version);
         } else if seen.is_some() && self.view.instance_version(&me) > seen {
             self.local.trigger_seen = None;
-            self.accept_unmonitored(FireTime(now.wall_ms | 1));
+            self.accept_unmonitored(FireTime::of_request(now.wall_ms));
         }
     }
 

@@ -77,9 +77,7 @@ impl Coordinator {
             return;
         }
         let me = self.me.as_ref().map_or(self.identity.server.as_str(), InstanceId::as_str);
-        // An odd millisecond: what identifies a request is never what identifies a scheduled fire, which comes on a
-        // whole second (simulation seed 263).
-        let mut at = FireTime(now.wall_ms | 1);
+        let mut at = FireTime::of_request(now.wall_ms);
         while self.local.wanted_triggers.values().any(|wanted| *wanted == at) {
             at = FireTime(at.0 + 2);
         }
@@ -98,7 +96,7 @@ impl Coordinator {
             *known = due;
             return;
         }
-        if self.local.last_fire_seen >= Some(at) {
+        if self.local.last_fire_seen >= Some(at) && !mutant::is(Mutant::FiredTwice) {
             return;
         }
         self.report_unclaimed(MissReason::Superseded, out);

@@ -90,7 +90,8 @@ impl Coordinator {
 
     /// Notes what may have happened, until the view shows it or shows that it cannot any more.
     fn left_in_doubt(&mut self, plan: &Plan, config: Option<&Versioned<Arc<JobConfig>>>) {
-        if plan.steps.iter().any(|step| matches!(step, Step::Register(_))) {
+        let registers = plan.steps.iter().any(|step| matches!(step, Step::Register(_)));
+        if registers && !mutant::is(Mutant::RegistrationInDoubtForgotten) {
             self.local.maybe_registered = true;
         }
         if let Some(me) = self.me.clone() {

@@ -1,6 +1,7 @@
 //! Claim: before an item runs, its record says who runs it and for which fire.
 
 use super::{Context, Duty, OwnItem, change_items};
+use crate::mutant::{self, Mutant};
 use crate::plan::Plan;
 use crate::{JobConfig, Ledger};
 
@@ -20,12 +21,15 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
         if ledger.has_settled(due.at) {
             return None;
         }
-        if own.view.is_disabled() {
+        if own.view.is_disabled() && !mutant::is(Mutant::DisabledUnnoticed) {
             return ledger.skip_disabled(due.at, due.next);
         }
         let before = config.catch_up.and(ledger.last_fire).and_then(|last| due.missed_after(last));
+        let before = before.filter(|_| !mutant::is(Mutant::NotCaughtUp));
         match before {
-            Some((fire, next)) if ledger.misfire.is_none() => {
+            Some((fire, next))
+                if ledger.misfire.is_none() || mutant::is(Mutant::CaughtUpBesideMisfires) =>
+            {
                 ledger.catch_up(&by, fire, Some(next))
             }
             Some(_) | None => ledger.claim(&by, due.at, due.next),
@@ -38,7 +42,8 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
 /// the item is enabled again.
 fn requested(cx: &Context<'_>) -> Option<Plan> {
     let by = cx.claimant()?;
-    let next = |own: &OwnItem<'_>| match own.view.is_disabled() {
+    let unnoticed = mutant::is(Mutant::DisabledUnnoticed);
+    let next = |own: &OwnItem<'_>| match own.view.is_disabled() && !unnoticed {
         true => own.ledger.value.drop_request(),
         false => own.ledger.value.answer(&by),
     };

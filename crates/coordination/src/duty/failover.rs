@@ -27,7 +27,8 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
         let ledger = view.ledger.as_ref()?;
         match &ledger.value.state {
             LedgerState::Running(run)
-                if !cx.view.is_registered(&run.holder)
+                if (!cx.view.is_registered(&run.holder)
+                    || mutant::is(Mutant::SweepIgnoresInstances))
                     && (!view.running || mutant::is(Mutant::SweepIgnoresMarks)) =>
             {
                 Some((item, view, ledger, Some(run)))
@@ -89,7 +90,9 @@ pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
         .filter(|(_, view)| {
             mutant::is(Mutant::MarksIgnoredAtTakeover) || (!view.running && !view.failover)
         })
-        .filter(|(item, _)| item.index() < config.sharding_total_count)
+        .filter(|(item, _)| {
+            item.index() < config.sharding_total_count || mutant::is(Mutant::RetiredTakenOver)
+        })
         // Code of a former life may still run it here.
         .filter(|(item, _)| {
             mutant::is(Mutant::TakeoverBesideOwnRun) || !cx.local.runs.contains_key(item)
@@ -114,7 +117,8 @@ fn is_idle_enough(cx: &Context<'_>) -> bool {
     let waited = cx.local.orphans_since.is_some_and(|at| at + ORPHAN_PATIENCE <= cx.now.mono);
     cx.local.runs.is_empty()
         || mutant::is(Mutant::BusyTakeOver)
-        || (waited && !cx.local.runs.values().any(takes_over))
+        || (waited
+            && (!cx.local.runs.values().any(takes_over) || mutant::is(Mutant::TakeoversPileUp)))
 }
 
 /// Returns a place in a queue of `len` that differs between instances.

@@ -15,7 +15,9 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         {
             register(cx)
         }
-        Phase::Active if registered && !server_known => Some(add_server(cx)),
+        Phase::Active if registered && !server_known => {
+            Some(add_server(cx)).filter(|_| !mutant::is(Mutant::ServerForgotten))
+        }
         Phase::Draining if !cx.local.is_busy() => leave(cx),
         Phase::Draining if registered && !cx.view.is_draining(cx.me) => {
             Some(drain(cx)).filter(|_| !mutant::is(Mutant::DrainUnmarked))
@@ -27,7 +29,9 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 /// The server comes before the instance, because a leader reads both. Whoever has no configuration in force could run
 /// nothing that it is given, and stays out.
 fn register(cx: &Context<'_>) -> Option<Plan> {
-    cx.view.config()?;
+    if cx.view.config().is_none() && !mutant::is(Mutant::RegisteredUnconfigured) {
+        return None;
+    }
     let server_known = cx.view.server_version(cx.server).is_some();
     // The name may have outlived the registration, if somebody took the instance away.
     let name = cx.settings.stable_name.clone().filter(|_| cx.view.name_of(cx.me).is_none());

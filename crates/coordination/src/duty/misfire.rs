@@ -29,8 +29,10 @@ fn run(cx: &Context<'_>) -> Option<Plan> {
     let due = cx.local.due.as_ref();
     let next = |own: &OwnItem<'_>| {
         let noted = own.ledger.value.misfire?;
-        let claimed_anyway = due.is_some_and(|due| !own.ledger.value.has_settled(due.at));
-        if own.view.is_disabled() || claimed_anyway || !own.is_free(cx.local) {
+        let claimed_anyway = due.is_some_and(|due| !own.ledger.value.has_settled(due.at))
+            && !mutant::is(Mutant::ReplayBesideDue);
+        let disabled = own.view.is_disabled() && !mutant::is(Mutant::DisabledUnnoticed);
+        if disabled || claimed_anyway || !own.is_free(cx.local) {
             return None;
         }
         let follows = due.filter(|due| due.at == noted.last).and_then(|due| due.next);

@@ -162,8 +162,10 @@ pub(crate) struct OwnItem<'a> {
 impl<'a> Context<'a> {
     /// Returns the configuration if runs may start here now.
     pub(crate) fn startable(&self) -> Option<&'a JobConfig> {
-        let paused = self.view.server_state(self.server) == Some(ServerState::Paused);
-        let may_start = self.view.is_available(self.me) && self.local.may_start() && !paused;
+        let paused = self.view.server_state(self.server) == Some(ServerState::Paused)
+            && !mutant::is(Mutant::PausedServerIgnored);
+        let available = self.view.is_available(self.me) || mutant::is(Mutant::UnavailableClaim);
+        let may_start = available && self.local.may_start() && !paused;
         self.view.config().filter(|_| may_start).map(|config| &**config)
     }
 

@@ -32,7 +32,9 @@ fn returned(cx: &Context<'_>) -> Option<Plan> {
 
 fn call(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.startable().filter(|config| config.monitor_execution)?;
-    if !cx.settings.calls_back || !cx.view.fits_config() {
+    if !cx.settings.calls_back
+        || !(cx.view.fits_config() || mutant::is(Mutant::CallbackTotalIgnored))
+    {
         return None;
     }
     let nothing = OnceRecord::default();
@@ -59,9 +61,15 @@ fn due(
         record.started.as_ref().filter(|started| started.done && started.fire >= reached)?;
     }
     match record.call(stage) {
-        Some(last) if !last.done && cx.view.is_registered(&last.holder) => None,
+        Some(last)
+            if !last.done
+                && cx.view.is_registered(&last.holder)
+                && !mutant::is(Mutant::CallbackBesideHolder) =>
+        {
+            None
+        }
         Some(last) if !last.done && config.fails_over() => Some(reached.max(last.fire)),
-        Some(last) if last.fire >= reached => None,
+        Some(last) if last.fire >= reached && !mutant::is(Mutant::CalledAgain) => None,
         Some(_) | None => Some(reached),
     }
 }

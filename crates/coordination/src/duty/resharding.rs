@@ -19,7 +19,8 @@ use crate::{FireTime, JobConfig, Ledger, LedgerState};
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let target = target(cx, config).ok()??;
-    let moves = Moves::between(cx, config, &target, last_fire(cx));
+    let born = last_fire(cx).filter(|_| !mutant::is(Mutant::BornBefore));
+    let moves = Moves::between(cx, config, &target, born);
     let changes = !moves.steps.is_empty() || moves.pending != target.record.pending;
     if target.reason == FOLLOW && !changes {
         return None;
@@ -103,15 +104,20 @@ fn reason(
     let handled = view.request().is_some_and(|request| request.0 == current.handled);
     let handled = handled || config.static_sharding;
     let joins_count = !config.static_sharding;
-    let strays = || joins_count && has_strays(view, members, config.sharding_total_count);
+    let other_members = joins_count && current.members != members;
+    let other_total = current.total_count != config.sharding_total_count;
+    let other_strategy = current.strategy != config.strategy;
+    let asked_for = !handled || view.is_necessary();
+    let strays = joins_count && has_strays(view, members, config.sharding_total_count);
     let rows = [
-        (joins_count && current.members != members, "the available instances changed"),
-        (current.total_count != config.sharding_total_count, "the number of items changed"),
-        (current.strategy != config.strategy, "the strategy changed"),
-        (!handled || view.is_necessary(), "it was asked for"),
-        (strays(), "an item belongs to nobody who is available"),
+        (other_members, "the available instances changed", Mutant::AssignedForFewer),
+        (other_total, "the number of items changed", Mutant::AssignedForOtherTotal),
+        (other_strategy, "the strategy changed", Mutant::AssignedByOtherStrategy),
+        (asked_for, "it was asked for", Mutant::AssignedUnasked),
+        (strays, "an item belongs to nobody who is available", Mutant::StraysLeft),
     ];
-    rows.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
+    let mut rows = rows.into_iter().filter(|(.., left_out)| !mutant::is(*left_out));
+    rows.find_map(|(holds, reason, _)| holds.then_some(reason))
 }
 
 /// Returns true if an item belongs to nobody of the members and is not about to: somebody else has changed its owner.
@@ -220,7 +226,7 @@ fn steps_to(
     born: Option<FireTime>,
 ) -> Option<Vec<Step>> {
     let stays = view.owner.as_ref().is_some_and(|current| current.value == *owner);
-    if view.unreadable {
+    if view.unreadable && !mutant::is(Mutant::UnreadableMoved) {
         return stays.then(Vec::new);
     }
     let record = match &view.ledger {

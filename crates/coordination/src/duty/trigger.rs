@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use sharding::ShardingItem;
 
 use super::{Context, Duty};
+use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::trigger_record::TriggerRecord;
 use crate::view::Versioned;
@@ -14,6 +15,10 @@ use crate::{FireTime, JobConfig, ManualRequest};
 /// the leader; takes away what everybody has seen.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     leave(cx).or_else(|| accept(cx)).or_else(|| pass_on(cx)).or_else(|| clear(cx))
+}
+
+fn fits(cx: &Context<'_>) -> bool {
+    cx.view.fits_config() || mutant::is(Mutant::AcceptanceTotalIgnored)
 }
 
 fn leave(cx: &Context<'_>) -> Option<Plan> {
@@ -26,7 +31,7 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
 /// The convention of ElasticJob names an instance: that means the items that it has now. Without monitoring it runs them
 /// by itself; else they become a request of their own.
 fn accept(cx: &Context<'_>) -> Option<Plan> {
-    let version = cx.view.trigger_of(cx.me).filter(|_| cx.view.fits_config())?;
+    let version = cx.view.trigger_of(cx.me).filter(|_| fits(cx))?;
     let config = cx.view.config()?;
     let accepted = Step::AcceptTrigger { instance: cx.me.clone(), version };
     let plan = Plan::as_session(Duty::Trigger, "triggered by an operator").step(accepted);
@@ -36,7 +41,7 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
     let mine = cx.view.items().map(|(item, _)| item).filter(|i| cx.view.is_meant_for(*i, cx.me));
     let record = TriggerRecord {
         by: cx.me.to_string(),
-        at: FireTime(cx.now.wall_ms | 1),
+        at: FireTime::of_request(cx.now.wall_ms),
         items: Some(mine.collect()),
     };
     let id = format!("{}-node-{}", cx.me, version.0);
@@ -49,7 +54,7 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
 
 /// Takes the oldest request that has something to go on with. Items that still have an earlier one get theirs later.
 fn pass_on(cx: &Context<'_>) -> Option<Plan> {
-    let config = cx.view.config().filter(|_| cx.view.fits_config())?;
+    let config = cx.view.config().filter(|_| fits(cx))?;
     let mut waiting: Vec<_> = cx.view.triggers().filter(|(_, t)| !t.value.is_handled()).collect();
     waiting.sort_by_key(|(id, trigger)| (trigger.value.at, *id));
     waiting.into_iter().find_map(|(id, trigger)| match config.monitor_execution {
@@ -113,7 +118,8 @@ fn clear(cx: &Context<'_>) -> Option<Plan> {
     let nobodys = |by: &str| leads && !cx.view.instances().any(|id| id.as_str() == by);
     let handled = cx.view.triggers().filter(|(id, trigger)| {
         let by = trigger.value.by.as_str();
-        let awaited = cx.local.wanted_triggers.contains_key(*id);
+        let awaited =
+            cx.local.wanted_triggers.contains_key(*id) && !mutant::is(Mutant::RequestClearedEarly);
         trigger.value.is_handled() && !awaited && (mine(by) || nobodys(by))
     });
     let clear = |(id, trigger): (&str, &Versioned<TriggerRecord>)| Step::ClearTrigger {

@@ -65,6 +65,7 @@ pub(super) fn txn(world: &World, state: &State, act: Act) -> Option<Txn> {
         Act::Grow if total < world.scope.items => of_total(total + 1),
         Act::FailoverOff => store(&JobConfig { failover: false, ..JobConfig::clone(config) }),
         Act::ClearMark(i) => Txn::new().delete(world.path(&NodeKind::Running(item(i)))),
+        Act::RemoveLeader => Txn::new().delete(world.path(&NodeKind::Leader)),
         Act::Remove(p) => Txn::new().delete(world.path(&node(p))),
         // Requests are named after a version, and all versions are the same here: one at a time.
         Act::Trigger(p) if view.triggers().next().is_none() => put(&node(p), TRIGGER.to_owned()),

@@ -7,6 +7,7 @@ use super::scope::session;
 use super::state::{Process, Standing, State};
 use super::world::World;
 use crate::Event;
+use crate::local::Phase;
 
 impl World {
     pub(super) fn faults(&self, state: &State, process: &Arc<Process>, drafts: &mut Vec<Draft>) {
@@ -58,6 +59,11 @@ impl World {
         let p = process.index;
         let life = process.life + 1;
         let mut next = self.told(state, p, Event::Lost);
+        // Whoever was leaving has left with its session, and does not come back.
+        if next.processes[p].memory.local.phase == Phase::Left {
+            next.processes[p] = Arc::new(dead(process, Standing::Dead));
+            return Draft::new(Label::Reconnect(p), next);
+        }
         let mut reborn =
             Process { life, standing: Standing::Up, ..Process::clone(&next.processes[p]) };
         reborn.memory.leave_requested = false;

@@ -71,6 +71,7 @@ fn acts() -> Vec<Act> {
         Act::Shrink,
         Act::FailoverOff,
         Act::Remove(0),
+        Act::RemoveLeader,
         Act::ClearMark(0),
         Act::Drain(0),
         Act::Trigger(0),

@@ -1,4 +1,12 @@
 //! Every interleaving of a small cluster: the duties themselves, explored by stateright.
+//!
+//! `cargo xtask test` explores two systems to the end: 3 processes, 3 items and 1 fire, and 2 processes, 2 items and 2
+//! fires, each with one crash and one expired session. Others, in which operators act, replies are lost and callbacks are
+//! called, are explored by `exhaustive_grounds` and `exhaustive_nightly`. A search that is cut off fails.
+//!
+//! What keeps the states few leaves nothing out: versions are only ever *as now* or *as before* (`registry`), plans that
+//! a process would decide again anyway are not kept (`settle`), and a look at the view that starts nothing comes at once.
+//! Nothing else is merged: processes and items are told apart, because strategies and takers order them by their names.
 #![expect(
     clippy::wildcard_enum_match_arm,
     clippy::type_complexity,

@@ -74,4 +74,10 @@ impl Breach {
         (Self::NeverLeaves, "L6 in the end whoever leaves has left"),
         (Self::NotRegistered, "L1 in the end every live process is registered"),
     ];
+
+    /// Returns the rule that is broken, in words; its first word is its id.
+    pub(crate) fn rule(self) -> &'static str {
+        let row = Self::ALL.iter().find(|(breach, _)| *breach == self);
+        row.expect("every rule is in the table").1
+    }
 }

@@ -28,6 +28,8 @@ pub(super) enum Act {
     FailoverOff,
     /// Takes the node of an instance away, for it to leave.
     Remove(usize),
+    /// Takes the node of the leader away, for somebody else to be elected.
+    RemoveLeader,
     /// Takes the mark of a running item away, as Java instances do that reconnect.
     ClearMark(u32),
     /// Asks a process to leave.

@@ -34,14 +34,26 @@ impl Dice {
     }
 }
 
+/// Why a walk ended before its end.
+pub(super) struct Fault {
+    /// The rule that was broken.
+    pub(super) rule: &'static str,
+    /// What happened, for people.
+    pub(super) text: String,
+}
+
+/// The rule that only walks can see broken.
+const REST: &str = "L it comes to rest";
+
 /// Walks until nothing is left to do; returns the number of steps.
 ///
 /// # Errors
 /// What went wrong: a rule is broken, or there is no rest.
-pub(super) fn walk(world: &World, seed: u64, most: usize) -> Result<usize, String> {
+pub(super) fn walk(world: &World, seed: u64, most: usize) -> Result<usize, Fault> {
     let mut dice = Dice(seed);
     let mut state = world.first_state();
-    let mut shadow = Shadow::new(world, &state);
+    // What is left out may make a plan fit that is refused in truth, or the other way round.
+    let mut shadow = world.mutant.is_none().then(|| Shadow::new(world, &state));
     let wild = dice.below(40);
     for step in 0..most {
         let mut moves = world.moves(&state);
@@ -50,13 +62,17 @@ pub(super) fn walk(world: &World, seed: u64, most: usize) -> Result<usize, Strin
         }
         let Some(count) = (!moves.is_empty()).then_some(moves.len()) else { return Ok(step) };
         let next = moves.swap_remove(dice.below(count));
-        if next.next.breach.is_some() {
-            return Err(format!("seed {seed}, step {step}: {next:?}\n{:?}", next.next));
+        if let Some(breach) = next.next.breach {
+            let text = format!("seed {seed}, step {step}: {next:?}\n{:?}", next.next);
+            return Err(Fault { rule: breach.rule(), text });
         }
-        shadow.follow(world, &state, &next);
+        if let Some(shadow) = &mut shadow {
+            shadow.follow(world, &state, &next);
+        }
         state = next.next;
     }
-    Err(format!("{}, seed {seed}: no rest after {most} steps\n{state:?}", world.scope.name))
+    let text = format!("{}, seed {seed}: no rest after {most} steps\n{state:?}", world.scope.name);
+    Err(Fault { rule: REST, text })
 }
 
 /// The registry's own model, in the same state.

@@ -1,23 +1,25 @@
-//! Which mutant is active: one per thread at most.
+//! Which mutants are active: two per thread at most.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
 
 use super::Mutant;
 
+type Active = [Option<Mutant>; 2];
+
 thread_local! {
-    static ACTIVE: Cell<Option<Mutant>> = const { Cell::new(None) };
+    static ACTIVE: Cell<Active> = const { Cell::new([None, None]) };
 }
 
 pub(crate) fn is(mutant: Mutant) -> bool {
-    ACTIVE.get() == Some(mutant)
+    ACTIVE.get().contains(&Some(mutant))
 }
 
-/// Keeps a mutant active on this thread until it is dropped.
+/// Keeps mutants active on this thread until it is dropped.
 #[derive(Debug)]
 #[must_use = "the mutant is active until this is dropped"]
 pub struct Activation {
-    before: Option<Mutant>,
+    before: Active,
     /// It must be dropped on the thread on which it was made.
     thread: PhantomData<*const ()>,
 }
@@ -25,8 +27,17 @@ pub struct Activation {
 impl Mutant {
     /// Makes everything that this thread does do without what the mutant leaves out.
     pub fn activate(self) -> Activation {
-        Activation { before: ACTIVE.replace(Some(self)), thread: PhantomData }
+        activate([Some(self), None])
     }
+
+    /// Makes everything that this thread does do without what both leave out.
+    pub fn activate_with(self, other: Self) -> Activation {
+        activate([Some(self), Some(other)])
+    }
+}
+
+fn activate(mutants: Active) -> Activation {
+    Activation { before: ACTIVE.replace(mutants), thread: PhantomData }
 }
 
 impl Drop for Activation {

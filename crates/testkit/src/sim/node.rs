@@ -9,6 +9,7 @@ use coordination::{
 use reg_center::{NodePath, SessionId, Txn};
 use sharding::{InstanceId, ShardingItem};
 
+use super::decisions::Told;
 use super::inbox::Inbox;
 use super::product;
 use super::profile::JobSettings;
@@ -120,6 +121,7 @@ pub(crate) struct Node {
     /// The kind of fault that has cut the connection, to note its end.
     pub(crate) link_fault: Option<&'static str>,
     pub(crate) leaving: Leaving,
+    pub(crate) told: Told,
 }
 
 impl Node {
@@ -148,6 +150,7 @@ impl Node {
             lag_until: Duration::ZERO,
             armed: VecDeque::new(),
             link_fault: None,
+            told: Told::default(),
             leaving: Leaving::default(),
         }
     }

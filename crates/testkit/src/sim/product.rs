@@ -8,7 +8,7 @@ use coordination::{
     encode_config,
 };
 use reg_center::model::Model;
-use reg_center::{Limits, NodePath};
+use reg_center::{Limits, NodePath, Op};
 use serde::Deserialize;
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
@@ -65,6 +65,13 @@ impl Paths {
 
     pub(crate) fn item_disabled(&self, item: u32) -> NodePath {
         self.below(&format!("sharding/{item}/disabled"))
+    }
+
+    /// Returns true if an operation shows an item as running.
+    pub(crate) fn begins_run(&self, op: &Op) -> bool {
+        let Op::Create { path, .. } = op else { return false };
+        let rest = path.below(&self.root);
+        rest.is_some_and(|rest| rest.starts_with("sharding/") && rest.ends_with("/running"))
     }
 
     /// Reads a path. `None` for nodes of other jobs.

@@ -3,6 +3,7 @@
 //! The history of a run is judged as a whole by the checker; these checks stop a run at the first bad write.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use coordination::{
     FencingToken, FireTime, ItemView, Ledger, LedgerState, Outcome, Run, RunSource, ServerState,
@@ -29,6 +30,8 @@ pub(crate) struct Truth {
     pub(crate) unclaimed: BTreeMap<(ShardingItem, FireTime), u32>,
     /// The scheduled fires of each item that ended in a run, those that were merged into others included.
     pub(crate) done: BTreeSet<(ShardingItem, FireTime)>,
+    /// The items that have run for an operator's request, by its id.
+    answered: BTreeSet<(ShardingItem, Arc<str>)>,
     /// The scheduled fires that were claimed and whose run nobody finished.
     pub(crate) abandoned: BTreeSet<(ShardingItem, FireTime)>,
 }
@@ -50,6 +53,7 @@ impl World {
     /// Compares the truth before and after a write.
     pub(crate) fn check_write(&mut self, writer: Option<SessionId>, changes: Vec<Change>) {
         let mut items = BTreeSet::new();
+        self.check_abdication(writer, &changes);
         for change in &changes {
             let (Change::Put(node) | Change::Entry(node)) = change else {
                 if let Change::Gone { path, .. } = change
@@ -88,6 +92,18 @@ impl World {
         }
     }
 
+    /// Nobody but the leader, the end of its session and operators take the leader's node away.
+    fn check_abdication(&mut self, writer: Option<SessionId>, changes: &[Change]) {
+        let leader = self.paths.leader();
+        let gone = |change: &Change| matches!(change, Change::Gone { path, .. } if *path == leader);
+        let life = writer.and_then(|id| self.sessions.get(&id)).map(|session| session.life.clone());
+        let Some(life) = life.filter(|_| changes.iter().any(gone)) else { return };
+        let leads = self.observer.view().leader().cloned();
+        if leads.as_ref() != Some(&life) {
+            self.fail("S8", format!("{life} has taken the node of the leader {leads:?} away"));
+        }
+    }
+
     fn check_item(&mut self, writer: Option<SessionId>, step: &Step) {
         let (item, before) = (step.item, step.before.ledger.as_ref().map(|l| &l.value));
         let Some(old) = before else { return };
@@ -103,6 +119,7 @@ impl World {
         if step.moves() && old.is_busy() {
             self.fail("S5", format!("item {item} moved under a run: {}", old.summary()));
         }
+        self.check_kept(step, old, new);
         match (&old.state, &new.state) {
             (LedgerState::Running(from), LedgerState::Running(to))
                 if from.holder != to.holder || old.token != new.token =>
@@ -115,6 +132,7 @@ impl World {
                     self.fail("S2", format!("item {item} of {owner:?}: {}", new.summary()));
                 }
                 self.check_claim(step.item, old, new, run);
+                self.check_caught_up(step.item, old, new, run);
             }
             (LedgerState::Orphan(_), LedgerState::Running(run)) => {
                 self.check_claim(step.item, old, new, run);
@@ -130,6 +148,31 @@ impl World {
                 self.note_end(item, run, new.outcome);
             }
             _ => {}
+        }
+    }
+
+    /// What waits in a record, a request or noted fires, goes with the run that stands for it, or if the item may not run.
+    fn check_kept(&mut self, step: &Step, old: &Ledger, new: &Ledger) {
+        let begun = new.running().filter(|_| new.token > old.token);
+        let dropped = new.state == LedgerState::Retired || step.before.is_disabled();
+        if let Some(asked) = old.request.as_ref().filter(|_| new.request != old.request) {
+            let answered =
+                begun.is_some_and(|run| run.source == RunSource::Manual && run.fire == asked.at);
+            if answered && !self.truth.answered.insert((step.item, asked.id.clone())) {
+                self.fail("S1a", format!("item {} ran twice for request {}", step.item, asked.id));
+            }
+            if !answered && !dropped {
+                let text = format!("the request of {} for item {} is gone", asked.at, step.item);
+                self.fail("S3", text);
+            }
+        }
+        if let Some(noted) = old.misfire.filter(|_| new.misfire.is_none()) {
+            let merged = begun.and_then(|run| run.merged);
+            let played = merged.is_some_and(|m| m.first <= noted.first && noted.last <= m.last);
+            if !played && !dropped {
+                let text = format!("the fires noted for item {} are gone: {noted:?}", step.item);
+                self.fail("S3", text);
+            }
         }
     }
 
@@ -230,7 +273,8 @@ impl World {
         } else if !self.truth.started.insert((item, token)) {
             self.fail("S1", format!("item {item} under token {token} was started twice"));
         }
-        if self.nodes[index].runs.iter().any(|exec| exec.item == item && exec.token == token) {
+        self.check_begin(index, start);
+        if self.nodes[index].runs.iter().any(|exec| exec.item == item) {
             self.fail("S1", format!("item {item} was started while it runs in the same process"));
         }
     }

@@ -208,6 +208,7 @@ impl World {
         self.recorder.mix_bytes(event.name().as_bytes());
         self.recorder.tell(|| format!("{index} <- {event}"));
         self.record_session(index, &event);
+        self.note_told(index, &event);
         self.coverage.events += 1;
         let now = product::now(self.wall(index), self.mono);
         let mut commands = Vec::new();
@@ -221,6 +222,7 @@ impl World {
     fn obey(&mut self, index: usize, command: Command) {
         match command {
             Command::Commit { ticket, txn, confirm_absent, .. } => {
+                self.check_commit(index, ticket, &txn);
                 self.send(index, ticket, txn, confirm_absent);
             }
             Command::Start(items) => {

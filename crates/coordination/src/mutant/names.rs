@@ -1,0 +1,297 @@
+//! Everything that can be left out.
+
+/// Defines the mutants, their list, and what each leaves out, in the words of its documentation.
+macro_rules! mutants {
+    ($($(#[doc = $text:literal])+ $name:ident,)+) => {
+        /// Something that is left out.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(
+            not(feature = "mutants"),
+            expect(unreachable_pub, reason = "only the feature makes it reachable")
+        )]
+        pub enum Mutant {
+            $($(#[doc = $text])+ $name,)+
+        }
+
+        #[cfg(feature = "mutants")]
+        impl Mutant {
+            /// Every mutant: what is left out of single guards first, then what is left out of decisions.
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            /// Returns what is left out, in words.
+            #[must_use]
+            pub fn leaves_out(self) -> &'static str {
+                match self {
+                    $(Self::$name => concat!($($text),+).trim_start(),)+
+                }
+            }
+        }
+    };
+}
+
+mutants! {
+    /// Plans do not check that their instance is registered.
+    InstanceUnchecked,
+    /// Runs start on servers that were disabled since.
+    ServerUnchecked,
+    /// Runs start under a configuration that was replaced since.
+    ClaimConfigUnchecked,
+    /// Items are claimed although an assignment was made since.
+    AssignmentUnchecked,
+    /// Items are claimed although their owner changed since.
+    OwnerUnchecked,
+    /// Items are claimed with neither their owner nor the assignment checked.
+    OwnershipUnchecked,
+    /// Leaders write although somebody else was elected since.
+    TermUnchecked,
+    /// Items are assigned for a configuration that was replaced since.
+    ReshardingConfigUnchecked,
+    /// Items are assigned although resharding was requested since.
+    RequestUnchecked,
+    /// Items are moved although they were claimed since.
+    MovedLedgerUnchecked,
+    /// Items are noted as disabled or enabled although operators changed their mind since.
+    ItemDisabledUnchecked,
+    /// Runs are claimed without checking that the instance is registered.
+    InstanceUncheckedByRuns,
+    /// Leaders write without checking that they are registered.
+    InstanceUncheckedByLeaders,
+    /// Instances are elected without checking that they are registered.
+    InstanceUncheckedAtElection,
+    /// Instances drain, and put their server back, without checking that they are registered.
+    InstanceUncheckedByMembers,
+    /// Callbacks are called without checking that the instance is registered.
+    InstanceUncheckedByCallbacks,
+    /// Items are assigned although somebody else was elected since.
+    TermUncheckedAtResharding,
+    /// Runs are swept although somebody else was elected since.
+    TermUncheckedBySweeps,
+    /// Operators' wishes are noted although somebody else was elected since.
+    TermUncheckedByNotes,
+    /// Requests to run are passed on although somebody else was elected since.
+    TermUncheckedByRequests,
+    /// Stale entries are taken away although somebody else was elected since.
+    TermUncheckedByCleanup,
+    /// Leaders abdicate although somebody else was elected since.
+    TermUncheckedAtAbdication,
+    /// Leaders leave although somebody else was elected since.
+    TermUncheckedByLeavers,
+    /// Runs are swept under a configuration that was replaced since.
+    SweepConfigUnchecked,
+    /// Requests to run are passed on under a configuration that was replaced since.
+    RequestConfigUnchecked,
+    /// Callbacks are called under a configuration that was replaced since.
+    CallbackConfigUnchecked,
+    /// Callbacks are called on servers that were disabled since.
+    CallbackServerUnchecked,
+    /// Callbacks are called although an assignment was made since.
+    CallbackAssignmentUnchecked,
+    /// Requests to an instance are accepted for its items although an assignment was made since.
+    AcceptanceAssignmentUnchecked,
+    /// Marks of misfires are taken away although the record of the item changed since.
+    CleanupLedgerUnchecked,
+    /// Retired items lose an owner that was set since.
+    OwnerClearedBlindly,
+    /// Requests to run are passed on although somebody has done that since.
+    RequestPassedBlindly,
+    /// Requests to run are taken away although they changed since.
+    RequestClearedBlindly,
+    /// Requests to an instance are accepted although they changed since.
+    RequestAcceptedBlindly,
+    /// Instances are asked to run although their node changed since.
+    InstanceAskedBlindly,
+    /// Items are claimed although resharding was requested since.
+    ClaimRequestUnchecked,
+    /// Callbacks are called although resharding was requested since.
+    CallbackRequestUnchecked,
+    /// Items are claimed although both their server and the counter of requests changed since.
+    ServerAndRequestUnchecked,
+    /// Claims overwrite the record of their item.
+    ClaimOverwrites,
+    /// Misfires overwrite the record of their item.
+    MisfireOverwrites,
+    /// The end of a run overwrites the record of its item.
+    ReleaseOverwrites,
+    /// Sweeps overwrite the record of an item.
+    SweepOverwrites,
+    /// Takeovers overwrite the record of their item.
+    TakeoverOverwrites,
+    /// Retiring and reviving overwrite the record of an item.
+    ReshardingOverwrites,
+    /// Notes of operators' wishes overwrite the record of an item.
+    DisablingOverwrites,
+    /// Requests to run overwrite the record of an item.
+    TriggerOverwrites,
+    /// Assignments overwrite the owner of an item.
+    OwnerOverwritten,
+    /// Assignments overwrite assignments that were made since.
+    AssignmentOverwritten,
+    /// Elections overwrite terms that began since.
+    TermOverwritten,
+    /// Records of callbacks overwrite each other.
+    OnceOverwritten,
+    /// Sweeps do not confirm that the instance of a holder is gone.
+    InstanceUnconfirmed,
+    /// Sweeps do not confirm that the mark of a holder is gone.
+    MarkUnconfirmed,
+    /// Sweeps confirm nothing.
+    Unconfirmed,
+    /// Sweeps take runs from instances that an operator took out, while their code runs.
+    SweepIgnoresMarks,
+    /// Items that are to move are still claimed by their owner.
+    PendingClaimable,
+    /// Items are claimed although they were assigned for another number of items.
+    TotalIgnored,
+    /// Items move under their runs.
+    BusyMoved,
+    /// Items leave the job under their runs.
+    BusyRetired,
+    /// Items that could not move at once never do.
+    NeverFollow,
+    /// The token does not rise with a claim.
+    TokenKept,
+    /// A fire is claimed again although the record says that it was.
+    FireClaimedAgain,
+    /// A fire is claimed or noted again although it was settled.
+    SettledIgnored,
+    /// The last fire of an item is not noted.
+    LastFireKept,
+    /// Retired items begin anew when they come back.
+    RetiredForgotten,
+    /// Records of disabled items can be claimed.
+    DisabledClaimable,
+    /// Items are claimed while code of a former run goes on here.
+    LocalRunIgnored,
+    /// Runs end that are not held.
+    ForeignRelease,
+    /// Ended runs leave their marks.
+    MarksStay,
+    /// That a mark is gone already is not noticed.
+    AbsentMarksUnnoticed,
+    /// Orphans that nobody has to take over any more stay.
+    OrphansStay,
+    /// Items are taken over while the former run is still shown.
+    MarksIgnoredAtTakeover,
+    /// Items are taken over while code of a former life runs them here.
+    TakeoverBesideOwnRun,
+    /// Busy instances take over like idle ones.
+    BusyTakeOver,
+    /// Fires that meet a run are not noted.
+    MisfireUnnoted,
+    /// Noted fires are not run.
+    MisfireUnplayed,
+    /// Stale entries stay.
+    NoCleanup,
+    /// Instances that are not available stand for election.
+    UnavailableStand,
+    /// Leaders that are not available stay.
+    NoAbdication,
+    /// Instances leave while something runs on them.
+    LeaveBusy,
+    /// Instances leave while their claims are under way.
+    LeaveClaiming,
+    /// Instances leave while claims are in doubt.
+    LeaveInDoubt,
+    /// Claims in doubt are not settled by those who leave.
+    DoubtsUnsettled,
+    /// Instances do not say that they are leaving.
+    DrainUnmarked,
+    /// Claims whose reply was lost are taken for failed.
+    DoubtsForgotten,
+    /// Runs are started although the view has shown them as started before.
+    StartedAgain,
+    /// Runs are started although the session cannot be relied upon.
+    StartedWithoutLease,
+    /// Runs are started while the registration is on its way out.
+    StartedLeaving,
+    /// Runs start with the configuration in force rather than that of their claim.
+    ConfigUnpinned,
+    /// Instances that an operator took out register again.
+    RegisteredAgain,
+    /// Lives of a process share their id.
+    IdsReused,
+    /// The second callback does not wait for the first.
+    CompletedFirst,
+    /// Callbacks do not wait for the slowest item.
+    CalledEarly,
+    /// Requests are accepted and passed on while the assignment is for another number of items.
+    AcceptanceTotalIgnored,
+    /// Callbacks are called while the assignment is for another number of items.
+    CallbackTotalIgnored,
+    /// Runs start on servers that an operator has paused.
+    PausedServerIgnored,
+    /// Runs start on instances that are paused.
+    PauseIgnored,
+    /// Runs start on instances that are not available.
+    UnavailableClaim,
+    /// Runs start on instances that are leaving.
+    DrainingClaim,
+    /// Items are claimed although the session cannot be relied upon.
+    ClaimedWithoutLease,
+    /// Fires are caught up with although noted ones wait.
+    CaughtUpBesideMisfires,
+    /// The last missed fire is caught up with first.
+    CaughtUpBackwards,
+    /// Missed fires are not caught up with.
+    NotCaughtUp,
+    /// Noted fires are run although a fire is due that stands for them.
+    ReplayBesideDue,
+    /// Items are claimed although operators have disabled them, as long as their record does not say so.
+    DisabledUnnoticed,
+    /// Sweeps take runs whose instance is registered, if their mark is gone.
+    SweepIgnoresInstances,
+    /// Orphans beyond the number of items are taken over.
+    RetiredTakenOver,
+    /// Instances that took an item over take over another one meanwhile.
+    TakeoversPileUp,
+    /// Instances register without a configuration in force.
+    RegisteredUnconfigured,
+    /// Servers that were removed are not put back.
+    ServerForgotten,
+    /// Items are not assigned anew when the available instances change.
+    AssignedForFewer,
+    /// Items are not assigned anew when their number changes.
+    AssignedForOtherTotal,
+    /// Items are not assigned anew when the strategy changes.
+    AssignedByOtherStrategy,
+    /// Items are not assigned anew when that is asked for.
+    AssignedUnasked,
+    /// Items stay with owners that nobody has given them to.
+    StraysLeft,
+    /// Leaders assign and sweep by an older configuration than the last good one while the stored one is unreadable.
+    LedByOlderConfig,
+    /// Instances take part although another session has registered their id.
+    NamesakeIgnored,
+    /// Runs are started that this life has not claimed.
+    ForeignRunStarted,
+    /// Newcomers do not run the fire that was due when they were given their items.
+    NewcomerWaits,
+    /// Items move although their record cannot be read.
+    UnreadableMoved,
+    /// New items have to do with fires from before they were there.
+    BornBefore,
+    /// Callbacks are called although their holder lives.
+    CallbackBesideHolder,
+    /// Callbacks are called again for the same fire.
+    CalledAgain,
+    /// Requests to run replace an earlier one that waits.
+    RequestReplaced,
+    /// Requests to run are taken away before whoever left them has seen them.
+    RequestClearedEarly,
+    /// A fire that comes again is due again.
+    FiredTwice,
+    /// Runs begin although code of another one goes on here.
+    BegunBesideRun,
+    /// Runs are forgotten as soon as their code has ended.
+    RunForgottenEarly,
+    /// Decisions are made before the whole view was seen.
+    DecidedUnsynced,
+    /// What was refused is sent again at once.
+    RefusalRepeated,
+    /// Decisions are made before the view shows what was committed.
+    CommitForgotten,
+    /// Requests are identified by milliseconds that can be those of a fire.
+    EvenRequests,
+    /// Whoever leaves forgets that it may be registered.
+    RegistrationInDoubtForgotten,
+}

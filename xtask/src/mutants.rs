@@ -1,0 +1,84 @@
+//! `cargo xtask mutants`: the product without one of its guards or rules at a time, and who notices.
+
+use std::fs;
+
+use crate::steps::{cargo, run};
+use crate::{Error, workspace};
+
+/// What the arguments say.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Request {
+    /// How many seeds those mutants get that nobody is to notice; the program's own number if it is not said.
+    seeds: Option<u64>,
+    /// Which mutants; all if there are none.
+    names: Vec<String>,
+}
+
+/// Runs the exhaustive model, then the simulation, which prints the table of both.
+///
+/// The table is printed even if the model has found something else than it says.
+pub(crate) fn hunt(arguments: &[String]) -> Result<(), Error> {
+    let request = Request::parse(arguments)?;
+    let folder = workspace().join("target").join("mutants");
+    fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
+    let file = folder.join("model.tsv");
+    fs::write(&file, "").map_err(Error::file("write", &file))?;
+    let mut model = cargo(
+        "test --release --quiet -p coordination --features mutants --lib mutants_are_noticed -- --ignored",
+    );
+    model.env("MUTANTS", request.names.join(",")).env("MUTANTS_FILE", &file);
+    let modelled = run(&mut model);
+    let mut simulation =
+        cargo("run --release --quiet -p testkit --features mutants --bin ejob-mutants -- --model");
+    run(simulation.arg(&file).args(request.words()))?;
+    modelled
+}
+
+impl Request {
+    fn parse(arguments: &[String]) -> Result<Self, Error> {
+        let mut request = Self::default();
+        let mut rest = arguments.iter();
+        while let Some(word) = rest.next() {
+            match word.as_str() {
+                "--seeds" => request.seeds = Some(seeds(rest.next())?),
+                option if option.starts_with('-') => {
+                    let text = format!("`mutants` takes `--seeds N` and names, not `{option}`");
+                    return Err(Error::Usage(text));
+                }
+                name => request.names.push(name.to_owned()),
+            }
+        }
+        Ok(request)
+    }
+
+    /// Returns the arguments of the simulation.
+    fn words(&self) -> Vec<String> {
+        let seeds = self.seeds.map(|seeds| ["--seeds".to_owned(), seeds.to_string()]);
+        seeds.into_iter().flatten().chain(self.names.iter().cloned()).collect()
+    }
+}
+
+fn seeds(word: Option<&String>) -> Result<u64, Error> {
+    let found = word.map_or("nothing".to_owned(), |word| format!("`{word}`"));
+    let number = word.and_then(|word| word.parse().ok()).filter(|number| *number > 0);
+    number.ok_or_else(|| Error::Usage(format!("`--seeds` takes a number from 1, not {found}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_become_those_of_the_simulation() {
+        let rows = [
+            ("", ""),
+            ("--seeds 50", "--seeds 50"),
+            ("TokenKept --seeds 7 BusyMoved", "--seeds 7 TokenKept BusyMoved"),
+        ];
+        for (line, expected) in rows {
+            let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            let request = Request::parse(&arguments).unwrap();
+            assert_eq!(request.words().join(" "), expected, "{line}");
+        }
+    }
+}
