@@ -24,7 +24,7 @@ pub(crate) fn enter() -> Result<(), Failure> {
     let program = env::current_exe().map_err(Failure::system("find the suite's own program"))?;
     let mut command = Command::new("unshare");
     if !geteuid().is_root() {
-        command.arg("--map-root-user");
+        command.args(["--map-current-user", "--keep-caps"]);
     }
     let error = command
         .args(["--net", "--"])
