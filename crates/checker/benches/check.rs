@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on should panic")]
 #![expect(dead_code, reason = "the bench uses a part of the vocabulary of stories")]
 
-#[path = "../tests/stories/story.rs"]
+#[path = "../tests/stories/story/mod.rs"]
 mod story;
 
 use std::hint::black_box;

@@ -146,6 +146,8 @@ pub(crate) struct Assignment {
     pub(crate) handled: u32,
     /// Items that have yet to move, and to whom.
     pub(crate) pending: BTreeMap<u32, Name>,
+    /// The stable names of owners that have one: under static sharding, whoever has the name goes on with the items.
+    pub(crate) names: BTreeMap<Name, Name>,
 }
 
 #[derive(Deserialize)]
@@ -156,6 +158,8 @@ struct AssignmentDoc {
     handled: u32,
     #[serde(default)]
     pending: BTreeMap<String, Vec<(u32, u32)>>,
+    #[serde(default)]
+    names: BTreeMap<String, String>,
 }
 
 /// More items than any job has; ranges beyond are refused rather than expanded.
@@ -179,8 +183,9 @@ pub(crate) fn assignment(text: &str, names: &mut Names) -> Result<Assignment, St
     }
     let mut members: Vec<_> = doc.members.iter().map(|member| names.of(member)).collect();
     members.sort_unstable();
+    let stable = doc.names.iter().map(|(id, name)| (names.of(id), names.of(name))).collect();
     let AssignmentDoc { total, strategy, handled, .. } = doc;
-    Ok(Assignment { members, total, strategy, handled, pending })
+    Ok(Assignment { members, total, strategy, handled, pending, names: stable })
 }
 
 #[derive(Deserialize)]
@@ -198,7 +203,10 @@ pub(crate) fn term(text: &str, names: &mut Names) -> Result<Name, String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CatchUp {
+    /// How old a fire may be, before the next one.
     pub(crate) window_seconds: i64,
+    /// How many fires of an item at most: the latest ones.
+    pub(crate) max: usize,
 }
 
 /// The stored configuration, as far as it matters here.
@@ -213,6 +221,8 @@ pub(crate) struct Config {
     pub(crate) monitor: bool,
     pub(crate) strategy: String,
     pub(crate) catch_up: Option<CatchUp>,
+    /// Items stay with their instances, whoever comes and goes.
+    pub(crate) static_sharding: bool,
 }
 
 impl Config {
@@ -239,6 +249,8 @@ struct ConfigDoc {
     job_sharding_strategy_class: Option<String>,
     #[serde(default)]
     catch_up: Option<CatchUp>,
+    #[serde(default)]
+    static_sharding: bool,
 }
 
 fn yes() -> bool {
@@ -272,5 +284,6 @@ pub(crate) fn config(text: &str) -> Result<Config, String> {
         monitor: doc.monitor_execution,
         strategy: doc.job_sharding_strategy_class.unwrap_or_default(),
         catch_up: doc.catch_up,
+        static_sharding: doc.static_sharding,
     })
 }

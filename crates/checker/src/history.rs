@@ -115,6 +115,17 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<String>,
     },
+    /// A run has told the outside resource that it begins, before it read or did anything. Only the resource writes
+    /// these.
+    Announced {
+        /// Which run.
+        #[serde(flatten)]
+        run: RunId,
+        /// Whether the resource lets it begin: it refuses tokens smaller than one that it has seen.
+        accepted: bool,
+        /// The resource's own order, from 0, over all its records.
+        rseq: u64,
+    },
     /// The outside resource was written to. Only the resource writes these.
     Effect {
         /// By which run.
@@ -185,6 +196,13 @@ pub enum Fact {
         sid: i64,
         /// The ephemeral nodes that went with it.
         ephemerals: Vec<String>,
+    },
+    /// What the registry keeps for a session while nothing is wrong, for whoever compares it with what it kept before.
+    Held {
+        /// Which session.
+        sid: i64,
+        /// How many watches, or feeds made of them, it is to be told changes through.
+        feeds: u64,
     },
     /// The harness itself failed: the run is not acceptable, whatever else it shows.
     HarnessFailure {

@@ -39,11 +39,13 @@ fn concerns(fact: &Fact, subject: &Subject) -> bool {
         job == subject.job && subject.item.is_none_or(|wanted| wanted == item)
     };
     match fact {
-        Fact::Exec { run, .. } | Fact::Effect { run, .. } => is_item(&run.job, run.item),
+        Fact::Exec { run, .. } | Fact::Announced { run, .. } | Fact::Effect { run, .. } => {
+            is_item(&run.job, run.item)
+        }
         Fact::Missed { job, item, .. } => item.is_none_or(|item| is_item(job, item)),
         Fact::Reg { ops, .. } => ops.iter().any(|op| concerns_op(op, subject)),
         Fact::Once { job, .. } => *job == subject.job && subject.item.is_none(),
-        Fact::RunMeta { .. } | Fact::Fire { .. } | Fact::Event { .. } => false,
+        Fact::RunMeta { .. } | Fact::Fire { .. } | Fact::Event { .. } | Fact::Held { .. } => false,
         Fact::Process { .. }
         | Fact::Session { .. }
         | Fact::Nemesis { .. }
@@ -105,6 +107,11 @@ fn what(fact: &Fact) -> String {
                 "{job} item {item}: {ev} {source} {fire}, token {token}, configuration {cfg}{result}"
             )
         }
+        Fact::Announced { run, accepted, rseq } => {
+            let taken = if *accepted { "begins" } else { "refused" };
+            let crate::history::RunId { job, item, fire, token } = run;
+            format!("{job} item {item}: told {rseq} of {fire}, token {token}, {taken}")
+        }
         Fact::Effect { run, accepted, rseq } => {
             let taken = if *accepted { "accepted" } else { "refused" };
             let crate::history::RunId { job, item, fire, token } = run;
@@ -125,6 +132,7 @@ fn what(fact: &Fact) -> String {
         Fact::SessClose { zxid, sid, ephemerals } => {
             format!("revision {zxid}: session {sid} ended, and with it {}", ephemerals.join(", "))
         }
+        Fact::Held { sid, feeds } => format!("session {sid} holds {feeds} feeds"),
         Fact::HarnessFailure { at, error } => format!("the harness failed at {at}: {error}"),
     }
 }

@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     Request,
     Assignment,
     Draining(Name),
+    /// The stable name of an instance.
+    Named(Name),
     Other,
 }
 
@@ -49,6 +51,7 @@ pub(crate) fn parse<'a>(path: &'a str, names: &mut Names) -> Option<(&'a str, Ki
         ("coordination", "request", "", "") => Kind::Request,
         ("coordination", "assignment", "", "") => Kind::Assignment,
         ("coordination", "draining", id, "") if !id.is_empty() => Kind::Draining(names.of(id)),
+        ("coordination", "names", id, "") if !id.is_empty() => Kind::Named(names.of(id)),
         _ => Kind::Other,
     };
     Some((job, kind))
@@ -84,6 +87,7 @@ mod tests {
             ("/j/ledger", Some(("j", Kind::Other))),
             ("/j/ledger/1/2/3/4/5/6", Some(("j", Kind::Other))),
             ("/j/coordination/draining/10.0.0.1@-@7-x", Some(("j", Kind::Draining(id)))),
+            ("/j/coordination/names/10.0.0.1@-@7-x", Some(("j", Kind::Named(id)))),
             ("/j", None),
             ("j/config", None),
             ("", None),

@@ -196,6 +196,7 @@ pub struct JobView {
     servers: BTreeMap<ServerIp, ServerView>,
     leader: Option<InstanceId>,
     term: Option<Versioned<InstanceId>>,
+    servers_added: Option<Version>,
     request: Option<Version>,
     assignment: Option<Versioned<AssignmentRecord>>,
     necessary: bool,
@@ -220,6 +221,7 @@ impl JobView {
             servers: BTreeMap::new(),
             leader: None,
             term: None,
+            servers_added: None,
             request: None,
             assignment: None,
             necessary: false,
@@ -319,6 +321,7 @@ impl JobView {
                 self.term = Some(Versioned { value, version });
                 return fault;
             }
+            NodeKind::Servers => self.servers_added = Some(version),
             NodeKind::Request => self.request = Some(version),
             NodeKind::Assignment => {
                 let (value, fault) = readable(layout::decode_assignment(&node.data));
@@ -382,6 +385,7 @@ impl JobView {
             }
             Some(NodeKind::Leader) => self.leader = None,
             Some(NodeKind::Term) => self.term = None,
+            Some(NodeKind::Servers) => self.servers_added = None,
             Some(NodeKind::Request) => self.request = None,
             Some(NodeKind::Assignment) => self.assignment = None,
             Some(NodeKind::Necessary) => self.necessary = false,
@@ -544,6 +548,11 @@ impl JobView {
     pub(crate) fn term_of(&self, me: &InstanceId) -> Option<Version> {
         let term = self.term.as_ref()?;
         (self.leader.as_ref() == Some(me) && term.value == *me).then_some(term.version)
+    }
+
+    /// Returns the version of the counter of servers that were added; `None` if none was.
+    pub(crate) fn servers_added(&self) -> Option<Version> {
+        self.servers_added
     }
 
     pub(crate) fn request(&self) -> Option<Version> {

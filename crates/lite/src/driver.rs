@@ -271,7 +271,9 @@ impl Driver {
         self.miss_unchecked_fires(MissReason::Leaving);
         let status = self.status();
         let me = self.coordinator.instance();
-        let deregistered = me.is_none_or(|me| !self.coordinator.view().is_registered(me));
+        let gone = me.is_none_or(|me| !self.coordinator.view().is_registered(me));
+        // An operator may have taken the instance out before the ends of its runs were recorded.
+        let deregistered = gone && status.running.is_empty();
         let now = self.seams.clock.monotonic();
         let shutdown = self.state.shutdown.take().unwrap_or_else(|| {
             Shutdown::begin(now, Duration::ZERO, Duration::ZERO, self.executor.running())

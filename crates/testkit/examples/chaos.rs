@@ -1,10 +1,12 @@
 //! Chaos from seeds: `chaos FROM [COUNT]` plays seeds and prints those that fail; `chaos --replay SEED` prints one in
-//! full, `chaos --shrink SEED` makes a failing one smaller, `chaos --history SEED` prints its history, one JSON a line.
+//! full, `chaos --shrink SEED` makes a failing one smaller and prints its plan, `chaos --script FILE` plays a plan, and
+//! `chaos --history SEED` prints a history, one JSON a line.
 #![expect(clippy::print_stdout, reason = "a program talks to the person who runs it")]
 
+use std::fmt;
 use std::process::ExitCode;
 
-use testkit::system::{ChaosPlan, run_seed, shrink};
+use testkit::system::{ChaosPlan, Outcome, replay, run_seed, shrink};
 
 /// How many runs the search for a smaller one may take.
 const MAX_RUNS: usize = 400;
@@ -13,9 +15,14 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["--replay", seed] => {
-            with(seed, |seed| say(&run_seed(seed).to_string(), run_seed(seed).is_valid()))
-        }
+        ["--replay", seed] => with(seed, |seed| {
+            let outcome = run_seed(seed);
+            say(&outcome.to_string(), outcome.is_valid())
+        }),
+        ["--script", file] => with_script(file, |plan| {
+            let outcome = replay(plan);
+            say(&outcome.to_string(), outcome.is_valid())
+        }),
         ["--plan", seed] => with(seed, |seed| say(&plan(&ChaosPlan::draw(seed)), true)),
         ["--shrink", seed] => with(seed, |seed| {
             let smallest = shrink(run_seed(seed), MAX_RUNS);
@@ -30,7 +37,7 @@ fn main() -> ExitCode {
         [from] => with(from, |from| play(from, 1)),
         [from, count] => with(from, |from| with(count, |count| play(from, count))),
         _ => say(
-            "usage: chaos FROM [COUNT] | --replay SEED | --plan SEED | --shrink SEED | --history SEED",
+            "usage: chaos FROM [COUNT] | --replay SEED | --script FILE | --plan SEED | --shrink SEED | --history SEED",
             false,
         ),
     }
@@ -40,6 +47,14 @@ fn with(number: &str, then: impl FnOnce(u64) -> ExitCode) -> ExitCode {
     match number.parse() {
         Ok(number) => then(number),
         Err(error) => say(&format!("{number:?} is no number: {error}"), false),
+    }
+}
+
+fn with_script(file: &str, then: impl FnOnce(&ChaosPlan) -> ExitCode) -> ExitCode {
+    let text = std::fs::read_to_string(file).map_err(|error| error.to_string());
+    match text.and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string())) {
+        Ok(plan) => then(&plan),
+        Err(error) => say(&format!("{file} is no plan: {error}"), false),
     }
 }
 
@@ -53,8 +68,48 @@ fn plan(plan: &ChaosPlan) -> String {
 }
 
 fn play(from: u64, count: u64) -> ExitCode {
-    let failed: Vec<_> =
-        (from..from + count).map(run_seed).filter(|outcome| !outcome.is_valid()).collect();
-    failed.iter().for_each(|outcome| println!("{outcome}\n"));
-    say(&format!("{count} seeds, {} not valid", failed.len()), failed.is_empty())
+    let mut totals = Totals::default();
+    for outcome in (from..from + count).map(run_seed) {
+        totals.add(&outcome);
+        if !outcome.is_valid() {
+            println!("{outcome}\n");
+        }
+    }
+    say(&format!("{count} seeds, {totals}"), totals.not_valid == 0)
+}
+
+/// What seeds have come to.
+#[derive(Debug, Default)]
+struct Totals {
+    not_valid: u64,
+    violations: u64,
+    nanoseconds: u64,
+    faults: u64,
+    runs: u64,
+    failovers: u64,
+}
+
+impl Totals {
+    fn add(&mut self, outcome: &Outcome) {
+        let report = &outcome.report;
+        let reached = |row: &str| report.coverage.get(row).map_or(0, |row| row.reached);
+        self.not_valid += u64::from(!outcome.is_valid());
+        self.violations += report.violations.len() as u64;
+        self.nanoseconds += outcome.history.records().last().map_or(0, |record| record.mt);
+        self.faults += outcome.plan.faults.len() as u64;
+        self.runs += reached("run");
+        self.failovers += reached("failover");
+    }
+}
+
+impl fmt::Display for Totals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { not_valid, violations, nanoseconds, faults, runs, failovers } = self;
+        let hours = nanoseconds / 3_600_000_000_000;
+        write!(
+            f,
+            "{hours} simulated hours, {faults} faults, {runs} runs, {failovers} failovers, "
+        )?;
+        write!(f, "{violations} violations, {not_valid} not valid")
+    }
 }

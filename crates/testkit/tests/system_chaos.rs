@@ -1,11 +1,15 @@
 //! Chaos from fixed seeds, and the search for smaller runs.
 
+use checker::Property;
 use testkit::system::{ChaosPlan, Fault, Outcome, replay, run_seed, shrink};
 
 /// More of them run in `cargo xtask sim --system`. Seeds that once failed stay here, with what they have found.
-const SEEDS: [u64; 5] = [
+const SEEDS: [u64; 8] = [
     0, 2, 3, // jobs paused and resumed between two fires
-    4, 5, // a run completed by its process in a later session
+    4, 5,   // a run completed by its process in a later session
+    44,  // a clock that is ahead passes fires over, and the item moves on
+    76,  // catches up, and calls back once per cluster
+    413, // a request was lost, and what was to happen after it did not
 ];
 
 #[test]
@@ -17,6 +21,19 @@ fn no_promise_is_broken_by_what_these_seeds_do() {
         .map(|run| run.to_string())
         .collect();
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
+/// Callbacks that come once per cluster and runs that catch up take part in the chaos, and are judged.
+#[test]
+fn callbacks_and_catching_up_are_reached_and_judged() {
+    let outcome = run_seed(76);
+    let Outcome { plan, report, .. } = &outcome;
+    assert!(plan.job.once && plan.job.catch_up.is_some(), "{plan:?}");
+    let judged = report.properties.iter().find(|row| row.property == Property::S13);
+    assert!(judged.is_some_and(|row| row.checked > 20), "{report}");
+    let calls = report.coverage.get("once").map_or(0, |row| row.reached);
+    let caught_up = report.coverage.get("misfire").map_or(0, |row| row.reached);
+    assert!(calls > 20 && caught_up > 2, "{report}");
 }
 
 /// What the seeds of a night shall reach must be reachable: each kind of fault comes up.

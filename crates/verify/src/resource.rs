@@ -106,28 +106,28 @@ impl Resource {
     }
 }
 
-/// Turns lines of the log into records: one per effect, in the order of the log.
+/// Turns lines of the log into records: one per act, in the order of the log.
 ///
 /// It is told line after line, so that a history can be followed while it is written.
 #[derive(Debug, Default)]
 pub struct Effects {
-    n_effects: u64,
+    n_acts: u64,
 }
 
 impl Effects {
-    /// Returns the record of a line; `None` if it is no effect.
+    /// Returns the record of a line.
     ///
     /// # Errors
     /// If the line is not one of the resource's.
-    pub fn record(&mut self, line: &str) -> Result<Option<Record>, serde_json::Error> {
+    pub fn record(&mut self, line: &str) -> Result<Record, serde_json::Error> {
         let Entry { act, run, accepted, mt, wt } = serde_json::from_str(line)?;
-        if act == Act::Begin {
-            return Ok(None);
-        }
-        let rseq = self.n_effects;
-        self.n_effects += 1;
-        let fact = Fact::Effect { run, accepted, rseq };
-        Ok(Some(Record { p: PROCESS.to_owned(), inc: 0, seq: rseq, mt, wt, fact }))
+        let rseq = self.n_acts;
+        self.n_acts += 1;
+        let fact = match act {
+            Act::Begin => Fact::Announced { run, accepted, rseq },
+            Act::Effect => Fact::Effect { run, accepted, rseq },
+        };
+        Ok(Record { p: PROCESS.to_owned(), inc: 0, seq: rseq, mt, wt, fact })
     }
 }
 
@@ -154,16 +154,20 @@ mod tests {
 
         let mut effects = Effects::default();
         let text = std::fs::read_to_string(&path).unwrap();
-        let records = text.lines().filter_map(|line| effects.record(line).unwrap());
+        let records = text.lines().map(|line| effects.record(line).unwrap());
         let seen: Vec<_> = records
             .map(|record| {
-                let Fact::Effect { run, accepted, rseq } = record.fact else {
+                let (Fact::Effect { run, accepted, rseq }
+                | Fact::Announced { run, accepted, rseq }) = record.fact
+                else {
                     panic!("{record:?}")
                 };
                 (rseq, run.item, run.token, accepted)
             })
             .collect();
-        assert_eq!(seen, [(0, 0, 4, false), (1, 1, 1, true), (2, 0, 5, true), (3, 0, 4, false)]);
+        let announced = [(0, 0, 4, true), (1, 0, 5, true)];
+        let written = [(2, 0, 4, false), (3, 1, 1, true), (4, 0, 5, true), (5, 0, 4, false)];
+        assert_eq!(seen, [&announced[..], &written[..]].concat());
     }
 
     #[test]

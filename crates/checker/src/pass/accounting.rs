@@ -8,13 +8,13 @@ use crate::docs::{Ledger, Outcome, Source, State};
 use crate::replay::trace::{Change, Claim, ItemTrace, JobTrace, Spot};
 
 /// One item of one job.
-struct Account<'a> {
-    facts: &'a Facts<'a>,
-    name: &'a str,
-    job: &'a JobTrace,
-    item: u32,
-    trace: &'a ItemTrace,
-    targets: &'a Targets,
+pub(super) struct Account<'a> {
+    pub(super) facts: &'a Facts<'a>,
+    pub(super) name: &'a str,
+    pub(super) job: &'a JobTrace,
+    pub(super) item: u32,
+    pub(super) trace: &'a ItemTrace,
+    pub(super) targets: &'a Targets,
 }
 
 pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
@@ -49,7 +49,8 @@ impl Account<'_> {
         // From which fire on the item owes anything; none while it is not in force.
         let mut owes: Option<i64> = None;
         let mut last = Spot::default();
-        for Change { spot, before, after } in &self.trace.changes {
+        for change in &self.trace.changes {
+            let Change { spot, session, before, after } = change;
             let in_force =
                 |ledger: &Option<Ledger>| ledger.is_some_and(|l| l.state != State::Retired);
             let begins = in_force(after) && !in_force(before);
@@ -63,8 +64,12 @@ impl Account<'_> {
             } else if let (Some(from), Some(to)) = (owes, ledger.last)
                 && Some(to) > before.and_then(|before| before.last)
             {
-                self.advance(*spot, &ledger, from, to, findings);
+                self.advance(*change, &ledger, (from, to), findings);
                 owes = Some(from.max(to));
+            }
+            let seen = |ledger: &Option<Ledger>| ledger.map(|ledger| latest(&ledger));
+            if !begins && seen(after) > seen(before) {
+                self.in_time(*spot, *session, latest(&ledger), findings);
             }
             last = *spot;
         }
@@ -73,7 +78,13 @@ impl Account<'_> {
         }
     }
 
-    fn advance(&self, spot: Spot, ledger: &Ledger, from: i64, to: i64, findings: &mut Findings) {
+    fn advance(
+        &self,
+        Change { spot, session, .. }: Change,
+        ledger: &Ledger,
+        (from, to): (i64, i64),
+        findings: &mut Findings,
+    ) {
         findings.tally.judged(S3);
         let how = match (ledger.run, ledger.outcome) {
             (Some(_), _) => "fires claimed",
@@ -89,6 +100,7 @@ impl Account<'_> {
                 continue;
             }
             findings.count("fires missed", 1);
+            self.caught_up(spot, session, ledger, *fire, findings);
             self.without_cause(spot, *fire, "was missed", findings);
         }
     }
@@ -115,18 +127,30 @@ impl Account<'_> {
     }
 
     /// Noted fires that a later run has stood for before the last fire advanced.
-    fn was_noted(&self, fire: i64) -> bool {
+    pub(super) fn was_noted(&self, fire: i64) -> bool {
         self.trace.changes.iter().any(|change| change.after.is_some_and(|l| is_noted(&l, fire)))
     }
 
+    /// A fire that was passed over may be claimed by nobody since. If that was before it came, who did it is judged
+    /// for that.
     fn without_cause(&self, spot: Spot, fire: i64, what: &str, findings: &mut Findings) {
         let due = self.facts.mt_of(fire);
-        if spot.mt < due {
-            // It was passed over before it came, and nobody may claim it since: what counts is who did that, and why.
-            let soon = spot.mt.saturating_add(self.facts.bounds.epsilon.saturating_mul(2));
-            return self.judge(spot, fire, (spot.mt, soon), what, findings);
-        }
-        self.judge(spot, fire, (due, self.until(fire)), what, findings);
+        self.judge(spot, fire, (due, self.until(fire).min(spot.mt)), what, findings);
+    }
+
+    /// Nobody claims, notes or skips a fire before it comes, unless its clock is wrong.
+    fn in_time(&self, spot: Spot, session: i64, fire: i64, findings: &mut Findings) {
+        let (due, epsilon) = (self.facts.mt_of(fire), self.facts.bounds.epsilon);
+        let Some(early) = due.checked_sub(spot.mt).filter(|early| *early > epsilon) else { return };
+        let Some(process) = self.facts.replay.sessions.process_of(session) else { return };
+        let from = spot.mt.saturating_sub(epsilon);
+        let wrong = self.facts.health.is_calm(process, from, spot.mt);
+        findings.expect(!wrong, L0, (self.name, Some(self.item)), &[spot], || {
+            format!(
+                "fire {fire} was claimed, noted or skipped {} ms before it came",
+                early / 1_000_000
+            )
+        });
     }
 
     /// Until when a fire can be claimed: it stays due until the next one.
@@ -154,6 +178,7 @@ impl Account<'_> {
                 });
             }
         }
+        self.within_window(claim, findings);
         let late = at > due.saturating_add(self.facts.bounds.epsilon);
         if late && claim.source == Source::Normal {
             findings.count("fires claimed late", 1);
@@ -192,6 +217,12 @@ impl Account<'_> {
         let record = record.min(self.facts.records.len().saturating_sub(1));
         Spot { record, mt, zxid: None }
     }
+}
+
+/// Returns the last fire that a record names.
+fn latest(ledger: &Ledger) -> i64 {
+    let noted = ledger.misfire.map_or(i64::MIN, |noted| noted.last);
+    ledger.last.unwrap_or(i64::MIN).max(noted)
 }
 
 fn is_noted(ledger: &Ledger, fire: i64) -> bool {

@@ -29,7 +29,8 @@ impl<'a> Health<'a> {
     ) -> Self {
         let mut health = Self::default();
         for fault in faults.iter().filter(|fault| fault.is_real()) {
-            let trouble = (fault.from, fault.until.saturating_add(bounds.recovery()));
+            let until = fault.until.saturating_add(fault.lead());
+            let trouble = (fault.from, until.saturating_add(bounds.recovery()));
             if ALL.contains(&fault.target) {
                 health.all.push(trouble);
             } else {

@@ -16,13 +16,7 @@ pub(super) struct Unused {
 }
 
 /// What takes fires away from whoever saw them come.
-const FORGETS: [&str; 5] = [
-    "its server is disabled",
-    "its server is paused",
-    "its server is not known",
-    "its owner leaves",
-    "there is no configuration",
-];
+const FORGETS: &str = "there is no configuration";
 
 impl Facts<'_> {
     /// Returns who could have claimed, or noted, a fire that came at `due`, before `until`.
@@ -41,7 +35,7 @@ impl Facts<'_> {
             }
             let owner = match standing {
                 Standing::Claimable(owner) | Standing::Busy(Some(owner)) => *owner,
-                Standing::Blocked(why) if FORGETS.contains(why) => return None,
+                Standing::Blocked(FORGETS) => return None,
                 Standing::Blocked(_) | Standing::Busy(None) => continue,
             };
             let from = (*begin).max(due);
@@ -56,11 +50,15 @@ impl Facts<'_> {
         None
     }
 
-    /// Returns true if an instance saw the fire come, and nothing troubles it up to `until`.
+    /// Returns true if an instance saw the fire come, and nothing troubles it up to `until`. Whose server is disabled or
+    /// paused when a fire comes lets it pass, whatever it may do afterwards.
     fn is_able(&self, job: &JobTrace, owner: Name, due: u64, until: u64) -> bool {
-        let before = due.saturating_sub(self.bounds.epsilon);
-        self.process_of(job, owner, before)
-            .is_some_and(|(process, _)| self.health.is_calm(process, before, until))
+        let epsilon = self.bounds.epsilon;
+        let (before, after) = (due.saturating_sub(epsilon), due.saturating_add(epsilon));
+        let server = self.replay.names.server_of(owner);
+        let sees = server.is_some_and(|server| job.was_enabled(server, before, after));
+        let process = self.process_of(job, owner, before).filter(|_| sees);
+        process.is_some_and(|(process, _)| self.health.is_calm(process, before, until))
     }
 
     /// Returns true if another item of whoever holds this one ran at that time.

@@ -14,7 +14,8 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     taken_over(facts, findings, &left);
 }
 
-/// What a process that left in order had finished is not taken over, and nothing of it runs on.
+/// What a process that left in order had finished is not taken over, and nothing of it runs on. Its leave is not to blame
+/// for what it could not record because it had lost the session.
 fn taken_over(facts: &Facts<'_>, findings: &mut Findings, left: &BTreeMap<Life, Spot>) {
     for exec in &facts.execs {
         let life = Life { process: exec.process.to_owned(), inc: exec.inc };
@@ -30,8 +31,10 @@ fn taken_over(facts: &Facts<'_>, findings: &mut Findings, left: &BTreeMap<Life, 
         let Some(former) = takeover.takes_over.and_then(|place| claims.get(place)) else {
             continue;
         };
-        let life = facts.replay.sessions.get(former.session).and_then(|s| s.life.as_ref());
-        let Some(leave) = life.and_then(|life| left.get(life)) else { continue };
+        let Some(session) = facts.replay.sessions.get(former.session) else { continue };
+        let leave = session.life.as_ref().and_then(|life| left.get(life));
+        let kept = |leave: &&Spot| session.closed.is_none_or(|closed| closed >= leave.mt);
+        let Some(leave) = leave.filter(kept) else { continue };
         let finished = facts.execs.iter().find(|exec| {
             Some(former.job) == exec.job && former.item == exec.item && former.token == exec.token
         });

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Exec, Facts, Findings};
 use crate::Property::{L0, L4, S1, S1a, S3, S11, S12};
 use crate::docs::Outcome;
-use crate::replay::trace::{Claim, Ending};
+use crate::replay::trace::{Claim, ConfigFrom, Ending};
 
 pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     let claims = &facts.trace().claims;
@@ -45,12 +45,15 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
 /// A run without a claim: only jobs that are not monitored have those.
 fn unclaimed(facts: &Facts<'_>, findings: &mut Findings, exec: &Exec<'_>) {
     let configs = exec.job.and_then(|job| facts.trace().jobs.get(job)).map(|job| &job.configs);
-    let unmonitored = exec.token == 0
-        && configs.into_iter().flatten().any(|from| {
-            let version = u32::try_from(from.version).ok() == Some(exec.config);
-            version && from.config.as_ref().is_some_and(|config| !config.monitor)
-        });
-    if unmonitored {
+    let configs = configs.map_or(&[][..], Vec::as_slice);
+    let is_unmonitored =
+        |from: &ConfigFrom| from.config.as_ref().is_some_and(|config| !config.monitor);
+    let unmonitored = configs.iter().enumerate().any(|(place, from)| {
+        // What could not be read was fallen back from, to anything that may have been seen before.
+        let meant = if from.readable { &configs[place..=place] } else { &configs[..=place] };
+        u32::try_from(from.version).ok() == Some(exec.config) && meant.iter().any(is_unmonitored)
+    });
+    if unmonitored && exec.token == 0 {
         return findings.count("runs without monitoring", 1);
     }
     findings.expect(false, S1, (exec.job_name, Some(exec.item)), &[exec.start], || {

@@ -1,12 +1,14 @@
 //! Passes over a whole history, after its log was replayed.
 
 mod accounting;
+mod catch_up;
 mod coverage;
 mod effects;
 mod execs;
 mod faults;
 mod health;
 mod justify;
+mod leaks;
 mod leave;
 mod link;
 mod once;
@@ -69,6 +71,7 @@ pub(crate) fn run(facts: &Facts<'_>) -> Findings {
     overlap::pass(facts, &mut findings);
     once::pass(facts, &mut findings);
     leave::pass(facts, &mut findings);
+    leaks::pass(facts, &mut findings);
     coverage::pass(facts, &mut findings);
     if facts.options.blind {
         targets::blind(facts, &mut findings);

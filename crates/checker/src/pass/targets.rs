@@ -64,6 +64,18 @@ impl Targets {
         self.fires.get(first..end).unwrap_or_default()
     }
 
+    /// Returns true if no schedule came or went between the two.
+    pub(super) fn are_certain(&self, from: i64, to: i64) -> bool {
+        self.may.range(from..to.max(from)).next().is_none()
+    }
+
+    /// Returns the last fire of any kind that is not after a time.
+    pub(super) fn last(&self, by: i64) -> Option<i64> {
+        let place = self.fires.partition_point(|fire| *fire <= by);
+        let certain = place.checked_sub(1).map(|place| self.fires[place]);
+        certain.into_iter().chain(self.may.range(..=by).next_back().copied()).max()
+    }
+
     /// Returns the next fire of any kind, if there is one before the end.
     pub(super) fn next(&self, after: i64) -> Option<i64> {
         let place = self.fires.partition_point(|fire| *fire <= after);

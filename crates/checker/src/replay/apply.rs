@@ -36,6 +36,7 @@ impl Judge<'_> {
             | Write::Request(_)
             | Write::Assignment(_)
             | Write::Draining(..)
+            | Write::Named(..)
             | Write::Owner(..)
             | Write::Ledger(..)
             | Write::Mark(..) => None,
@@ -79,6 +80,8 @@ impl Replay {
                         Some(server) => drop(servers.insert(*ip, *server)),
                         None => drop(servers.remove(ip)),
                     }
+                    let (mt, trace) = (self.spot.mt, self.trace.job(job));
+                    trace.servers.entry(*ip).or_default().push((mt, *server));
                 }
                 Write::Leader(leader) => self.take_leader(job, *leader, txn.sid),
                 Write::Term(term) => {
@@ -95,6 +98,12 @@ impl Replay {
                 Write::Draining(id, false) => {
                     self.jobs[job].draining.remove(id);
                 }
+                Write::Named(id, Some(name)) => {
+                    self.jobs[job].names.insert(*id, *name);
+                }
+                Write::Named(id, None) => {
+                    self.jobs[job].names.remove(id);
+                }
                 Write::Owner(item, owner) => self.item(job, *item).owner = *owner,
                 Write::Ledger(item, ledger) => self.take_ledger(job, *item, ledger.as_ref(), txn),
                 Write::Mark(kind, present) => self.take_mark(job, *kind, *present),
@@ -104,7 +113,11 @@ impl Replay {
                 Write::Mark(Kind::Running(item) | Kind::ItemDisabled(item), _) => {
                     touched.push(*item);
                 }
-                Write::Mark(..) | Write::Leader(_) | Write::Term(_) | Write::Request(_) => {}
+                Write::Mark(..)
+                | Write::Leader(_)
+                | Write::Term(_)
+                | Write::Request(_)
+                | Write::Named(..) => {}
                 Write::Config(_)
                 | Write::Instance(..)
                 | Write::Server(..)
@@ -128,7 +141,7 @@ impl Replay {
         self.jobs[job].config_before = before.clone();
         let mt = self.spot.mt;
         let Some((text, version)) = data else {
-            let gone = ConfigFrom { mt, version: -1, config: None, schedule: None };
+            let gone = ConfigFrom { mt, version: -1, readable: true, config: None, schedule: None };
             return self.trace.job(job).configs.push(gone);
         };
         // A document that cannot be used leaves the last good one in force.
@@ -136,13 +149,15 @@ impl Replay {
             let schedule = Schedule::parse(&config.cron, &config.time_zone)?;
             Ok((Arc::new(config), schedule.map(Arc::new)))
         });
+        let readable = read.is_ok();
         let (config, schedule) = match read {
             Ok((config, schedule)) => (Some(config), schedule),
             Err(_) => (before, old.and_then(|old| old.schedule)),
         };
-        let from = ConfigFrom { mt, version, config: config.clone(), schedule: schedule.clone() };
+        let (now, fires) = (config.clone(), schedule.clone());
+        let from = ConfigFrom { mt, version, readable, config: now, schedule: fires };
         self.trace.job(job).configs.push(from);
-        self.jobs[job].config = Some(InForce { version, config, schedule });
+        self.jobs[job].config = Some(InForce { version, readable, config, schedule });
     }
 
     fn take_instance(&mut self, job: JobIndex, id: Name, present: bool, session: i64) {
@@ -206,6 +221,7 @@ impl Replay {
             | Kind::Request
             | Kind::Assignment
             | Kind::Draining(_)
+            | Kind::Named(_)
             | Kind::Other => {}
         }
     }
@@ -221,9 +237,13 @@ impl Replay {
         let item = self.jobs[job].items.entry(i).or_default();
         let before = item.ledger;
         let after = record.and_then(|record| record.as_ref().ok()).copied();
+        let last = |ledger: Option<Ledger>| ledger.and_then(|ledger| ledger.last);
+        if last(after) > last(before) {
+            item.advanced_at = Some(spot.mt);
+        }
         item.unreadable = matches!(record, Some(Err(_)));
         item.ledger = after;
-        let change = Change { spot, before, after };
+        let change = Change { spot, session: txn.sid, before, after };
         self.trace.job(job).items.entry(i).or_default().changes.push(change);
         self.trace.job(job).retired +=
             u64::from(after.is_some_and(|after| after.state == State::Retired));

@@ -30,6 +30,8 @@ impl Judge<'_> {
         let owner = self.job.items.get(&i).and_then(|item| item.owner);
         let pending = self.job.pending(i);
         let total = self.job.config().map_or(0, |config| config.total);
+        // While what is stored cannot be read, everybody goes on by the last one that it has seen itself.
+        let known = self.job.is_readable();
         let wrong = match owner {
             _ if !self.job.is_life(run.holder, self.txn.sid) => {
                 Some("the claimant is not registered in this session".to_owned())
@@ -39,10 +41,10 @@ impl Judge<'_> {
             }
             None => Some("the item belongs to nobody".to_owned()),
             Some(_) if pending.is_some() => Some("the item has yet to move".to_owned()),
-            Some(_) if !self.job.fits_config() => {
+            Some(_) if known && !self.job.fits_config() => {
                 Some("the assignment was made for another number of items".to_owned())
             }
-            Some(_) if i >= total => Some(format!("the job has {total} items")),
+            Some(_) if known && i >= total => Some(format!("the job has {total} items")),
             Some(_) => None,
         };
         self.expect(wrong.is_none(), S2, Some(i), |judge| {

@@ -12,6 +12,7 @@ use crate::names::{Name, Names};
 pub(crate) struct InForce {
     /// The version of the node, whether or not what it holds could be read.
     pub(crate) version: i32,
+    pub(crate) readable: bool,
     pub(crate) config: Option<Arc<Config>>,
     pub(crate) schedule: Option<Arc<Schedule>>,
 }
@@ -56,6 +57,8 @@ pub(crate) struct Item {
     pub(crate) disabled: bool,
     /// When an operator enabled it again.
     pub(crate) enabled_at: Option<u64>,
+    /// When its last fire advanced: claimed, or skipped.
+    pub(crate) advanced_at: Option<u64>,
 }
 
 impl Item {
@@ -77,6 +80,8 @@ pub(crate) struct Job {
     pub(crate) instances: BTreeMap<Name, Instance>,
     pub(crate) servers: BTreeMap<Name, Server>,
     pub(crate) draining: BTreeSet<Name>,
+    /// The stable names of those that have one.
+    pub(crate) names: BTreeMap<Name, Name>,
     pub(crate) leader: Option<Name>,
     pub(crate) term: Option<Term>,
     pub(crate) request: Option<i32>,
@@ -89,6 +94,16 @@ pub(crate) struct Job {
 impl Job {
     pub(crate) fn config(&self) -> Option<&Arc<Config>> {
         self.config.as_ref()?.config.as_ref()
+    }
+
+    /// Returns true if items stay with their instances, whoever comes and goes.
+    pub(crate) fn is_static(&self) -> bool {
+        self.config().is_some_and(|config| config.static_sharding)
+    }
+
+    /// Returns true if what is stored can be used: else nobody deals items out.
+    pub(crate) fn is_readable(&self) -> bool {
+        self.config.as_ref().is_some_and(|config| config.readable)
     }
 
     pub(crate) fn is_monitored(&self) -> bool {

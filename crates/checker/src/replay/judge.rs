@@ -22,6 +22,8 @@ pub(crate) enum Write<'a> {
     Request(Option<i32>),
     Assignment(Option<Result<Box<Assignment>, String>>),
     Draining(Name, bool),
+    /// Which stable name an instance has.
+    Named(Name, Option<Name>),
     Owner(u32, Option<Name>),
     Ledger(u32, Option<Result<Ledger, String>>),
     /// One of the nodes that only show something: running, misfire, failover, queued, disabled.

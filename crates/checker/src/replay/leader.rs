@@ -20,6 +20,7 @@ impl Judge<'_> {
                 | Write::Request(_)
                 | Write::Assignment(_)
                 | Write::Draining(..)
+                | Write::Named(..)
                 | Write::Owner(..)
                 | Write::Ledger(..)
                 | Write::Mark(..) => {}

@@ -27,7 +27,8 @@ impl Judge<'_> {
 }
 
 impl Replay {
-    /// A process that says that it has left in order holds nothing.
+    /// A process that says that it has left in order holds nothing. What it held in a session that is over it has lost
+    /// with that session.
     pub(super) fn process(&mut self, process: &str, inc: u32, event: ProcessEvent) {
         if event != ProcessEvent::Left {
             return;
@@ -39,7 +40,8 @@ impl Replay {
             for (i, item) in &job.items {
                 let running = item.ledger.is_some_and(|l| l.state == crate::docs::State::Running);
                 let session = item.claimed_in.and_then(|sid| self.sessions.get(sid));
-                if running && session.is_some_and(|s| s.life.as_ref() == Some(&life)) {
+                let lives = session.filter(|session| session.closed.is_none());
+                if running && lives.is_some_and(|s| s.life.as_ref() == Some(&life)) {
                     held.push((index, *i, item.claim));
                 }
             }

@@ -166,13 +166,16 @@ impl Judge<'_> {
         });
     }
 
-    /// Idle to idle: notes of operators, or a fire of a disabled item that is accounted for without a run.
+    /// Idle to idle: notes of operators, or a fire of a disabled item that is accounted for without a run. Who has not
+    /// seen yet that it was enabled since the fire before is forgiven.
     fn stays_idle(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) {
         self.notes_stay(i, before, after);
         if after.last == before.last {
             return;
         }
-        let recently = item.enabled_at.is_some_and(|at| at + self.bounds.epsilon >= self.spot.mt);
+        let since = self.spot.mt.saturating_sub(self.bounds.epsilon);
+        let since = item.advanced_at.map_or(since, |advanced| advanced.min(since));
+        let recently = item.enabled_at.is_some_and(|at| at >= since);
         let disabled = before.disabled || item.disabled || recently;
         let accounted = after.outcome == Some(Outcome::Disabled) && disabled;
         self.expect(accounted, S3, Some(i), |_| {

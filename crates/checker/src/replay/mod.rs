@@ -102,7 +102,8 @@ impl Replay {
                 self.bounds = self.options.bounds(*session_timeout_ms);
             }
             Fact::SessionOpened { sid, owner } => {
-                self.sessions.entry(*sid).owner = Some(owner.clone());
+                let session = self.sessions.entry(*sid);
+                (session.owner, session.opened) = (Some(owner.clone()), Some(record.mt));
             }
             Fact::Session { sid, .. } => {
                 let life = session::Life { process: record.p.clone(), inc: record.inc };
@@ -124,6 +125,8 @@ impl Replay {
             | Fact::Event { .. }
             | Fact::Missed { .. }
             | Fact::Exec { .. }
+            | Fact::Announced { .. }
+            | Fact::Held { .. }
             | Fact::Effect { .. }
             | Fact::Once { .. }
             | Fact::Operator { .. }
@@ -267,6 +270,7 @@ impl Judge<'_> {
                 | Write::Term(_)
                 | Write::Request(_)
                 | Write::Draining(..)
+                | Write::Named(..)
                 | Write::Mark(..) => {}
             }
         }

@@ -9,6 +9,8 @@ pub(crate) struct Session {
     pub(crate) owner: Option<String>,
     /// The life of the process that said so itself.
     pub(crate) life: Option<Life>,
+    /// When the registry opened it, if its log says so.
+    pub(crate) opened: Option<u64>,
     /// When the registry ended it.
     pub(crate) closed: Option<u64>,
 }

@@ -37,7 +37,9 @@ fn standing(job: &Job, i: u32, names: &Names) -> Standing {
                 job.server_of(*owner, names) == Some(Server::Enabled)
                     && job.is_available(*owner, names)
             };
-            return Standing::Busy(item.owner.filter(|owner| config.misfire && notes(owner)));
+            // A job that catches up runs each fire by itself, and notes none.
+            let noted = config.misfire && config.catch_up.is_none();
+            return Standing::Busy(item.owner.filter(|owner| noted && notes(owner)));
         }
         State::Idle => {}
     }

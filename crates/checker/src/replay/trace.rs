@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::cron::Schedule;
 use crate::docs::{Config, Ledger, Outcome, Source};
 use crate::names::Name;
+use crate::replay::job::Server;
 use crate::replay::nodes::JobIndex;
 
 /// A place in the merged history.
@@ -55,6 +56,8 @@ pub(crate) enum Ending {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub(crate) spot: Spot,
+    /// The session that wrote.
+    pub(crate) session: i64,
     pub(crate) before: Option<Ledger>,
     pub(crate) after: Option<Ledger>,
 }
@@ -73,6 +76,8 @@ pub(crate) enum Standing {
 pub(crate) struct ConfigFrom {
     pub(crate) mt: u64,
     pub(crate) version: i32,
+    /// What is stored can be used; else the last one that could stays in force, by what each instance has seen itself.
+    pub(crate) readable: bool,
     pub(crate) config: Option<Arc<Config>>,
     pub(crate) schedule: Option<Arc<Schedule>>,
 }
@@ -100,9 +105,23 @@ pub(crate) struct JobTrace {
     pub(crate) configs: Vec<ConfigFrom>,
     pub(crate) memberships: Vec<Membership>,
     pub(crate) leaderships: Vec<Membership>,
+    /// What operators want of each server, and since when.
+    pub(crate) servers: BTreeMap<Name, Vec<(u64, Option<Server>)>>,
     pub(crate) reshardings: u64,
     pub(crate) terms: u64,
     pub(crate) retired: u64,
+}
+
+impl JobTrace {
+    /// Returns true if a server was there and enabled all the time from one moment to another, ends included.
+    pub(crate) fn was_enabled(&self, server: Name, from: u64, until: u64) -> bool {
+        let Some(states) = self.servers.get(&server) else { return false };
+        let first = states.partition_point(|(mt, _)| *mt <= from);
+        let meanwhile = states[first..].iter().take_while(|(mt, _)| *mt <= until);
+        let before = first.checked_sub(1).map(|place| &states[place]);
+        before.is_some_and(|(_, state)| *state == Some(Server::Enabled))
+            && meanwhile.into_iter().all(|(_, state)| *state == Some(Server::Enabled))
+    }
 }
 
 /// Everything.

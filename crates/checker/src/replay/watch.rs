@@ -134,16 +134,18 @@ fn waits(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<Wait>
     if job.leader.is_none_or(|leader| !available.contains(&leader)) {
         waits.push((L3, None, "nobody available leads"));
     }
+    // Under static sharding nobody takes notice of who comes.
+    let fixed = job.is_static();
     let requested = job.request.and_then(|version| u32::try_from(version).ok());
     let fresh = job.assignment.as_ref().is_some_and(|assignment| {
-        assignment.members == available
+        (fixed || assignment.members == available)
             && assignment.total == config.total
             && assignment.strategy == config.strategy
-            && requested.is_none_or(|request| assignment.handled >= request)
+            && (fixed || requested.is_none_or(|request| assignment.handled >= request))
     });
-    // A strategy that nobody knows leaves the former assignment in place.
+    // A strategy that nobody knows leaves the former assignment in place, and so does what cannot be read.
     let used = job.assignment.as_ref().is_none_or(|a| a.strategy == config.strategy);
-    let can_assign = used || is_built_in(&config.strategy);
+    let can_assign = job.is_readable() && (used || is_built_in(&config.strategy));
     if !fresh && can_assign {
         waits.push((S9, None, "the assignment is not what would be made now"));
     }
@@ -153,7 +155,10 @@ fn waits(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<Wait>
     for i in 0..config.total {
         let owner = job.items.get(&i).and_then(|item| item.owner);
         let busy = job.items.get(&i).is_some_and(Item::is_busy);
-        if can_assign && !busy && owner.is_none_or(|owner| !available.contains(&owner)) {
+        let placed = owner.is_some_and(|owner| {
+            available.contains(&owner) || (fixed && stays(job, owner, &available))
+        });
+        if can_assign && !busy && !placed {
             waits.push((L1, Some(i), "belongs to nobody available"));
         }
     }
@@ -168,6 +173,14 @@ fn waits(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<Wait>
         }
     }
     waits
+}
+
+/// Returns true if the items of somebody who is not available stay where they are: it is there, or somebody may come
+/// back under its name.
+fn stays(job: &Job, owner: Name, available: &[Name]) -> bool {
+    let name = job.assignment.as_ref().and_then(|assignment| assignment.names.get(&owner));
+    let is_back = |name: &Name| available.iter().any(|id| job.names.get(id) == Some(name));
+    job.instances.contains_key(&owner) || name.is_some_and(|name| !is_back(name))
 }
 
 fn is_built_in(strategy: &str) -> bool {

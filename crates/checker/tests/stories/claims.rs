@@ -4,7 +4,8 @@ use checker::Property::{L0, L4, S1, S1a, S2, S3, S6, S7, S8, S10, S11};
 use checker::history::{Fact, RegOp};
 use serde_json::json;
 
-use crate::story::{assert_bad, assert_good, fire};
+use crate::story::fire;
+use crate::story::verdict::{assert_bad, assert_good};
 
 #[test]
 fn s1_claims_are_ordered_by_token_and_nobody_takes_a_running_item() {
@@ -205,6 +206,11 @@ fn s2_nobody_claims_what_it_does_not_own() {
             ("the process is a member in a new session", |s| {
                 s.begin("expire", "b").expire("b").over("expire", "b").at(3.0).connect("b");
                 s.deal(&["a", "b"]).round(1);
+            }),
+            ("what is stored cannot be read, and it has not seen that there are more items", |s| {
+                s.at(5.0).configure(|c| c["shardingTotalCount"] = json!(3)).at(5.1);
+                s.write("operator", "/j/config", Some("{")).at(10.01).claim("a", 0, 1).done("a", 0);
+                s.claim("b", 1, 1).done("b", 1).at(12.0).configure(|_| {}).deal(&["a", "b"]);
             }),
             ("a taker does not own the item", |s| {
                 s.at(10.01)

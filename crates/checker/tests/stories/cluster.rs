@@ -4,7 +4,8 @@ use checker::Property::{L0, S1, S3, S4, S5, S6, S8, S9, S12};
 use checker::history::{ProcessEvent, RegOp};
 use serde_json::{Value, json};
 
-use crate::story::{Story, assert_bad, assert_good, fire};
+use crate::story::verdict::{assert_bad, assert_good};
+use crate::story::{Story, fire};
 
 /// The leader deals the items out, with the record of the assignment changed.
 fn deal_with(s: &mut Story, members: &[&str], change: impl FnOnce(&mut Value)) {
@@ -57,6 +58,11 @@ fn s4_an_assignment_is_whole() {
                 ops.push(s.put(s.sid("a"), "/j/sharding/0/instance", None, false));
                 s.commit("a", ops);
             }),
+            ("items are static, and one is given to somebody who is no member", |s| {
+                s.configure(|c| c["staticSharding"] = json!(true)).at(3.0).join("c");
+                let (a, b) = (s.id("a"), s.id("b"));
+                deal_with(s, &["a", "c"], |record| record["members"] = json!([a, b]));
+            }),
             ("an item in force is retired", |s| {
                 let mut ops = s.deal_ops("a", &["a", "b"]);
                 let mut ledger = s.ledgers[&0].clone();
@@ -99,6 +105,28 @@ fn s4_an_assignment_is_whole() {
                     .at(15.0)
                     .expire("b");
                 s.deal(&["a"]).sweep("a", 1).take_over("a", 1).done("a", 1).deal(&["a"]);
+            }),
+            ("items are static, and stay with a stable name whose instance is away", |s| {
+                s.configure(|c| c["staticSharding"] = json!(true)).round(1).crash("b").at(16.0);
+                s.expire("b").at(17.0).join("c");
+                let (a, b, c) = (s.id("a"), s.id("b"), s.id("c"));
+                deal_with(s, &["a", "b"], |record| {
+                    record["members"] = json!([a, c]);
+                    record["names"] = json!({ b: "second" });
+                });
+                s.heal();
+                for k in 2..5 {
+                    s.at(k as f64 * 10.0 + 0.01).claim("a", 0, k).done("a", 0);
+                }
+                s.at(49.0);
+            }),
+            ("items are static, and one follows to a stable name whose instance is away", |s| {
+                s.configure(|c| c["staticSharding"] = json!(true)).at(3.0).join("c").at(4.0);
+                let (a, b, c) = (s.id("a"), s.id("b"), s.id("c"));
+                deal_with(s, &["a", "c"], |record| {
+                    record["members"] = json!([a, b]);
+                    record["names"] = json!({ c: "third" });
+                });
             }),
             ("more items, with the configuration written first", |s| {
                 s.configure(|c| c["shardingTotalCount"] = json!(4))
@@ -260,6 +288,10 @@ fn s9_no_request_is_lost() {
                 s.configure(|c| c["jobShardingStrategyClass"] = json!("ROTATE"));
                 deal_with(s, &["a", "b"], |record| record["strategy"] = json!(""));
             }),
+            ("made for neither, while what is stored cannot be read", |s| {
+                s.write("operator", "/j/config", Some("{")).at(3.0).join("c");
+                deal_with(s, &["a", "b", "c"], |record| record["strategy"] = json!("ODEVITY"));
+            }),
             ("somebody joined, and in the end nobody cares", |s| {
                 s.heal().join("c").round(1).round(2).at(29.0);
             }),
@@ -283,6 +315,12 @@ fn s9_no_request_is_lost() {
             }),
             ("dealt again without need", |s| {
                 s.deal(&["a", "b"]).deal(&["a", "b"]).round(1);
+            }),
+            ("what is stored cannot be read: dealt anew as it was before", |s| {
+                s.at(3.0).configure(|c| c["jobShardingStrategyClass"] = json!("ODEVITY"));
+                s.write("operator", "/j/config", Some("{")).at(3.1).join("c");
+                deal_with(s, &["a", "b", "c"], |record| record["strategy"] = json!(""));
+                s.round(1).at(12.0).configure(|_| {}).deal(&["a", "b", "c"]);
             }),
             ("dealt with in the end", |s| {
                 s.heal().join("c").at(6.0).deal(&["a", "b", "c"]).round(1).round(2);
@@ -345,6 +383,19 @@ fn s12_a_graceful_leave_leaves_nothing() {
                     .leave("b")
                     .take_over("a", 1)
                     .done("a", 1);
+            }),
+            ("it had lost the session of the run before, and could not record its end", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).begin("partition", "b");
+                let run = s.run_id(1);
+                s.at(15.0).expire("b").sweep("a", 1).stop_run("b", run, "ok").take_over("a", 1);
+                s.at(16.0).done("a", 1).over("partition", "b").connect("b").deal(&["a", "b"]);
+                s.at(18.0).drain("b").deal(&["a"]).leave("b").round(2);
+            }),
+            ("it had lost the session of a run that nobody has found yet", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).begin("partition", "b");
+                s.at(15.0).expire("b").stop("b", 1, "cancelled").over("partition", "b");
+                s.connect("b").at(17.0).drain("b").leave("b").sweep("a", 1).take_over("a", 1);
+                s.at(18.0).done("a", 1).deal(&["a"]).round(2);
             }),
             ("it crashes while it leaves", |s| {
                 s.at(10.01)

@@ -3,7 +3,8 @@
 use checker::Property::{L0, L5, S1a, S3};
 use serde_json::json;
 
-use crate::story::{assert_bad, assert_good, fire};
+use crate::story::fire;
+use crate::story::verdict::{assert_bad, assert_good};
 
 #[test]
 fn s3_every_fire_is_accounted_for_once() {
@@ -60,6 +61,14 @@ fn s3_every_fire_is_accounted_for_once() {
                 s.at(10.01).claim("b", 1, 1).done("b", 1);
                 s.tamper(|l| l["merged"] = json!({"first": fire(1), "last": fire(5), "count": 5}));
                 s.claim("a", 0, 1).done("a", 0);
+            }),
+            ("accounted for as disabled, and enabled again before the fire before", |s| {
+                s.at(3.0).write("operator", "/j/sharding/0/disabled", Some(""));
+                s.at(8.0).write("operator", "/j/sharding/0/disabled", None).round(1);
+                s.at(20.01).claim("b", 1, 2).done("b", 1).ledger("a", 0, |l| {
+                    (l["previous"], l["last"]) = (json!(fire(1)), json!(fire(2)));
+                    l["outcome"] = json!("disabled");
+                });
             }),
             ("a fire that the schedule does not have", |s| {
                 s.round(1).at(13.01).claim_as("a", 0, "NORMAL", fire(1) + 3_000).done("a", 0);
@@ -124,6 +133,14 @@ fn s3_every_fire_is_accounted_for_once() {
                     .round(3);
                 s.configure(|c| c["shardingTotalCount"] = json!(2)).deal(&["a", "b"]).round(4);
             }),
+            ("skipped by who has not seen yet that it was enabled since the last fire", |s| {
+                s.round(1).at(12.0).write("operator", "/j/sharding/0/disabled", Some(""));
+                s.at(15.0).write("operator", "/j/sharding/0/disabled", None);
+                s.at(20.01).claim("b", 1, 2).done("b", 1).ledger("a", 0, |l| {
+                    (l["previous"], l["last"]) = (json!(fire(1)), json!(fire(2)));
+                    l["outcome"] = json!("disabled");
+                });
+            }),
             ("failed and recorded as failed", |s| {
                 s.at(10.01).claim("b", 1, 1).claim("a", 0, 1).at(10.5).done("b", 1);
                 s.stop("a", 0, "error").release("a", 0, "failed").round(2);
@@ -172,6 +189,19 @@ fn l0_what_is_missed_has_a_cause() {
             ("late by three seconds", |s| {
                 s.at(10.01).claim("b", 1, 1).done("b", 1).at(13.0).claim("a", 0, 1).done("a", 0);
             }),
+            ("claimed eight seconds before it comes", |s| {
+                s.round(1).at(12.0).claim("a", 0, 2).at(13.0).done("a", 0);
+                s.at(20.01).claim("b", 1, 2).done("b", 1);
+            }),
+            ("noted before it comes, by nobody whose clock is wrong", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).note("b", 1, 2).at(12.0);
+                s.done("a", 0).done("b", 1).at(20.01).claim("a", 0, 2).done("a", 0);
+                s.claim_as("b", 1, "MISFIRE", fire(2)).done("b", 1);
+            }),
+            ("its owner leaves, and the next one, who saw it come, leaves it alone", |s| {
+                s.round(1).at(20.01).claim("a", 0, 2).done("a", 0).at(20.3).drain("b").leave("b");
+                s.at(20.6).deal(&["a"]).round(3);
+            }),
             ("missed while another is in trouble", |s| {
                 s.begin("pause", "b").at(10.01).claim("b", 1, 1).at(10.2).done("b", 1).at(20.01);
                 s.claim("a", 0, 2).done("a", 0).claim("b", 1, 2).done("b", 1).over("pause", "b");
@@ -191,6 +221,13 @@ fn l0_what_is_missed_has_a_cause() {
                     .done("b", 1)
                     .only_claim("a", 0, "NORMAL", fire(1))
                     .at(19.0);
+            }),
+            ("missed long after who stood still was killed and had started again", |s| {
+                s.begin("pause", "b").at(4.0).crash("b").at(9.0).expire("b").deal(&["a"]).at(10.0);
+                s.join("b").deal_by("a", &["a", "b"]).at(10.01).claim("a", 0, 1).done("a", 0);
+                s.at(20.01).claim("a", 0, 2).done("a", 0).claim("b", 1, 2).done("b", 1);
+                s.at(30.01).claim("a", 0, 3).done("a", 0).at(40.01).claim("a", 0, 4).done("a", 0);
+                s.claim("b", 1, 4).done("b", 1).over("pause", "b");
             }),
             ("missed long after the fault was over", |s| {
                 s.begin("pause", "a").at(3.0).over("pause", "a").round(1);
@@ -263,6 +300,37 @@ fn l0_what_is_missed_has_a_cause() {
                     .at(20.01)
                     .claim("b", 1, 2);
                 s.done("b", 1).at(25.0).write("operator", "/j/servers/10.0.0.1", Some("")).round(3);
+            }),
+            ("the server was disabled when the fire came, and a run went on", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("b", 1).at(15.0);
+                s.write("operator", "/j/servers/10.0.0.1", Some("DISABLED"));
+                s.at(20.01).claim("b", 1, 2).done("b", 1).at(22.0);
+                s.write("operator", "/j/servers/10.0.0.1", Some("")).at(24.0).done("a", 0).round(3);
+            }),
+            ("the server was paused when the fire came, and a run went on", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("b", 1).at(19.9);
+                s.write("operator", "/j/servers/10.0.0.1", Some("PAUSED"));
+                s.at(20.01).claim("b", 1, 2).done("b", 1).at(20.3);
+                s.write("operator", "/j/servers/10.0.0.1", Some(""));
+                s.at(30.01).claim("b", 1, 3).done("b", 1).note("a", 0, 3).at(31.0).done("a", 0);
+                s.claim_as("a", 0, "MISFIRE", fire(3)).at(32.0).done("a", 0);
+            }),
+            ("a clock that is ahead passes fires over, and the item moves on", |s| {
+                s.round(1).begin("skew", "b").at(20.003).claim("b", 1, 3).at(20.01);
+                s.claim("a", 0, 2).at(21.0).done("a", 0).done("b", 1);
+                s.deal_by("a", &["b", "a"]).at(25.0).over("skew", "b").at(30.01).claim("b", 0, 3);
+                s.at(31.0).done("b", 0);
+            }),
+            ("its clock was ahead, and it still holds due what it saw come then", |s| {
+                s.at(8.0).skew("a", 30_000).at(9.0).over("skew", "a").round(1).round(2).at(27.0);
+                s.drain("b").leave("b").deal(&["a"]).claim("a", 1, 3).at(28.0).done("a", 1);
+                s.at(30.01).claim("a", 0, 3).at(31.0).done("a", 0);
+            }),
+            ("noted before it came by a clock that is ahead, and run by the next owner", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(10.5).done("a", 0);
+                s.begin("skew", "b").at(11.0).note("b", 1, 2).at(12.0).done("b", 1);
+                s.deal_by("a", &["b", "a"]).claim_as("a", 1, "MISFIRE", fire(2)).at(13.0);
+                s.done("a", 1).over("skew", "b").at(20.01).claim("b", 0, 2).at(21.0).done("b", 0);
             }),
             ("the operator took the job away", |s| {
                 s.round(1).write("operator", "/j/config", None).at(39.0);

@@ -5,11 +5,12 @@ use checker::history::{Fact, FaultOutcome, NemesisEvent};
 use checker::{Options, Replay, Verdict};
 use serde_json::json;
 
-use crate::story::{Row, Story, fire};
+use crate::story::verdict::Row;
+use crate::story::{Story, fire};
 
 #[test]
 fn a_run_of_a_failed_harness_is_not_accepted() {
-    let rows: [Row; 9] = [
+    let rows: [Row; 11] = [
         ("it says so itself", |s| {
             s.says(
                 "nemesis",
@@ -44,6 +45,14 @@ fn a_run_of_a_failed_harness_is_not_accepted() {
         }),
         ("a dead session writes", |s| {
             s.at(19.0).drain("b").leave("b").write("b", "/j/coordination/request", Some(""));
+        }),
+        ("the resource refuses what nobody has superseded", |s| {
+            s.at(20.01).claim("a", 0, 2).told(0, true).effect(0, false).done("a", 0);
+            s.claim("b", 1, 2).done("b", 1);
+        }),
+        ("a run writes and has not announced itself, as others do", |s| {
+            s.at(20.01).claim("a", 0, 2).told(0, true).claim("b", 1, 2).effect(1, true);
+            s.done("a", 0).done("b", 1);
         }),
         ("another format", |s| {
             if let Fact::RunMeta { v, .. } = &mut s.records[0].fact {
@@ -154,6 +163,27 @@ fn a_report_shows_the_records_around_a_violation() {
     assert_eq!(json["verdict"], "invalid");
     assert_eq!(json["violations"][0]["property"], "S2");
     assert_eq!(json["violations"][0]["subject"], json!({ "job": "j", "item": 0 }));
+}
+
+/// Runs fire 1 of item 0 without a claim, under configuration 3.
+fn unclaimed(change: fn(&mut serde_json::Value)) -> checker::Report {
+    let mut story = Story::job(1);
+    story.configure(change).at(0.1).join("a").lead("a").at(2.0);
+    story.configure(|c| c["monitorExecution"] = json!(true));
+    story.write("operator", "/j/config", Some("{")).at(10.0);
+    let run = checker::history::RunId { job: "j".into(), item: 0, fire: fire(1), token: 0 };
+    let (ev, source) = (checker::history::ExecEvent::Start, "NORMAL".to_owned());
+    story.says("a", Fact::Exec { ev, run, source, cfg: 3, result: None });
+    story.judge()
+}
+
+#[test]
+fn who_has_not_seen_the_last_usable_configuration_falls_back_to_an_older_one() {
+    let report =
+        unclaimed(|c| (c["monitorExecution"], c["failover"]) = (json!(false), json!(false)));
+    assert_eq!(report.violations_of(checker::Property::S1).count(), 0, "{report}");
+    let report = unclaimed(|_| {});
+    assert_eq!(report.violations_of(checker::Property::S1).count(), 1, "{report}");
 }
 
 #[test]

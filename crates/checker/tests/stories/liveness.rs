@@ -4,7 +4,8 @@ use checker::Property::{L0, L1, L2, L3, L4, L6, L7, S3, S9};
 use checker::{Options, Verdict};
 use serde_json::json;
 
-use crate::story::{Story, assert_bad, assert_good, fire};
+use crate::story::verdict::{assert_bad, assert_good};
+use crate::story::{Story, fire};
 
 #[test]
 fn l1_every_item_belongs_to_somebody_available() {

@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+mod catching_up;
 mod claims;
 mod cluster;
 mod fires;
 mod harness;
+mod leaks;
 mod liveness;
 mod runs;
 mod spoilt;

@@ -4,7 +4,8 @@ use checker::Property::{S1b, S1c, S13};
 use checker::history::RunId;
 use checker::{Options, Verdict};
 
-use crate::story::{Row, Story, assert_bad, assert_good, broken};
+use crate::story::verdict::{Row, assert_bad, assert_good, broken};
+use crate::story::{Story, fire};
 
 /// Item 1 runs under token 1 with `b`, which is paused; `a` has taken it over under token 2.
 fn taken_over(s: &mut Story) -> RunId {
@@ -27,6 +28,30 @@ fn s1b_the_resource_accepts_no_stale_token() {
             ("a stale token after the later run has ended without an effect", |s| {
                 let paused = taken_over(s);
                 s.at(16.0).done("a", 1).over("pause", "b").effect_of(paused, true);
+            }),
+            ("a stale token after a later run has announced itself, and nobody else wrote", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).told(1, true).at(11.0).done("a", 0);
+                s.begin("pause", "b");
+                let paused = s.run_id(1);
+                s.at(15.0).expire("b").sweep("a", 1).take_over("a", 1).told(1, true);
+                s.over("pause", "b").effect_of(paused, true).at(16.0).effect(1, true).done("a", 1);
+            }),
+            ("a stale run is let begin", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("a", 0);
+                s.begin("pause", "b");
+                let paused = s.run_id(1);
+                s.at(15.0).expire("b").sweep("a", 1).take_over("a", 1).told(1, true);
+                s.over("pause", "b").told_of(paused, true).at(16.0).done("a", 1);
+            }),
+            ("nobody runs what writes", |s| {
+                s.round(1).at(12.0);
+                let mut run = s.run_id(0);
+                run.token = 5;
+                s.effect_of(run, true);
+            }),
+            ("it writes before it begins", |s| {
+                s.at(10.01).claim("b", 1, 1).only_claim("a", 0, "NORMAL", fire(1)).effect(0, true);
+                s.at(10.1).start("a", 0).at(11.0).done("a", 0).done("b", 1);
             }),
             ("the resource's order counts, not that of the records", |s| {
                 let paused = taken_over(s);
@@ -51,6 +76,13 @@ fn s1b_the_resource_accepts_no_stale_token() {
             ("the stale one comes before anybody has told the resource", |s| {
                 let paused = taken_over(s);
                 s.over("pause", "b").effect_of(paused, true).effect(1, true).at(16.0).done("a", 1);
+            }),
+            ("the stale one is refused once the later one has announced itself", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).told(1, true).at(11.0).done("a", 0);
+                s.begin("pause", "b");
+                let paused = s.run_id(1);
+                s.at(15.0).expire("b").sweep("a", 1).take_over("a", 1).told(1, true);
+                s.over("pause", "b").effect_of(paused, false).at(16.0).effect(1, true).done("a", 1);
             }),
             ("one run has many effects", |s| {
                 s.at(10.01)
@@ -93,8 +125,8 @@ fn s1c_is_judged_if_the_resource_says_so() {
         }),
     ];
     let once: [Row; 3] = [
-        ("a takeover after a refused effect", |s| {
-            s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).effect(1, false).crash("b");
+        ("a takeover of a run without an effect", |s| {
+            s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).crash("b");
             s.at(15.0)
                 .expire("b")
                 .sweep("a", 1)

@@ -28,6 +28,9 @@ use crate::{
 
 /// How long a duty waits for the view to show what it has committed, or what stood against it, before it looks again.
 const SETTLE_WAIT: Duration = Duration::from_millis(100);
+/// How long the leader waits for the view to show all owners that it has committed: by a view that shows some of them it
+/// would take an item for one that stays where it is.
+const ASSIGNMENT_WAIT: Duration = Duration::from_secs(5);
 /// How long a duty waits after a commit whose outcome nobody knows, or that could not be sent.
 const RETRY_WAIT: Duration = Duration::from_millis(250);
 /// How long a duty waits after the registry refused its transaction for its size.
@@ -265,13 +268,13 @@ impl Coordinator {
         retries.chain(self.next_reconcile).chain(patience).min()
     }
 
-    /// Returns the fire after which a job that catches up may have something left to run here, if there is any: the
-    /// shell looks up what the schedule has since, for the next [`Event::Fire`].
+    /// Returns the fire after which a job that catches up may have something left to run, if there is any: the shell
+    /// looks up what the schedule has since, for the next [`Event::Fire`]. It is that of the item that is the furthest
+    /// behind, whoever has it: the item may come to this instance before the fire after the next one.
     #[must_use]
     pub fn catch_up_since(&self) -> Option<FireTime> {
         self.view.config()?.catch_up?;
-        let items = self.view.items_of(self.me.as_ref()?);
-        items.filter_map(|(_, view)| view.ledger.as_ref()?.value.last_fire).min()
+        self.view.items().filter_map(|(_, view)| view.ledger.as_ref()?.value.last_fire).min()
     }
 
     /// Returns the mirror of the job's subtree.

@@ -1,11 +1,12 @@
 //! Replies: what became of a commit, and what that means beyond the registry.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use reg_center::{Conflict, ConflictReason};
 use sharding::{InstanceId, ShardingItem};
 
-use super::{Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage};
+use super::{ASSIGNMENT_WAIT, Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage};
 use crate::local::{Doubt, LocalRun};
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
@@ -26,7 +27,9 @@ impl Coordinator {
         let flight = self.in_flight.values_mut().find(|flight| flight.ticket == ticket);
         let Some(flight) = flight else { return };
         flight.stage = match reply {
-            Reply::Committed(revision) => Stage::Landed { revision, until: now.mono + SETTLE_WAIT },
+            Reply::Committed(revision) => {
+                Stage::Landed { revision, until: now.mono + wait_for(&flight.plan) }
+            }
             Reply::Conflict(_) | Reply::HolderAlive => {
                 Stage::Refused { until: now.mono + SETTLE_WAIT }
             }
@@ -214,4 +217,10 @@ impl Coordinator {
             change(run);
         }
     }
+}
+
+/// Returns how long the view may take to show a plan that was committed.
+fn wait_for(plan: &Plan) -> Duration {
+    let assigns = plan.steps.iter().any(|step| matches!(step, Step::SetAssignment { .. }));
+    if assigns { ASSIGNMENT_WAIT } else { SETTLE_WAIT }
 }

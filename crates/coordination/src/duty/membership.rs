@@ -37,7 +37,7 @@ fn register(cx: &Context<'_>) -> Option<Plan> {
     let name = cx.settings.stable_name.clone().filter(|_| cx.view.name_of(cx.me).is_none());
     let name = name.map(|name| Step::SetName { instance: cx.me.clone(), name });
     let plan = Plan::as_session(Duty::Membership, "not registered")
-        .step_if(!server_known, || server(cx))
+        .steps((!server_known).then(|| server(cx)).into_iter().flatten())
         .step(Step::Register(cx.me.clone()))
         .steps(name)
         .step(request(cx));
@@ -46,7 +46,7 @@ fn register(cx: &Context<'_>) -> Option<Plan> {
 
 fn add_server(cx: &Context<'_>) -> Plan {
     Plan::as_instance(Duty::Membership, cx, "the server is unknown")
-        .step(server(cx))
+        .steps(server(cx))
         .step(request(cx))
 }
 
@@ -70,9 +70,11 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
     Some(plan.step(request(cx)))
 }
 
-fn server(cx: &Context<'_>) -> Step {
+/// A server that comes back has its first version again: the counter tells those who rely on it.
+fn server(cx: &Context<'_>) -> [Step; 2] {
     let disabled = cx.view.config().is_some_and(|config| config.disabled);
-    Step::AddServer { ip: cx.server.clone(), disabled }
+    let first = cx.view.servers_added().is_none();
+    [Step::AddServer { ip: cx.server.clone(), disabled }, Step::CountServer { first }]
 }
 
 fn request(cx: &Context<'_>) -> Step {
@@ -96,7 +98,7 @@ mod tests {
             (
                 "first in the namespace",
                 Scene::job(2),
-                "membership: not registered\n  add server 10.0.0.1\n  register 10.0.0.1@-@1\n  request resharding",
+                "membership: not registered\n  add server 10.0.0.1\n  count the server\n  register 10.0.0.1@-@1\n  request resharding",
             ),
             (
                 "known server, disabled by an operator",
@@ -106,7 +108,7 @@ mod tests {
             (
                 "job that comes up disabled",
                 Scene::job(2).configure(|c| c.disabled = true),
-                "membership: not registered\n  add server 10.0.0.1, disabled\n  register 10.0.0.1@-@1\n  request resharding",
+                "membership: not registered\n  add server 10.0.0.1, disabled\n  count the server\n  register 10.0.0.1@-@1\n  request resharding",
             ),
             ("no configuration in force", Scene::job(2).poisoned(), "nothing"),
             ("registered", Scene::job(2).member(1), "nothing"),
@@ -134,7 +136,7 @@ mod tests {
             (
                 "the server was removed",
                 Scene::cluster(2, 1).without_server(1),
-                "membership: the server is unknown\n  add server 10.0.0.1\n  request resharding",
+                "membership: the server is unknown\n  add server 10.0.0.1\n  count the server\n  request resharding",
             ),
             (
                 "leaving while the end of a run is not recorded yet",

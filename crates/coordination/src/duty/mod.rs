@@ -7,8 +7,8 @@
 //! | election | nobody leads and I am available; I lead and should not | leader node and term | my life, the term |
 //! | resharding | I lead and the inputs of the assignment changed, or items can follow now | owners, assignment record | term, configuration, request counter, ledger of every moving item |
 //! | sweep | I lead and a run's holder is gone, and its mark | ledger → orphan, or idle if nobody takes over | term, ledger, holder and mark seen gone |
-//! | takeover | an orphan waits and I am idle | ledger → running | my life, server, request counter, configuration, ledger |
-//! | claim | a fire or request is due and items of mine are idle | ledger → running | my life, server, request counter, configuration, assignment, owner, ledger |
+//! | takeover | an orphan waits and I am idle | ledger → running | my life, server, servers added, configuration, ledger |
+//! | claim | a fire or request is due and items of mine are idle | ledger → running | my life, server, servers added, configuration, assignment, owner, ledger |
 //! | misfire | a fire is due and items of mine are busy; later: idle with noted fires | ledger | as claim |
 //! | release | a run of mine has ended | ledger → idle, or orphan if it was cancelled | ledger |
 //! | disabling | I lead and an item's record does not say what its node says about being disabled | ledger | term, ledger, the node's presence |

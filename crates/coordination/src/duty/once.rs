@@ -92,7 +92,10 @@ fn reached(cx: &Context<'_>, config: &JobConfig, stage: OnceStage) -> Option<Fir
 fn completed(ledger: &Ledger) -> Option<FireTime> {
     let last = ledger.last_fire?;
     match ledger.run().filter(|run| run.is_scheduled()) {
-        Some(run) if run.fire == last => ledger.previous_fire,
+        // What was before the fires that it runs is over; whether the one before the last is among them, its range says.
+        Some(run) if run.fire == last => ledger
+            .previous_fire
+            .filter(|previous| run.merged.is_none_or(|range| *previous < range.first)),
         Some(_) => None,
         None if ledger.misfire.is_some_and(|range| range.first <= last) => None,
         None => Some(last),

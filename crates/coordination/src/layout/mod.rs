@@ -19,6 +19,7 @@
 //! | `systemTime/current` | persistent | empty; touched to learn the registry's time |
 //! | `ledger/{i}` | persistent | the item's record, JSON; never deleted while the job exists |
 //! | `coordination/term` | persistent | who leads, JSON; its version is the term |
+//! | `coordination/servers` | persistent | empty; its version counts how often a server was added |
 //! | `coordination/request` | persistent | empty; its version counts the requests to reshard |
 //! | `coordination/assignment` | persistent | what the assignment was made for, JSON |
 //! | `coordination/draining/{id}` | ephemeral | empty; the instance is leaving and takes no more items |
@@ -71,6 +72,7 @@ pub(crate) enum NodeKind {
     SystemTime,
     Ledger(ShardingItem),
     Term,
+    Servers,
     Request,
     Assignment,
     Draining(InstanceId),
@@ -97,6 +99,7 @@ impl NodeKind {
             Self::SystemTime => "systemTime/current".to_owned(),
             Self::Ledger(item) => format!("ledger/{item}"),
             Self::Term => "coordination/term".to_owned(),
+            Self::Servers => "coordination/servers".to_owned(),
             Self::Request => "coordination/request".to_owned(),
             Self::Assignment => "coordination/assignment".to_owned(),
             Self::Draining(id) => format!("coordination/draining/{id}"),
@@ -125,6 +128,7 @@ impl NodeKind {
             ["systemTime", "current"] => Self::SystemTime,
             ["ledger", i] => Self::Ledger(item(i)?),
             ["coordination", "term"] => Self::Term,
+            ["coordination", "servers"] => Self::Servers,
             ["coordination", "request"] => Self::Request,
             ["coordination", "assignment"] => Self::Assignment,
             ["coordination", "draining", id] => Self::Draining(InstanceId::new(*id)),
@@ -210,6 +214,8 @@ impl Layout {
             }
             Step::TermIs(version) => self.check(&NodeKind::Term, Some(*version)),
             Step::ConfigIs(version) => self.check(&NodeKind::Config, Some(*version)),
+            Step::ServersAre(Some(version)) => self.check(&NodeKind::Servers, Some(*version)),
+            Step::ServersAre(None) => Op::CheckAbsent { path: self.path(&NodeKind::Servers) },
             Step::RequestIs(version) => self.check(&NodeKind::Request, Some(*version)),
             Step::AssignmentIs(version) => self.check(&NodeKind::Assignment, Some(*version)),
             Step::OwnerIs(item, version) => self.check(&NodeKind::Owner(*item), Some(*version)),
@@ -240,6 +246,7 @@ impl Layout {
             Step::SetOnce { expect, record } => {
                 self.set(&NodeKind::Once, *expect, encode_once(record))
             }
+            Step::CountServer { first } => self.count(&NodeKind::Servers, *first),
             Step::RequestResharding { first } => self.count(&NodeKind::Request, *first),
             Step::Lead(me) => self.mark(&NodeKind::Leader, me.as_str()),
             Step::Abdicate => self.unmark(&NodeKind::Leader),
@@ -347,6 +354,7 @@ mod tests {
             NodeKind::SystemTime,
             NodeKind::Ledger(i),
             NodeKind::Term,
+            NodeKind::Servers,
             NodeKind::Request,
             NodeKind::Assignment,
             NodeKind::Draining(id),

@@ -100,12 +100,12 @@ mutants! {
     RequestAcceptedBlindly,
     /// Instances are asked to run although their node changed since.
     InstanceAskedBlindly,
-    /// Items are claimed although resharding was requested since.
-    ClaimRequestUnchecked,
-    /// Callbacks are called although resharding was requested since.
-    CallbackRequestUnchecked,
-    /// Items are claimed although both their server and the counter of requests changed since.
-    ServerAndRequestUnchecked,
+    /// Items are claimed although a server was added since.
+    ServersUnchecked,
+    /// Callbacks are called although a server was added since.
+    CallbackServersUnchecked,
+    /// Items are claimed although both their server and the counter of servers changed since.
+    ServerAndServersUnchecked,
     /// Claims overwrite the record of their item.
     ClaimOverwrites,
     /// Misfires overwrite the record of their item.

@@ -274,19 +274,19 @@ pub const MUTANTS: &[Row] = &[
         watcher: Nobody("two requests that wait at one node are the same text there: they are one"),
     },
     Row {
-        mutant: M::ClaimRequestUnchecked,
+        mutant: M::ServersUnchecked,
         properties: &["S10"],
         story: "a run is claimed on a server that was removed and came back disabled",
         watcher: Simulation(10_000),
     },
     Row {
-        mutant: M::CallbackRequestUnchecked,
+        mutant: M::CallbackServersUnchecked,
         properties: &["S10"],
         story: "a callback on a server that was removed and put back disabled",
         watcher: Open("no judge holds callbacks against the state of their server"),
     },
     Row {
-        mutant: M::ServerAndRequestUnchecked,
+        mutant: M::ServerAndServersUnchecked,
         properties: &["S10"],
         story: "a run is claimed on a server that was disabled meanwhile",
         watcher: Simulation(100),

@@ -16,7 +16,7 @@ run       runs N seeds from S (0) on T threads (all processors); ends with one l
 replay    runs one seed or script and shows its last events
 shrink    looks for the smallest script that fails in the same way, and prints it
 points    one fault at each Nth (1) write of a scripted run, in each of the seven modes
-All take --judge online|full: the checks after every write (the default), or the checker as well.
+All take --judge full|online: the checks after every write and the checker (the default), or these checks alone.
 The exit code is 1 if a property is violated, 2 if the command line is wrong.";
 
 /// What a task found: whether every property held.
@@ -185,8 +185,8 @@ impl Options {
 
     fn judge(&mut self) -> Result<Judge, String> {
         match self.value("--judge")?.as_deref() {
-            None | Some("online") => Ok(Judge::Online),
-            Some("full") => Ok(Judge::Full),
+            None | Some("full") => Ok(Judge::Full),
+            Some("online") => Ok(Judge::Online),
             Some(other) => Err(format!("--judge is {other:?}; valid is online or full")),
         }
     }

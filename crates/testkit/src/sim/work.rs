@@ -16,10 +16,17 @@ use super::world::World;
 #[derive(Debug, Default)]
 pub(crate) struct Resource {
     highest: BTreeMap<ShardingItem, FencingToken>,
-    effects: u64,
+    acts: u64,
 }
 
 impl Resource {
+    /// Returns whether the resource takes what a run says or writes, and which act of all that is.
+    fn take(&mut self, item: ShardingItem, token: FencingToken) -> (bool, u64) {
+        let (accepted, rseq) = (self.admit(item, token), self.acts);
+        self.acts += 1;
+        (accepted, rseq)
+    }
+
     /// Returns whether the resource takes a write under this token. Unclaimed runs have token 0: a resource that has
     /// seen claimed ones refuses them.
     fn admit(&mut self, item: ShardingItem, token: FencingToken) -> bool {
@@ -43,7 +50,8 @@ impl World {
         let exec = self.draw_run(index, start);
         self.coverage.runs += 1;
         self.check_start(index, start);
-        self.resource.admit(exec.item, exec.token);
+        let (accepted, rseq) = self.resource.take(exec.item, exec.token);
+        let fact = Fact::Announced { run: exec.id(), accepted, rseq };
         self.recorder.mix(exec.token.0);
         self.record_with(index, || Fact::Exec {
             ev: ExecEvent::Start,
@@ -52,6 +60,7 @@ impl World {
             cfg: exec.config,
             result: None,
         });
+        self.record_outside(super::record::Writer::Resource, fact);
         self.nodes[index].runs.push(exec);
     }
 
@@ -158,9 +167,7 @@ impl World {
     }
 
     fn affect(&mut self, exec: &Exec) {
-        let accepted = self.resource.admit(exec.item, exec.token);
-        let rseq = self.resource.effects;
-        self.resource.effects += 1;
+        let (accepted, rseq) = self.resource.take(exec.item, exec.token);
         if !accepted {
             self.coverage.count("fenced_effect");
         }

@@ -30,6 +30,8 @@ pub struct ClusterOptions {
     pub start: Timestamp,
     /// What the history must have reached to count, by the checker's coverage rows.
     pub require: BTreeMap<String, u64>,
+    /// Whether processes take part in callbacks that come once per cluster and fire; the history shows them.
+    pub calls_back: bool,
 }
 
 impl ClusterOptions {
@@ -40,7 +42,8 @@ impl ClusterOptions {
     pub fn new(seed: u64) -> Self {
         let start = Timestamp::from_second(1_709_207_995).expect("a time of our era");
         let run = format!("seed-{seed}");
-        Self { run, seed, weather: Weather::USUAL, start, require: BTreeMap::new() }
+        let (weather, require) = (Weather::USUAL, BTreeMap::new());
+        Self { run, seed, weather, start, require, calls_back: false }
     }
 }
 
@@ -55,6 +58,7 @@ pub struct SimCluster {
     pub(super) job: Option<JobConfig>,
     resource: Arc<FencedResource>,
     streams: Streams,
+    calls_back: bool,
     pub(super) processes: BTreeMap<String, Process>,
     /// Earlier lives. What they own is never dropped before the world ends.
     past: Vec<Process>,
@@ -90,7 +94,7 @@ impl SimCluster {
     /// Outside of [`run`](super::run), or of another tokio runtime with time.
     #[must_use]
     pub fn with_options(options: ClusterOptions) -> Self {
-        let ClusterOptions { run, seed, weather, start, require } = options;
+        let ClusterOptions { run, seed, weather, start, require, calls_back } = options;
         let recorder = Recorder::new(WorldClock::starting_at(start));
         let nemesis = Arc::new(recorder.voice("nemesis", 0));
         nemesis.say(Fact::RunMeta {
@@ -117,6 +121,7 @@ impl SimCluster {
             registry,
             job: None,
             streams,
+            calls_back,
             processes: BTreeMap::new(),
             past: Vec::new(),
             links: BTreeMap::new(),
@@ -143,6 +148,11 @@ impl SimCluster {
     #[must_use]
     pub fn lives(&self, name: &str) -> bool {
         self.processes.get(name).is_some_and(Process::lives)
+    }
+
+    /// Notes what the registry keeps for each session.
+    pub(super) fn note_feeds(&self) {
+        self.registry.note_feeds();
     }
 
     pub(super) fn resource(&self) -> &Arc<FencedResource> {
@@ -173,7 +183,7 @@ impl SimCluster {
         };
         let resource = Arc::clone(&self.resource);
         let job = WorkJob { work: opts.work, period: Self::PERIOD, resource };
-        let jobs = vec![JobToRun { config, job: Arc::new(job) }];
+        let jobs = vec![JobToRun { config, job: Arc::new(job), calls_back: self.calls_back }];
         self.start(name, &opts.server, opts.life, jobs)
     }
 
@@ -218,6 +228,7 @@ impl SimCluster {
             let error = "its task has ended with a panic".to_owned();
             self.nemesis.say(Fact::HarnessFailure { at, error });
         }
+        self.note_feeds();
         self.nemesis.say(Fact::End);
         for process in self.processes.values().filter(|process| process.lives()) {
             self.registry.kill(process.client());

@@ -15,7 +15,12 @@ const DRAIN_DEADLINE: Duration = Duration::from_secs(45);
 
 impl SimCluster {
     pub(super) fn kill_now(&mut self, name: &str) -> Result<(), ClusterError> {
-        let client = self.process("kill", name)?.client();
+        let process = self.process("kill", name)?;
+        let (client, life) = (process.client(), process.gate.life());
+        if life == Life::Paused {
+            // A pause at a point of a write has begun without us.
+            self.open.insert((name.to_owned(), "pause"));
+        }
         self.end_fault(name, "pause");
         self.registry.kill(client);
         self.point("crash", name, "");
@@ -23,7 +28,12 @@ impl SimCluster {
     }
 
     pub(super) fn pause_now(&mut self, name: &str) -> Result<(), ClusterError> {
-        let client = self.process("pause", name)?.client();
+        let process = self.process("pause", name)?;
+        if process.gate.life() == Life::Paused {
+            // It stands still already, and goes on when that ends.
+            return Ok(());
+        }
+        let client = process.client();
         self.registry.pause(client);
         self.begin_fault(name, "pause", "");
         Ok(())

@@ -22,7 +22,8 @@ mod work;
 mod world;
 
 pub use chaos::{
-    ChaosPlan, Fault, JobPlan, Outcome, Scheduled, Strike, Way, digest, replay, run_seed, shrink,
+    CatchUpPlan, ChaosPlan, Fault, JobPlan, Outcome, Scheduled, Strike, Way, digest, replay,
+    run_seed, shrink,
 };
 pub use cluster::{ClusterOptions, SimCluster};
 pub use kit::{FencedStore, Overtaken, Seen, TestCluster};

@@ -17,7 +17,7 @@ pub(crate) struct FencedResource {
 #[derive(Debug, Default)]
 struct State {
     greatest: BTreeMap<(String, u32), u64>,
-    n_effects: u64,
+    n_acts: u64,
 }
 
 impl FencedResource {
@@ -25,23 +25,29 @@ impl FencedResource {
         Self { state: Mutex::default(), voice: recorder.voice("resource", 0) }
     }
 
-    /// Announces a run before it reads or does anything; false if a later run was here before.
+    /// Announces a run before it reads or does anything; false if a later run was here before. The history shows it.
     pub(crate) fn begin(&self, run: &RunId) -> bool {
-        self.state.lock().admit(run)
+        let (accepted, rseq) = self.state.lock().take(run);
+        self.voice.say(Fact::Announced { run: run.clone(), accepted, rseq });
+        accepted
     }
 
     /// Takes an effect of a run, or refuses it; the history shows which.
     pub(crate) fn effect(&self, run: &RunId) -> bool {
-        let mut state = self.state.lock();
-        let accepted = state.admit(run);
-        let rseq = state.n_effects;
-        state.n_effects += 1;
+        let (accepted, rseq) = self.state.lock().take(run);
         self.voice.say(Fact::Effect { run: run.clone(), accepted, rseq });
         accepted
     }
 }
 
 impl State {
+    /// Returns whether the run may act, and which act of all it is.
+    fn take(&mut self, run: &RunId) -> (bool, u64) {
+        let (accepted, rseq) = (self.admit(run), self.n_acts);
+        self.n_acts += 1;
+        (accepted, rseq)
+    }
+
     fn admit(&mut self, run: &RunId) -> bool {
         let greatest = self.greatest.entry((run.job.clone(), run.item)).or_default();
         let admitted = run.token >= *greatest;

@@ -92,11 +92,11 @@ impl Source {
         let text = String::from_utf8_lossy(&text[..whole]).into_owned();
         for line in text.lines() {
             let record = match &mut self.effects {
-                None => serde_json::from_str(line).map(Some),
+                None => serde_json::from_str(line),
                 Some(effects) => effects.record(line),
             };
             let wrong = |source| LiveError::Line { path: path(), line: line.to_owned(), source };
-            new.extend(record.map_err(wrong)?);
+            new.push(record.map_err(wrong)?);
         }
         self.read_to += whole as u64;
         Ok(())

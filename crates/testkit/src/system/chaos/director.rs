@@ -47,6 +47,8 @@ pub(in crate::system) struct Director<'a> {
     /// Their times count from the beginning.
     faults: &'a [Scheduled],
     began: u64,
+    /// The first fault has come.
+    has_begun: bool,
     /// What the operator believes to be stored.
     pub(super) config: JobConfig,
     undo: BTreeMap<(u64, u64), Undo>,
@@ -70,6 +72,7 @@ impl<'a> Director<'a> {
             spawn,
             faults,
             began: 0,
+            has_begun: false,
             undo: BTreeMap::new(),
             n_undo: 0,
             down: BTreeMap::new(),
@@ -84,6 +87,9 @@ impl<'a> Director<'a> {
         while self.now() < for_ms {
             let now = self.now();
             while let Some(due) = faults.next_if(|fault| fault.at_ms <= now) {
+                if !std::mem::replace(&mut self.has_begun, true) {
+                    self.cluster.note_feeds();
+                }
                 self.strike(&due.fault);
             }
             while let Some(entry) = self.undo.first_entry().filter(|entry| entry.key().0 <= now) {

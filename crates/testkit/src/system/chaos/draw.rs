@@ -3,7 +3,7 @@
 use fastrand::Rng;
 
 use super::fault::{Fault, Strike, Way};
-use super::plan::{ChaosPlan, JobPlan, Scheduled};
+use super::plan::{CatchUpPlan, ChaosPlan, JobPlan, Scheduled};
 use crate::system::registry::Weather;
 
 /// How long things go wrong.
@@ -40,6 +40,7 @@ impl ChaosPlan {
         let job = job(&mut shape);
         let weather = weather(&mut shape);
         let faults = schedule(&mut faults, nodes, job.items);
+        let job = extras(&mut root.fork(), job);
         Self { seed, nodes, weather, job, chaos_ms: CHAOS_MS, calm_ms: CALM_MS, faults }
     }
 }
@@ -67,7 +68,17 @@ fn job(rng: &mut Rng) -> JobPlan {
         fail: some(rng, 15),
         panic: some(rng, 10),
         hang: some(rng, 4),
+        once: false,
+        catch_up: None,
     }
+}
+
+/// What came later than the rest has its own chance, so that seeds keep their meaning.
+fn extras(rng: &mut Rng, job: JobPlan) -> JobPlan {
+    let once = chance(rng, 40) && job.monitor;
+    let catches_up = chance(rng, 20) && job.monitor && job.misfire;
+    let policy = CatchUpPlan { window_seconds: rng.u32(15..=90), max: rng.u32(1..=6) };
+    JobPlan { once, catch_up: catches_up.then_some(policy), ..job }
 }
 
 fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {

@@ -13,7 +13,7 @@ pub(super) use director::{Director, Node};
 pub(super) use draw::faults_of_the_world;
 pub use fault::{Fault, Strike, Way};
 pub use outcome::{Outcome, digest};
-pub use plan::{ChaosPlan, JobPlan, Scheduled};
+pub use plan::{CatchUpPlan, ChaosPlan, JobPlan, Scheduled};
 pub use shrink::shrink;
 
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! A whole run of chaos as data: it can be stored, repeated, and made smaller.
 
+use std::time::Duration;
+
 use lite::{InvalidConfig, JobBuilder, JobConfig};
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +50,21 @@ pub struct JobPlan {
     pub panic: Vec<u32>,
     /// Items that never end by themselves.
     pub hang: Vec<u32>,
+    /// Whether there are callbacks that come once per cluster and fire.
+    #[serde(default)]
+    pub once: bool,
+    /// Which fires are run afterwards that nobody ran in their time.
+    #[serde(default)]
+    pub catch_up: Option<CatchUpPlan>,
+}
+
+/// How a job catches up: see [`CatchUp`](lite::CatchUp).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CatchUpPlan {
+    /// How old a fire may be, in seconds.
+    pub window_seconds: u32,
+    /// How many fires of an item at most.
+    pub max: u32,
 }
 
 /// A fault and its time.
@@ -69,8 +86,11 @@ impl ChaosPlan {
 
 impl JobPlan {
     pub(super) fn config(&self) -> Result<JobConfig, InvalidConfig> {
-        JobBuilder::new("job", self.items)
-            .cron(SimCluster::CRON)
+        let mut job = JobBuilder::new("job", self.items);
+        if let Some(CatchUpPlan { window_seconds, max }) = self.catch_up {
+            job = job.catch_up(Duration::from_secs(window_seconds.into()), max);
+        }
+        job.cron(SimCluster::CRON)
             .failover(self.failover && self.monitor)
             .misfire(self.misfire)
             .monitor_execution(self.monitor)

@@ -20,6 +20,7 @@ pub(super) async fn play(plan: &ChaosPlan) -> Result<Vec<Record>, ClusterError> 
     })?;
     let mut options = ClusterOptions::new(plan.seed);
     options.weather = plan.weather;
+    options.calls_back = plan.job.once;
     let mut cluster = SimCluster::with_options(options);
     cluster.create_job(config.clone()).await?;
     let nodes = (0..plan.nodes).map(|n| Node { name: ChaosPlan::name(n), server: server(n) });

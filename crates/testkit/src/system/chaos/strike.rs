@@ -142,7 +142,10 @@ impl Director<'_> {
             Fault::SwitchFailover => {
                 (self.configure(|c| c.failover = !c.failover && c.monitor_execution), None)
             }
-            Fault::SwitchMisfire => (self.configure(|c| c.misfire = !c.misfire), None),
+            // A job that catches up has to make up for misfires.
+            Fault::SwitchMisfire => {
+                (self.configure(|c| c.misfire = !c.misfire || c.catch_up.is_some()), None)
+            }
             Fault::Poison { for_ms } => {
                 (AdminOp::Poison("{\"jobName\":".to_owned()), Some((for_ms, Undo::Repair)))
             }

@@ -117,7 +117,7 @@ impl TestCluster {
         let known = self.nodes.iter().position(|known| known.name == node);
         let place = known.unwrap_or(self.nodes.len());
         let server = format!("10.0.0.{}", place + 1);
-        let jobs = vec![JobToRun { config: config.clone(), job: make(node) }];
+        let jobs = vec![JobToRun::new(config.clone(), make(node))];
         self.cluster.start(node, &server, None, jobs)?;
         if known.is_none() {
             self.nodes.push(Node { name: node.to_owned(), server });
@@ -233,7 +233,7 @@ impl TestCluster {
         let faults = faults_of_the_world(&mut self.chance, n_nodes, for_ms);
         let job = config.clone();
         let spawn = move |cluster: &mut SimCluster, node: &Node| {
-            let jobs = vec![JobToRun { config: job.clone(), job: make(&node.name) }];
+            let jobs = vec![JobToRun::new(job.clone(), make(&node.name))];
             cluster.start(&node.name, &node.server, None, jobs)
         };
         let mut director = Director::new(&mut self.cluster, config, &self.nodes, &spawn, &faults);

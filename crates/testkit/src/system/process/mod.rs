@@ -28,6 +28,14 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct JobToRun {
     pub(crate) config: JobConfig,
     pub(crate) job: Arc<dyn Job>,
+    /// Whether the process takes part in callbacks that come once per cluster.
+    pub(crate) calls_back: bool,
+}
+
+impl JobToRun {
+    pub(crate) fn new(config: JobConfig, job: Arc<dyn Job>) -> Self {
+        Self { config, job, calls_back: false }
+    }
 }
 
 /// How a process is started.
@@ -138,8 +146,8 @@ struct Program {
 impl Program {
     async fn run(self) {
         self.connected().await;
-        for JobToRun { config, job } in &self.jobs {
-            let Some(handle) = self.register(config, job).await else { return };
+        for job in &self.jobs {
+            let Some(handle) = self.register(job).await else { return };
             self.handles.lock().push(handle.clone());
             // How long it takes is the checker's business; a process that leaves before has not joined.
             while let Err(lite::Error::Deadline { .. }) = handle.joined().await {}
@@ -157,10 +165,14 @@ impl Program {
     }
 
     /// Tries until it succeeds; `None` if the process is leaving, or the job cannot be registered at all.
-    async fn register(&self, config: &JobConfig, job: &Arc<dyn Job>) -> Option<JobHandle> {
+    async fn register(&self, to_run: &JobToRun) -> Option<JobHandle> {
         loop {
-            let job = Recorded { job: Arc::clone(job), diary: self.diary.clone() };
-            match self.scheduler.schedule(config.clone(), job).await {
+            let job = Recorded { job: Arc::clone(&to_run.job), diary: self.diary.clone() };
+            let mut registration = self.scheduler.schedule(to_run.config.clone(), job);
+            if to_run.calls_back {
+                registration = registration.once_per_cluster(self.diary.clone());
+            }
+            match registration.await {
                 Ok(handle) => return Some(handle),
                 Err(lite::Error::Deadline { .. } | lite::Error::Registry { .. }) => {
                     tokio::time::sleep(RETRY_PAUSE).await;

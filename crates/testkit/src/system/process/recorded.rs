@@ -2,11 +2,12 @@
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use checker::history::{ExecEvent, Fact, RunId, SessionEvent};
 use futures_util::FutureExt;
-use lite::{Clock, Job, JobError, JobEvent, JobRecord, ShardingContext};
+use lite::{Clock, Job, JobError, JobEvent, JobRecord, OnceContext, OnceListener, ShardingContext};
 use reg_center::SessionChange;
 
 use super::seams::SimClock;
@@ -45,6 +46,32 @@ impl Diary {
             SessionChange::Closed => (SessionEvent::Closed, 0),
         };
         self.say(Fact::Session { ev, sid, instance });
+    }
+}
+
+/// How long a callback takes: long enough to be cut short.
+const CALLBACK: Duration = Duration::from_millis(300);
+
+impl Diary {
+    async fn once(&self, stage: &str, context: &OnceContext) {
+        self.say(Fact::Once {
+            job: context.job_name().as_str().to_owned(),
+            fire: context.fire_time().as_millisecond(),
+            stage: stage.to_owned(),
+            token: context.fencing_token(),
+        });
+        tokio::time::sleep(CALLBACK).await;
+    }
+}
+
+#[async_trait]
+impl OnceListener for Diary {
+    async fn started(&self, context: OnceContext) {
+        self.once("started", &context).await;
+    }
+
+    async fn completed(&self, context: OnceContext) {
+        self.once("completed", &context).await;
     }
 }
 

@@ -3,6 +3,7 @@
 use reg_center::{SessionChange, SessionId};
 
 use super::client::Phase;
+use super::injection::Follows;
 use super::message::{AtClient, ClientId, Conn, Down, Event, Greeting, Request, Up};
 use super::net::Net;
 use crate::scenario::Action;
@@ -194,7 +195,7 @@ impl Net {
         id: ClientId,
         number: u64,
         request: Request,
-        after: Vec<Action>,
+        after: Vec<Follows>,
     ) {
         if self.loses(id) {
             self.note_loss(id, "lose_request");
@@ -204,17 +205,20 @@ impl Net {
     }
 
     /// Sends the answer to a call, unless the network swallows it or something was to happen at this point.
-    pub(super) fn reply(&mut self, id: ClientId, conn: Conn, reply: Down, after: &[Action]) {
+    pub(super) fn reply(&mut self, id: ClientId, conn: Conn, reply: Down, after: &[Follows]) {
         let mut later = 0;
         let mut lost = self.loses(id);
         if lost {
             self.note_loss(id, "lose_reply");
         }
-        for action in after {
-            match action {
+        for follows in after {
+            if !self.strike_after(id, follows) {
+                continue;
+            }
+            match follows.action {
                 Action::Lose => lost = true,
                 Action::Delay(time) => later = u64::try_from(time.as_millis()).unwrap_or(0),
-                Action::Kill | Action::Pause | Action::Expire => self.strike(id, *action),
+                Action::Kill | Action::Pause | Action::Expire => {}
             }
         }
         if lost {

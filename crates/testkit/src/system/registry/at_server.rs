@@ -4,11 +4,11 @@ use std::time::{Duration, SystemTime};
 
 use reg_center::{Change, Error, Lifetime, NodePath, Result, SessionId, Txn, TxnOutcome};
 
+use super::injection::Follows;
 use super::message::{Answer, AtClient, ClientId, Conn, Down, Event, Greeting, Request, Up};
 use super::net::Net;
 use super::server::{Power, Subscription, Wire, path_of};
 use super::weather::happens;
-use crate::scenario::Action;
 
 impl Net {
     pub(super) fn arrive(&mut self, id: ClientId, conn: Conn, message: Up) {
@@ -91,7 +91,7 @@ impl Net {
         session: SessionId,
         number: u64,
         request: Request,
-        after: &[Action],
+        after: &[Follows],
     ) {
         let is_close = matches!(request, Request::Close);
         let answer = match request {

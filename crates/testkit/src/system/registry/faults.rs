@@ -5,8 +5,8 @@ use std::time::Duration;
 use checker::history::{Fact, FaultOutcome, NemesisEvent};
 use reg_center::{Result, Txn, TxnOutcome};
 
-use super::client::Phase;
-use super::injection::{self, Injection};
+use super::client::{Client, Phase};
+use super::injection::{self, Follows, Injection};
 use super::message::{AtClient, ClientId, Event, Request, Up};
 use super::net::Net;
 use super::server::Power;
@@ -121,11 +121,9 @@ impl Net {
         let Some(label) = label else { return self.put_on_wire(id, number, request, Vec::new()) };
         let Some(client) = self.clients.get_mut(&id) else { return };
         let fired = injection::count(&mut client.injections, label);
-        for action in &fired.before {
-            self.note_point(id, *action, When::Before, label);
-        }
-        for action in &fired.after {
-            self.note_point(id, *action, When::After, label);
+        if let Some(action) = fired.before {
+            let why = injection::describe(action, When::Before, label);
+            self.note_point(id, action, When::Before, why);
         }
         self.send_or_strike(id, number, request, fired);
     }
@@ -138,7 +136,7 @@ impl Net {
         fired: injection::Fired,
     ) {
         let now = self.now();
-        let Some(action) = fired.before.first().copied() else {
+        let Some(action) = fired.before else {
             return self.put_on_wire(id, number, request, fired.after);
         };
         let send = AtClient::Send { number, request, after: fired.after };
@@ -163,7 +161,23 @@ impl Net {
         self.note(id, NemesisEvent::Point, kind, String::new());
     }
 
-    fn note_point(&self, id: ClientId, action: Action, when: When, label: &str) {
+    /// Does to a process what was to happen after one of its writes, unless it is dead by then. What concerns the reply
+    /// is left to the caller.
+    pub(super) fn strike_after(&mut self, id: ClientId, follows: &Follows) -> bool {
+        let can_happen = |client: &Client| match client.gate.life() {
+            Life::Running => true,
+            Life::Paused => follows.action != Action::Pause,
+            Life::Killed | Life::Ended => false,
+        };
+        let happens = self.clients.get(&id).is_some_and(can_happen);
+        if happens {
+            self.note_point(id, follows.action, When::After, follows.why.clone());
+            self.strike(id, follows.action);
+        }
+        happens
+    }
+
+    fn note_point(&self, id: ClientId, action: Action, when: When, why: String) {
         let kind = match (action, when) {
             (Action::Kill, _) => "crash",
             (Action::Pause, _) => "pause",
@@ -174,7 +188,7 @@ impl Net {
         };
         // A pause has an end; the others happen at this moment.
         let ev = if action == Action::Pause { NemesisEvent::Begin } else { NemesisEvent::Point };
-        self.note(id, ev, kind, injection::describe(action, when, label));
+        self.note(id, ev, kind, why);
     }
 
     fn note(&self, id: ClientId, ev: NemesisEvent, kind: &str, why: String) {

@@ -9,11 +9,18 @@ pub(super) struct Injection {
     pub(super) action: Action,
 }
 
-/// What a write has set off.
+/// Something that happens when a write has been executed, if it comes to that, and how the history describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Follows {
+    pub(super) action: Action,
+    pub(super) why: String,
+}
+
+/// What a write has set off: at most one thing before it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Fired {
-    pub(super) before: Vec<Action>,
-    pub(super) after: Vec<Action>,
+    pub(super) before: Option<Action>,
+    pub(super) after: Vec<Follows>,
 }
 
 /// Counts a write against all armed injections, and takes out those whose turn it is.
@@ -28,9 +35,14 @@ pub(super) fn count(armed: &mut Vec<Injection>, label: &str) -> Fired {
             point.nth -= 1;
             return true;
         }
+        let action = injection.action;
         match point.when {
-            When::Before => fired.before.push(injection.action),
-            When::After => fired.after.push(injection.action),
+            // The next write is early enough for another one.
+            When::Before if fired.before.is_some() => return true,
+            When::Before => fired.before = Some(action),
+            When::After => {
+                fired.after.push(Follows { action, why: describe(action, When::After, label) });
+            }
         }
         false
     });
@@ -50,6 +62,16 @@ pub(super) fn describe(action: Action, when: When, label: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_happens_before_a_write() {
+        let point = || Point { duty: None, nth: 0, when: When::Before };
+        let kill = Injection { point: point(), action: Action::Kill };
+        let lose = Injection { point: point(), action: Action::Lose };
+        let mut armed = vec![lose, kill];
+        let fired: Vec<_> = (0..3).map(|_| count(&mut armed, "claim").before).collect();
+        assert_eq!(fired, [Some(Action::Lose), Some(Action::Kill), None]);
+    }
 
     #[test]
     fn an_injection_fires_once_at_the_write_that_it_waits_for() {

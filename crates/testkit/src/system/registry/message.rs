@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use reg_center::{Change, Node, NodePath, Result, SessionId, Txn, TxnOutcome};
 
-use crate::scenario::Action;
+use super::injection::Follows;
 
 /// One process's end of its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +36,7 @@ pub(super) enum Up {
     Connect(Greeting),
     Beat { sent: u64 },
     Watch { feed: u64, root: NodePath },
-    Call { number: u64, request: Request, after: Vec<Action> },
+    Call { number: u64, request: Request, after: Vec<Follows> },
 }
 
 /// How a connection begins.
@@ -107,7 +107,7 @@ pub(super) enum AtClient {
     /// It is time to see whether the registry was heard of lately.
     Watchdog,
     /// A call that was held back is sent.
-    Send { number: u64, request: Request, after: Vec<Action> },
+    Send { number: u64, request: Request, after: Vec<Follows> },
 }
 
 /// From the registry to a process.

@@ -157,6 +157,11 @@ impl SimRegistry {
         self.shared.has_failed()
     }
 
+    /// Writes into the log how many feeds each session has.
+    pub(crate) fn note_feeds(&self) {
+        self.shared.with(|net| net.note_feeds());
+    }
+
     /// Looks at what the registry holds.
     pub(crate) fn look<T>(&self, at: impl FnOnce(&Model) -> T) -> T {
         self.shared.with(|net| at(net.server.model()))

@@ -11,7 +11,7 @@ use tokio::select;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use super::client::Client;
+use super::client::{Client, Phase};
 use super::link::Link;
 use super::message::{AtClient, ClientId, Conn, Down, Event, Up};
 use super::server::Server;
@@ -221,6 +221,16 @@ impl Net {
         }
         let arrival = link.down.arrival(now + delay + link.extra + later);
         self.schedule(arrival, Event::Client(id, conn, AtClient::Hear(message)));
+    }
+
+    /// Notes in the log how many feeds each session has whose process is connected.
+    pub(super) fn note_feeds(&self) {
+        let connected = self.clients.values().filter(|client| client.phase == Phase::Up);
+        for client in connected.filter(|client| client.gate.life() == Life::Running) {
+            if let Some(session) = client.session {
+                self.server.note_feeds(session, client.feeds.len());
+            }
+        }
     }
 
     /// Draws whether the network swallows a call of this client now.

@@ -119,6 +119,12 @@ impl Server {
         sid
     }
 
+    /// Notes in the log how many feeds a session has.
+    pub(super) fn note_feeds(&self, sid: SessionId, feeds: usize) {
+        let feeds = u64::try_from(feeds).unwrap_or(u64::MAX);
+        self.log.say(Fact::Held { sid: sid.0, feeds });
+    }
+
     /// Notes that something was heard from a session.
     pub(super) fn touch(&mut self, sid: SessionId, now: u64) {
         if let Some(session) = self.sessions.get_mut(&sid) {

@@ -1,0 +1,89 @@
+//! Catching up: fires that nobody ran in their time, each by itself, within a window and up to a number. S3, L0.
+
+use super::Findings;
+use super::accounting::Account;
+use crate::Property::{L0, S3};
+use crate::docs::{CatchUp, Ledger, Source};
+use crate::replay::trace::{Claim, Spot};
+
+impl Account<'_> {
+    /// A run that catches up stands for a fire that is neither too old nor one too many.
+    pub(super) fn within_window(&self, claim: &Claim, findings: &mut Findings) {
+        let alone = claim.source == Source::Misfire && claim.span.0 == claim.span.1;
+        let Some(policy) = self.policy(claim.spot.mt).filter(|_| alone) else { return };
+        let (Some(process), epsilon) =
+            (self.facts.replay.sessions.process_of(claim.session), self.facts.bounds.epsilon)
+        else {
+            return;
+        };
+        // What was noted before the job caught up with fires is run however old it is.
+        if self.was_noted(claim.fire) {
+            return;
+        }
+        let before = claim.spot.mt.saturating_sub(epsilon);
+        let by = self.facts.wall_of(before);
+        let Some(due) = self.targets.last(by).filter(|due| *due > claim.fire) else { return };
+        if !self.facts.health.is_calm(process, before, claim.spot.mt) {
+            return;
+        }
+        let within = self.is_within(policy, claim.fire, due);
+        findings.expect(within, S3, (self.name, Some(self.item)), &[claim.spot], || {
+            let CatchUp { window_seconds, max } = policy;
+            format!(
+                "fire {} was caught up with although {due} was due; valid are the last {max} in {window_seconds} s",
+                claim.fire
+            )
+        });
+    }
+
+    /// A fire that was passed over lay outside of the window, or its claimant was in trouble.
+    pub(super) fn caught_up(
+        &self,
+        spot: Spot,
+        session: i64,
+        ledger: &Ledger,
+        fire: i64,
+        findings: &mut Findings,
+    ) {
+        // Disabled items skip what they have missed.
+        let Some(run) = ledger.run else { return };
+        let epsilon = self.facts.bounds.epsilon;
+        let due = match run.source {
+            Source::Normal => run.fire,
+            Source::Misfire => {
+                let now = self.facts.wall_of(spot.mt.saturating_add(epsilon));
+                self.targets.last(now).unwrap_or(run.fire)
+            }
+            Source::Failover | Source::Manual => return,
+        };
+        let since = self.facts.mt_of(due).saturating_sub(epsilon);
+        let before = self.policy(since);
+        let Some(policy) = self.policy(spot.mt).filter(|policy| before == Some(*policy)) else {
+            return;
+        };
+        let Some(process) = self.facts.replay.sessions.process_of(session) else { return };
+        if !self.facts.health.is_calm(process, since.min(spot.mt), spot.mt) {
+            return;
+        }
+        let owed = self.is_within(policy, fire, due) && self.targets.are_certain(fire, due);
+        findings.expect(!owed, L0, (self.name, Some(self.item)), &[spot], || {
+            let CatchUp { window_seconds, max } = policy;
+            format!(
+                "fire {fire} was passed over when {due} was due; the last {max} in {window_seconds} s are caught up with"
+            )
+        });
+    }
+
+    /// Returns how the job caught up at a time, if it did.
+    fn policy(&self, mt: u64) -> Option<CatchUp> {
+        let from = self.job.configs.iter().rev().find(|from| from.mt <= mt)?;
+        from.config.as_ref()?.catch_up
+    }
+
+    fn is_within(&self, policy: CatchUp, fire: i64, due: i64) -> bool {
+        let window = policy.window_seconds.saturating_mul(1_000);
+        // The fire itself, and those between it and the one that is due.
+        let later = self.targets.between(fire, due).len() + 1;
+        fire >= due.saturating_sub(window) && later <= policy.max
+    }
+}

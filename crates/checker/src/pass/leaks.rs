@@ -1,0 +1,78 @@
+//! Nothing piles up in the registry: sessions of lives that are over, and watches. L7.
+
+use std::collections::BTreeMap;
+
+use super::overlap::is_death;
+use super::{Facts, Findings};
+use crate::Property::L7;
+use crate::history::{Fact, ProcessEvent, SessionEvent};
+use crate::replay::session::Session;
+use crate::replay::trace::Spot;
+
+pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
+    let healed = facts.records.iter().find(|record| record.fact == Fact::Healed);
+    let Some(healed) = healed.map(|record| record.mt) else { return };
+    sessions(facts, healed, findings);
+    feeds(facts, healed, findings);
+}
+
+/// Each process that lives has one session; of others the registry knows nothing any more.
+fn sessions(facts: &Facts<'_>, healed: u64, findings: &mut Findings) {
+    let faults = facts.faults.iter().filter(|fault| fault.is_real());
+    let calm = faults.map(|fault| fault.until).fold(healed, u64::max);
+    for (sid, session) in facts.replay.sessions.iter() {
+        let Some(opened) = session.opened.filter(|_| session.closed.is_none()) else { continue };
+        let Some(process) = facts.replay.sessions.process_of(sid) else { continue };
+        let over = over(facts, process, (sid, session), opened);
+        let by = over.map(|over| over.mt.max(calm).saturating_add(facts.bounds.recovery()));
+        let leaks = by.is_some_and(|by| by < facts.end);
+        findings.expect(!leaks, L7, ("", None), &over.into_iter().collect::<Vec<_>>(), || {
+            format!("session {sid} of {process} stays although nobody uses it any more")
+        });
+    }
+}
+
+/// Returns when it was clear that a process uses a session no more: it was in another one, had ended, or was killed.
+fn over(
+    facts: &Facts<'_>,
+    process: &str,
+    (sid, session): (i64, &Session),
+    opened: u64,
+) -> Option<Spot> {
+    let first = facts.records.partition_point(|record| record.mt <= opened);
+    let inc = session.life.as_ref().map(|life| life.inc);
+    let over = facts.records[first..].iter().position(|record| match &record.fact {
+        Fact::Session { ev: SessionEvent::Connected, sid: other, .. } => {
+            record.p == process && *other != sid
+        }
+        Fact::Process { ev: ProcessEvent::Exit, .. } => {
+            record.p == process && inc.is_none_or(|inc| inc == record.inc)
+        }
+        Fact::Nemesis { kind, target, .. } => target == process && is_death(kind),
+        _ => false,
+    })?;
+    let record = first + over;
+    Some(Spot { record, mt: facts.records[record].mt, zxid: None })
+}
+
+/// No session holds more feeds in the end than any did before the first fault.
+fn feeds(facts: &Facts<'_>, healed: u64, findings: &mut Findings) {
+    let first = facts.faults.iter().map(|fault| fault.from).min().unwrap_or(healed);
+    let held = facts.records.iter().enumerate().filter_map(|(place, record)| match record.fact {
+        Fact::Held { sid, feeds } => {
+            Some((Spot { record: place, mt: record.mt, zxid: None }, sid, feeds))
+        }
+        _ => None,
+    });
+    let held: Vec<_> = held.collect();
+    let before = held.iter().filter(|(spot, ..)| spot.mt <= first).map(|(.., feeds)| *feeds).max();
+    let Some(most) = before else { return };
+    let after = held.iter().filter(|(spot, ..)| spot.mt > healed);
+    let last: BTreeMap<i64, (Spot, u64)> =
+        after.map(|(spot, sid, feeds)| (*sid, (*spot, *feeds))).collect();
+    for (sid, (spot, feeds)) in last {
+        findings.expect(feeds <= most, L7, ("", None), &[spot], || {
+            format!("session {sid} holds {feeds} feeds; before the first fault {most} were enough")
+        });
+    }
+}

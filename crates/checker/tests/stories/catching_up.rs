@@ -1,0 +1,105 @@
+//! S3, L0: what a job that catches up runs, and what it leaves alone.
+
+use checker::Property::{L0, S3};
+use serde_json::json;
+
+use crate::story::verdict::{Row, assert_bad, assert_good};
+use crate::story::{Story, fire};
+
+/// From now on the job runs the last `max` fires of so many seconds afterwards.
+fn catching_up(s: &mut Story, window: i64, max: u32) -> &mut Story {
+    let policy = json!({ "windowSeconds": window, "max": max });
+    s.configure(move |config| config["catchUp"] = policy)
+}
+
+/// Item 1 of `b` runs fires 2 to 4, and item 0 of `a` does not; fire 5 has just come.
+fn left_alone(s: &mut Story) -> &mut Story {
+    s.round(1);
+    for k in 2..5 {
+        s.at(k as f64 * 10.0 + 0.01).claim("b", 1, k).done("b", 1);
+    }
+    s.at(51.5)
+}
+
+/// Item 0 of `a` runs these fires afterwards, then fire 5, and so does item 1 with fire 5.
+fn afterwards(s: &mut Story, fires: &[i64]) {
+    for k in fires {
+        s.claim_as("a", 0, "MISFIRE", fire(*k)).done("a", 0);
+    }
+    s.claim("a", 0, 5).done("a", 0).claim("b", 1, 5).done("b", 1);
+}
+
+#[test]
+fn s3_what_is_caught_up_with_is_neither_too_old_nor_too_much() {
+    assert_bad(
+        S3,
+        &[L0],
+        &[
+            ("older than the window", |s| {
+                left_alone(catching_up(s, 25, 5));
+                afterwards(s, &[2, 3, 4]);
+            }),
+            ("one more than the most", |s| {
+                left_alone(catching_up(s, 100, 2));
+                afterwards(s, &[2, 3, 4]);
+            }),
+            ("the oldest instead of the latest", |s| {
+                left_alone(catching_up(s, 100, 1));
+                afterwards(s, &[2]);
+            }),
+        ],
+    );
+    assert_good(
+        S3,
+        &[
+            ("after an outage, what the window holds", |s| {
+                catching_up(s, 25, 5).round(1).begin("registry_down", "registry").at(38.0);
+                s.over("registry_down", "registry").at(50.01);
+                for (p, i) in [("a", 0), ("b", 1)] {
+                    s.claim_as(p, i, "MISFIRE", fire(3)).done(p, i);
+                    s.claim_as(p, i, "MISFIRE", fire(4)).done(p, i).claim(p, i, 5).done(p, i);
+                }
+            }),
+            ("after an outage, the latest ones", |s| {
+                catching_up(s, 100, 1).round(1).begin("registry_down", "registry").at(38.0);
+                s.over("registry_down", "registry").at(50.01);
+                for (p, i) in [("a", 0), ("b", 1)] {
+                    s.claim_as(p, i, "MISFIRE", fire(4)).done(p, i).claim(p, i, 5).done(p, i);
+                }
+            }),
+            ("fires that met a run", |s| {
+                catching_up(s, 30, 2).at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0);
+                s.done("b", 1).at(20.01).claim("b", 1, 2).done("b", 1).at(30.01).claim("b", 1, 3);
+                s.done("b", 1).at(39.5).done("a", 0).claim_as("a", 0, "MISFIRE", fire(2));
+                s.at(40.01).claim("b", 1, 4).done("b", 1).at(42.0).done("a", 0);
+                s.claim_as("a", 0, "MISFIRE", fire(3)).at(43.0).done("a", 0).claim("a", 0, 4);
+                s.at(44.0).done("a", 0);
+            }),
+            ("noted before the job caught up", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("b", 1).at(20.01);
+                s.note("a", 0, 2).claim("b", 1, 2).done("b", 1);
+                catching_up(s.at(25.0), 10, 1).at(30.01).claim("b", 1, 3).done("b", 1).at(40.01);
+                s.claim("b", 1, 4).done("b", 1).at(49.0).done("a", 0);
+                s.claim_as("a", 0, "MISFIRE", fire(2)).at(49.5).done("a", 0).at(50.01);
+                s.claim_as("a", 0, "MISFIRE", fire(4)).done("a", 0).claim("a", 0, 5).done("a", 0);
+                s.claim("b", 1, 5).done("b", 1);
+            }),
+        ],
+    );
+}
+
+#[test]
+fn l0_what_the_window_holds_is_not_passed_over() {
+    let rows: [Row; 3] = [
+        ("all of it", |s| afterwards(left_alone(catching_up(s, 100, 5)), &[])),
+        ("the first of it", |s| afterwards(left_alone(catching_up(s, 100, 3)), &[3, 4])),
+        ("one in the middle", |s| afterwards(left_alone(catching_up(s, 100, 3)), &[2, 4])),
+    ];
+    assert_bad(L0, &[], &rows);
+    for (case, tell) in rows {
+        let mut story = Story::cluster(2);
+        tell(&mut story);
+        let text = story.judge().to_string();
+        assert!(text.contains("are caught up with"), "{case}: {text}");
+    }
+}

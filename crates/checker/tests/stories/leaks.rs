@@ -1,0 +1,87 @@
+//! L7: neither sessions nor feeds pile up in the registry.
+
+use checker::Property::{L1, L3, L7, S3, S9};
+use checker::history::{Fact, ProcessEvent, SessionEvent};
+
+use crate::story::Story;
+use crate::story::verdict::{assert_bad, assert_good};
+
+#[test]
+fn l7_sessions_and_feeds_return_to_a_constant() {
+    assert_bad(
+        L7,
+        &[L1, L3, S3, S9],
+        &[
+            ("a process opens a new session and the old one stays", |s| {
+                s.round(1).heal().at(12.0).opens("b", 900).uses("b", 900);
+                s.rounds_of_all(2..5).at(59.0);
+            }),
+            ("two sessions are opened at once, and the one that is not used stays", |s| {
+                s.round(1).heal().at(12.0).opens("b", 900);
+                let sid = s.sid("b");
+                s.uses("b", sid).rounds_of_all(2..5).at(59.0);
+            }),
+            ("a process is killed and its session stays", |s| {
+                s.round(1).crash("b").heal().at(20.01).claim("a", 0, 2).done("a", 0).at(59.0);
+            }),
+            ("a process has ended and its session stays", |s| {
+                s.round(1).heal().drain("b").process("b", ProcessEvent::Exit).at(59.0);
+            }),
+            ("a session holds more feeds than before", |s| {
+                s.held("a", 1).held("b", 1).round(1).crash("b").at(16.0).expire("b").deal(&["a"]);
+                s.heal().rounds_of_all(2..4).held("a", 2);
+            }),
+        ],
+    );
+    assert_good(
+        L7,
+        &[
+            ("the old session ends in time", |s| {
+                s.round(1).begin("partition", "b").at(15.0).expire("b").over("partition", "b");
+                s.heal().connect("b").deal(&["a", "b"]).rounds_of_all(2..6).at(59.0);
+            }),
+            ("two sessions are opened at once, and the second is not used and ends", |s| {
+                s.at(2.5).opens("b", 900);
+                let sid = s.sid("b");
+                s.uses("b", sid).round(1).closes(900).heal().rounds_of_all(2..5);
+            }),
+            ("killed at the end", |s| {
+                s.round(1).heal().rounds_of_all(2..5).crash("b").at(49.0);
+            }),
+            ("as many feeds as before", |s| {
+                s.held("a", 1).held("b", 2).round(1).crash("b").at(16.0).expire("b").join("b");
+                s.deal(&["a", "b"]).held("b", 4).heal().rounds_of_all(2..4).held("b", 2);
+            }),
+        ],
+    );
+}
+
+impl Story {
+    fn rounds_of_all(&mut self, fires: std::ops::Range<i64>) -> &mut Self {
+        for k in fires {
+            self.round(k);
+        }
+        self
+    }
+
+    fn opens(&mut self, p: &str, sid: i64) -> &mut Self {
+        self.says("registry", Fact::SessionOpened { sid, owner: p.to_owned() })
+    }
+
+    /// A process says in which session it is.
+    fn uses(&mut self, p: &str, sid: i64) -> &mut Self {
+        let (ev, instance) = (SessionEvent::Connected, None);
+        self.says(p, Fact::Session { ev, sid, instance })
+    }
+
+    fn closes(&mut self, sid: i64) -> &mut Self {
+        let zxid = self.next_revision();
+        self.says("registry", Fact::SessClose { zxid, sid, ephemerals: Vec::new() })
+    }
+
+    /// The registry says how many feeds the session of a process has.
+    fn held(&mut self, p: &str, feeds: u64) -> &mut Self {
+        let sid = self.sid(p);
+        self.says("registry", Fact::Held { sid, feeds })
+    }
+}

@@ -1,0 +1,214 @@
+//! Claims, runs, and what comes of them.
+
+use checker::history::{ExecEvent, Fact, RegOp, RunId};
+use serde_json::{Value, json};
+
+use super::{Story, fire};
+
+impl Story {
+    /// Changes the next record of an item that is written.
+    pub(crate) fn tamper(&mut self, change: impl FnOnce(&mut Value) + 'static) -> &mut Self {
+        self.tamper = Some(Box::new(change));
+        self
+    }
+
+    pub(crate) fn ledger_op(&mut self, sid: i64, i: u32, mut ledger: Value) -> RegOp {
+        if let Some(tamper) = self.tamper.take() {
+            tamper(&mut ledger);
+        }
+        let text = ledger.to_string();
+        self.ledgers.insert(i, ledger);
+        self.put(sid, &format!("/j/ledger/{i}"), Some(text), false)
+    }
+
+    /// Writes the record of an item, changed from what it was.
+    pub(crate) fn ledger(&mut self, p: &str, i: u32, change: impl FnOnce(&mut Value)) -> &mut Self {
+        let mut ledger = self.ledgers[&i].clone();
+        change(&mut ledger);
+        let op = self.ledger_op(self.sid(p), i, ledger);
+        self.commit(p, vec![op])
+    }
+
+    pub(crate) fn mark(&mut self, p: &str, path: &str, present: bool) -> Option<RegOp> {
+        let there = self.has(path);
+        let ephemeral = path.ends_with("running") || path.ends_with("failover");
+        (there != present)
+            .then(|| self.put(self.sid(p), path, present.then(String::new), ephemeral))
+    }
+
+    /// Commits a claim of fire `k`, without running it.
+    pub(crate) fn only_claim(&mut self, p: &str, i: u32, source: &str, at: i64) -> &mut Self {
+        let (sid, id) = self.sessions[p].clone();
+        let mut ledger = self.ledgers[&i].clone();
+        let noted = ledger.get("misfire").cloned();
+        let map = ledger.as_object_mut().unwrap();
+        map.retain(|key, _| !["merged", "misfire"].contains(&key.as_str()) || source == "MANUAL");
+        if let Some(noted) = noted.filter(|_| source != "MANUAL") {
+            let count = noted["count"].as_i64().unwrap() + i64::from(source == "NORMAL");
+            ledger["merged"] = json!({ "first": noted["first"], "last": at, "count": count });
+        }
+        if source != "MANUAL" && ledger["last"].as_i64().is_none_or(|last| last < at) {
+            ledger["previous"] = ledger["last"].clone();
+            ledger["last"] = json!(at);
+        }
+        ledger["state"] = json!("running");
+        ledger["holder"] = json!(id);
+        ledger["fire"] = json!(at);
+        ledger["source"] = json!(source);
+        ledger["token"] = json!(ledger["token"].as_u64().unwrap() + 1);
+        ledger["config"] = json!(self.config_version());
+        let mut ops = vec![self.check(&format!("/j/instances/{id}"))];
+        ops.push(self.ledger_op(sid, i, ledger));
+        ops.extend(self.mark(p, &format!("/j/sharding/{i}/running"), true));
+        ops.extend(self.mark(
+            p,
+            &format!("/j/sharding/{i}/misfire"),
+            source == "MANUAL" && self.has(&format!("/j/sharding/{i}/misfire")),
+        ));
+        self.commit(p, ops)
+    }
+
+    /// Claims fire `k` and begins to run it.
+    pub(crate) fn claim(&mut self, p: &str, i: u32, k: i64) -> &mut Self {
+        self.claim_as(p, i, "NORMAL", fire(k))
+    }
+
+    pub(crate) fn claim_as(&mut self, p: &str, i: u32, source: &str, at: i64) -> &mut Self {
+        self.only_claim(p, i, source, at).start(p, i)
+    }
+
+    pub(crate) fn run_id(&self, i: u32) -> RunId {
+        let ledger = &self.ledgers[&i];
+        let number = |key: &str| ledger[key].as_i64().unwrap_or_default();
+        RunId { job: "j".into(), item: i, fire: number("fire"), token: number("token") as u64 }
+    }
+
+    /// The code of an item begins, as its record says.
+    pub(crate) fn start(&mut self, p: &str, i: u32) -> &mut Self {
+        let source = self.ledgers[&i]["source"].as_str().unwrap_or("NORMAL").to_owned();
+        let (run, cfg) = (self.run_id(i), self.config_version());
+        self.says(p, Fact::Exec { ev: ExecEvent::Start, run, source, cfg, result: None })
+    }
+
+    pub(crate) fn stop(&mut self, p: &str, i: u32, result: &str) -> &mut Self {
+        let run = self.run_id(i);
+        self.stop_run(p, run, result)
+    }
+
+    pub(crate) fn stop_run(&mut self, p: &str, run: RunId, result: &str) -> &mut Self {
+        let result = Some(result.to_owned());
+        let source = self.ledgers[&run.item]["source"].as_str().unwrap_or("NORMAL").to_owned();
+        let cfg = self.config_version();
+        self.says(p, Fact::Exec { ev: ExecEvent::End, run, source, cfg, result })
+    }
+
+    /// Records how a run ended.
+    pub(crate) fn release(&mut self, p: &str, i: u32, outcome: &str) -> &mut Self {
+        let mut ledger = self.ledgers[&i].clone();
+        ledger["state"] = json!("idle");
+        ledger["outcome"] = json!(outcome);
+        let mut ops = vec![self.ledger_op(self.sid(p), i, ledger)];
+        ops.extend(self.mark(p, &format!("/j/sharding/{i}/running"), false));
+        ops.extend(self.mark(p, &format!("/j/sharding/{i}/failover"), false));
+        self.commit(p, ops)
+    }
+
+    /// The run ends well, which is recorded.
+    pub(crate) fn done(&mut self, p: &str, i: u32) -> &mut Self {
+        self.stop(p, i, "ok").release(p, i, "succeeded")
+    }
+
+    pub(crate) fn effect(&mut self, i: u32, accepted: bool) -> &mut Self {
+        let run = self.run_id(i);
+        self.effect_of(run, accepted)
+    }
+
+    pub(crate) fn effect_of(&mut self, run: RunId, accepted: bool) -> &mut Self {
+        self.rseq += 1;
+        let rseq = self.rseq;
+        self.says("resource", Fact::Effect { run, accepted, rseq })
+    }
+
+    /// The run of an item tells the resource that it begins.
+    pub(crate) fn told(&mut self, i: u32, accepted: bool) -> &mut Self {
+        let run = self.run_id(i);
+        self.told_of(run, accepted)
+    }
+
+    pub(crate) fn told_of(&mut self, run: RunId, accepted: bool) -> &mut Self {
+        self.rseq += 1;
+        let rseq = self.rseq;
+        self.says("resource", Fact::Announced { run, accepted, rseq })
+    }
+
+    /// All items of all owners run fire `k`, one second long.
+    pub(crate) fn round(&mut self, k: i64) -> &mut Self {
+        let owners: Vec<_> = self.owners.clone().into_iter().collect();
+        let process = |story: &Self, id: &str| {
+            story.sessions.iter().find(|(_, (_, of))| of == id).map(|(p, _)| p.clone()).unwrap()
+        };
+        self.at(k as f64 * 10.0 + 0.01);
+        for (i, id) in &owners {
+            let p = process(self, id);
+            self.claim(&p, *i, k);
+        }
+        self.at(k as f64 * 10.0 + 1.0);
+        for (i, id) in &owners {
+            let p = process(self, id);
+            self.done(&p, *i);
+        }
+        self
+    }
+
+    /// A fire met the running item and is noted.
+    pub(crate) fn note(&mut self, p: &str, i: u32, k: i64) -> &mut Self {
+        let at = fire(k);
+        let mut ledger = self.ledgers[&i].clone();
+        ledger["misfire"] = match ledger.get("misfire").and_then(|m| m["first"].as_i64()) {
+            Some(first) => {
+                json!({ "first": first, "last": at, "count": (at - first) / 10_000 + 1 })
+            }
+            None => json!({ "first": at, "last": at, "count": 1 }),
+        };
+        let mut ops = vec![self.ledger_op(self.sid(p), i, ledger)];
+        ops.extend(self.mark(p, &format!("/j/sharding/{i}/misfire"), true));
+        self.commit(p, ops)
+    }
+
+    /// The leader finds a run without a holder.
+    pub(crate) fn sweep(&mut self, leader: &str, i: u32) -> &mut Self {
+        let sid = self.sid(leader);
+        let mut ledger = self.ledgers[&i].clone();
+        ledger["state"] = json!("orphan");
+        let ops = vec![
+            self.check("/j/coordination/term"),
+            self.ledger_op(sid, i, ledger),
+            self.put(sid, &format!("/j/leader/failover/items/{i}"), Some(String::new()), false),
+        ];
+        self.commit(leader, ops)
+    }
+
+    pub(crate) fn only_take_over(&mut self, p: &str, i: u32) -> &mut Self {
+        let (sid, id) = self.sessions[p].clone();
+        let mut ledger = self.ledgers[&i].clone();
+        ledger["state"] = json!("running");
+        ledger["holder"] = json!(id);
+        ledger["source"] = json!("FAILOVER");
+        ledger["token"] = json!(ledger["token"].as_u64().unwrap() + 1);
+        ledger["config"] = json!(self.config_version());
+        let mut ops = vec![self.ledger_op(sid, i, ledger)];
+        ops.extend(self.mark(p, &format!("/j/sharding/{i}/running"), true));
+        ops.extend(self.mark(p, &format!("/j/sharding/{i}/failover"), true));
+        ops.extend(self.mark(p, &format!("/j/leader/failover/items/{i}"), false));
+        self.commit(p, ops)
+    }
+
+    pub(crate) fn take_over(&mut self, p: &str, i: u32) -> &mut Self {
+        self.only_take_over(p, i).start(p, i)
+    }
+
+    pub(crate) fn once(&mut self, p: &str, stage: &str, k: i64, token: u64) -> &mut Self {
+        let (job, stage) = ("j".to_owned(), stage.to_owned());
+        self.says(p, Fact::Once { job, fire: fire(k), stage, token })
+    }
+}
