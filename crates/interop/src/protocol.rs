@@ -7,6 +7,8 @@ use serde_json::Value;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Registry {
+    /// The Java release whose nodes a Rust worker shall write; Java workers write their own.
+    pub(crate) release: String,
     pub(crate) addresses: String,
     pub(crate) namespace: String,
     pub(crate) session_ms: u64,
@@ -117,6 +119,8 @@ pub(crate) enum Said {
     Begin(Run),
     /// The job's code returned.
     End(Run),
+    /// A Java worker is done with a fire of a job, whether it had items to run or not.
+    Complete { job: String, fire: i64 },
     /// What the Rust product tells of a job.
     Event { job: String, name: String, text: String },
     /// The worker cannot go on.

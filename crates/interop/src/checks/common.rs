@@ -67,12 +67,7 @@ async fn complete(cast: &Cast<'_>, job: &str, total: u32, wanted: i64) -> Result
         }
     });
     let nodes = || cast.nodes().draw(&format!("/{job}"));
-    found.await.map_err(|failure| match failure {
-        Failure::Deadline { expected, found, after } => {
-            Failure::Deadline { expected, found: format!("{found}\n{}", nodes()), after }
-        }
-        other => other,
-    })
+    found.await.map_err(|failure| failure.after_all_found(&nodes()))
 }
 
 /// Waits until a worker begins a run of which this is true, and returns it with the time.

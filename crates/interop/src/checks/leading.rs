@@ -19,9 +19,7 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
     ];
     let [rust_leads, java_follows, java_leads, rust_follows] = cast.all(workers).await?;
     let lost = succession(&cast, "rustLed", &rust_leads, &java_follows, report).await;
-    if let Err(failure) = lost {
-        report.failed(&failure.to_string());
-    }
+    report.part(lost);
     succession(&cast, "javaLed", &java_leads, &rust_follows, report).await?;
     cast.tree.close().await
 }
@@ -36,17 +34,17 @@ async fn succession(
 ) -> Result<(), Failure> {
     let plan = JobPlan::new(job, TOTAL);
     let leader_id = leader.schedule(&plan).await?;
+    assigned(cast, job, TOTAL, &[&leader_id]).await?;
+    let alone = next_fire(cast, job, TOTAL).await?;
     let follower_id = follower.schedule(&plan).await?;
     let what = format!("leader of {} and {}", leader.name(), follower.name());
     report.same(&what, &Some(leader_id.clone()), &cast.nodes().leader(job));
     let both = [&*leader_id, &*follower_id];
     assigned(cast, job, TOTAL, &both).await?;
     report.same("items of both", &average(job, TOTAL, &both), &cast.nodes().owners(job));
-    let together =
-        all_run(cast, job, &format!("fires while {} leads", leader.name()), report).await;
-    if let Err(failure) = together {
-        report.failed(&failure.to_string());
-    }
+    let what = format!("fires while {} leads and {} joins", leader.name(), follower.name());
+    let together = all_run(cast, job, alone, &what, report).await;
+    report.part(together);
 
     leader.kill().await?;
     let expected = format!("{follower_id} leads after the loss of {leader_id}");
@@ -58,19 +56,21 @@ async fn succession(
     let what = format!("leader after {} was killed", leader.name());
     report.same(&what, &follower_id, &found);
     assigned(cast, job, TOTAL, &[&follower_id]).await?;
-    all_run(cast, job, &format!("fires of {} alone", follower.name()), report).await?;
+    let alone = next_fire(cast, job, TOTAL).await?;
+    let what = format!("fires of {} alone", follower.name());
+    all_run(cast, job, alone, &what, report).await?;
     follower.leave().await
 }
 
-/// Expects that the next fires run, every item once.
+/// Expects that fires run, every item once, from one until some that are still to come.
 async fn all_run(
     cast: &Cast<'_>,
     job: &str,
+    from: i64,
     what: &str,
     report: &mut Report,
 ) -> Result<(), Failure> {
-    let from = next_fire(cast, job, TOTAL).await?;
-    let to = fires(cast, job, TOTAL, from, 4).await?;
+    let to = fires(cast, job, TOTAL, next_fire(cast, job, TOTAL).await?, 4).await?;
     Account::of(job, &cast.log.entries()).judge(what, TOTAL, from, to, report);
     Ok(())
 }

@@ -31,30 +31,57 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
     let (of_rust, of_java) = (items_of(&cast, JOB, &rust_id), items_of(&cast, JOB, &java_id));
 
     disabled(&cast, &operator, (of_rust[0], of_rust[1]), (of_java[0], of_java[1]), report).await?;
-    replayed_by_itself(&cast, &rust, &java, of_rust[0], report).await?;
-    replayed_by_itself(&cast, &java, &rust, of_java[0], report).await?;
+    let by_rust = replayed_by_itself(&cast, &rust, &java, of_rust[0], report).await;
+    report.part(by_rust);
+    let by_java = replayed_by_itself(&cast, &java, &rust, of_java[0], report).await;
+    report.part(by_java);
 
-    // The misfire of a lost Rust worker is Java's to make up for.
-    hold_over_fires(&cast, &rust, &java, of_rust[1]).await?;
-    flagged(&cast, of_rust[1], true).await?;
-    rust.kill().await?;
-    replayed(&cast, "java", of_rust[1], report).await?;
-    assigned(&cast, JOB, TOTAL, &[&java_id]).await?;
-
-    // The misfire of a lost Java worker is Rust's to make up for.
-    let heir_id = heir.schedule(&plan).await?;
-    assigned(&cast, JOB, TOTAL, &[&java_id, &heir_id]).await?;
-    next_fire(&cast, JOB, TOTAL).await?;
-    let item = items_of(&cast, JOB, &java_id)[0];
-    hold_over_fires(&cast, &java, &heir, item).await?;
-    java.work(JOB, 0, &[]).await?;
-    // Java notes what it has missed when the long run is over, and replays it within its next fire.
-    flagged(&cast, item, true).await?;
-    java.kill().await?;
-    replayed(&cast, "rustHeir", item, report).await?;
+    let by_heir = Heirs { cast: &cast, rust: &rust, java: &java, heir: &heir };
+    let outcome = by_heir.of_rust(of_rust[1], &java_id, report).await;
+    report.part(outcome);
+    by_heir.of_java(&plan, &java_id, report).await?;
     heir.leave().await?;
     operator.leave().await?;
     cast.tree.close().await
+}
+
+/// Who makes up for the misfires of those who are lost.
+struct Heirs<'a> {
+    cast: &'a Cast<'a>,
+    rust: &'a Worker,
+    java: &'a Worker,
+    heir: &'a Worker,
+}
+
+impl Heirs<'_> {
+    /// The misfire of a lost Rust worker is Java's to make up for.
+    async fn of_rust(&self, item: u32, java_id: &str, report: &mut Report) -> Result<(), Failure> {
+        hold_over_fires(self.cast, self.rust, self.java, item).await?;
+        let marked = flagged(self.cast, item, true).await;
+        self.rust.kill().await?;
+        marked?;
+        replayed(self.cast, "java", item, report).await?;
+        assigned(self.cast, JOB, TOTAL, &[java_id]).await
+    }
+
+    /// The misfire of a lost Java worker is Rust's to make up for. Java notes what it has missed when the long run is
+    /// over, and replays it within its next fire, unless it is lost in between.
+    async fn of_java(
+        &self,
+        plan: &JobPlan,
+        java_id: &str,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
+        let heir_id = self.heir.schedule(plan).await?;
+        assigned(self.cast, JOB, TOTAL, &[java_id, &*heir_id]).await?;
+        next_fire(self.cast, JOB, TOTAL).await?;
+        let item = items_of(self.cast, JOB, java_id)[0];
+        hold_over_fires(self.cast, self.java, self.heir, item).await?;
+        self.java.work(JOB, 0, &[]).await?;
+        flagged(self.cast, item, true).await?;
+        self.java.kill().await?;
+        replayed(self.cast, "rustHeir", item, report).await
+    }
 }
 
 /// Java's API disables a Rust item, ours a Java item; of each worker, the other item goes on.

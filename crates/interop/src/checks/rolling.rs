@@ -1,13 +1,12 @@
-//! Java workers are replaced by Rust workers, one at a time, under a one-second job: no fire is lost, none runs twice.
+//! Java workers are replaced by Rust workers, one at a time, under one-second jobs: no fire is lost, none runs twice.
 
 use super::Setting;
-use super::account::Account;
+use super::account::{Account, SECOND};
 use super::common::{assigned, fires, next_fire};
 use crate::protocol::JobPlan;
-use crate::stage::{Failure, Kind};
+use crate::stage::{Cast, Failure, Kind, Worker};
 use crate::suite::Report;
 
-const JOB: &str = "rolling";
 const TOTAL: u32 = 6;
 
 pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
@@ -16,27 +15,95 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
     let rust = [(Kind::Rust, "rust1", 1), (Kind::Rust, "rust2", 2), (Kind::Rust, "rust3", 3)];
     let java = cast.all(java).await?;
     let rust = cast.all(rust).await?;
-    let plan = JobPlan::new(JOB, TOTAL);
-    let mut ids = Vec::new();
+    // Java leads one job until the last of it has gone, Rust the other one from the beginning.
+    let mut jobs = [Job::new(&cast, "rolledFromJava"), Job::new(&cast, "rolledUnderRust")];
+    jobs[1].join(&rust[0]).await?;
     for worker in &java {
-        ids.push(worker.schedule(&plan).await?);
+        for job in &mut jobs {
+            job.join(worker).await?;
+        }
     }
-    assigned(&cast, JOB, TOTAL, &ids).await?;
-    let from = next_fire(&cast, JOB, TOTAL).await?;
-    let mut last = from;
-    for (old, new) in java.iter().zip(&rust) {
-        ids.push(new.schedule(&plan).await?);
-        assigned(&cast, JOB, TOTAL, &ids).await?;
-        last = fires(&cast, JOB, TOTAL, next_fire(&cast, JOB, TOTAL).await?, 2).await?;
-        old.leave().await?;
-        ids.remove(0);
-        assigned(&cast, JOB, TOTAL, &ids).await?;
-        last = fires(&cast, JOB, TOTAL, last.max(next_fire(&cast, JOB, TOTAL).await?), 2).await?;
+    for job in &mut jobs {
+        job.from = job.settled(0).await?;
     }
-    let account = Account::of(JOB, &cast.log.entries());
-    account.judge("fires during the replacement", TOTAL, from, last, report);
+    replace(&mut jobs, &java, &rust, report).await?;
+    for job in &jobs {
+        job.judge(report);
+    }
     for worker in &rust {
         worker.leave().await?;
     }
     cast.tree.close().await
+}
+
+/// Replaces one Java worker after the other in all jobs; each time fires go by with both and without the old one.
+async fn replace(
+    jobs: &mut [Job<'_>],
+    java: &[Worker],
+    rust: &[Worker],
+    report: &mut Report,
+) -> Result<(), Failure> {
+    for (old, new) in java.iter().zip(rust) {
+        for job in &mut *jobs {
+            job.join(new).await?;
+        }
+        settle(jobs, report).await;
+        old.leave().await?;
+        for job in &mut *jobs {
+            job.members.retain(|(name, _)| name != old.name());
+        }
+        settle(jobs, report).await;
+    }
+    Ok(())
+}
+
+/// Lets fires of every job go by. A job that does not get that far is reported once and not waited for again.
+async fn settle(jobs: &mut [Job<'_>], report: &mut Report) {
+    for job in jobs.iter_mut().filter(|job| !job.is_stuck) {
+        let outcome = job.settled(2).await.map(drop);
+        job.is_stuck = outcome.is_err();
+        report.part(outcome);
+    }
+}
+
+/// One job that goes on while its workers are replaced.
+struct Job<'a> {
+    cast: &'a Cast<'a>,
+    name: &'static str,
+    /// The names of its workers and their instances' ids.
+    members: Vec<(String, String)>,
+    /// The first fire that counts.
+    from: i64,
+    /// Whether it has been waited for in vain.
+    is_stuck: bool,
+}
+
+impl<'a> Job<'a> {
+    fn new(cast: &'a Cast<'a>, name: &'static str) -> Self {
+        Self { cast, name, members: Vec::new(), from: 0, is_stuck: false }
+    }
+
+    /// Lets a worker take part unless it does already.
+    async fn join(&mut self, worker: &Worker) -> Result<(), Failure> {
+        if self.members.iter().all(|(name, _)| name != worker.name()) {
+            let id = worker.schedule(&JobPlan::new(self.name, TOTAL)).await?;
+            self.members.push((worker.name().to_owned(), id));
+        }
+        Ok(())
+    }
+
+    /// Waits until the items belong to the members, and then for so many complete fires and one more; returns the last.
+    async fn settled(&self, n_fires: i64) -> Result<i64, Failure> {
+        let ids: Vec<&str> = self.members.iter().map(|(_, id)| &**id).collect();
+        assigned(self.cast, self.name, TOTAL, &ids).await?;
+        let next = next_fire(self.cast, self.name, TOTAL).await?;
+        fires(self.cast, self.name, TOTAL, next, n_fires).await
+    }
+
+    /// Judges all fires but the last, of which some items may not have begun.
+    fn judge(&self, report: &mut Report) {
+        let account = Account::of(self.name, &self.cast.log.entries());
+        let to = account.last().map_or(self.from, |fire| fire - SECOND);
+        account.judge(&format!("fires of {}", self.name), TOTAL, self.from, to, report);
+    }
 }

@@ -11,6 +11,7 @@ use super::process::Start;
 use super::tree::Tree;
 use super::{Failure, Host, Kind, Nodes, Worker};
 use crate::protocol::Registry;
+use crate::suite::JavaVersion;
 
 /// How long the registry waits for a silent worker. A killed one is missed after that.
 const SESSION: Duration = Duration::from_secs(4);
@@ -26,14 +27,15 @@ pub(crate) struct Theatre {
     server: Server,
     hosts: Vec<Host>,
     folder: TempDir,
+    release: JavaVersion,
     java: PathBuf,
     class_path: String,
     rust: PathBuf,
 }
 
 impl Theatre {
-    /// Makes the hosts and starts the registry. `java` is the folder of the Maven build of one release.
-    pub(crate) fn open(java: &Path) -> Result<Self, Failure> {
+    /// Makes the hosts and starts the registry for a release, whose Maven build is in a folder.
+    pub(crate) fn open(release: JavaVersion, java: &Path) -> Result<Self, Failure> {
         let hosts = (1..=N_HOSTS).map(Host::make).collect::<Result<_, _>>()?;
         // The suite's namespace has nothing but the hosts beside its loopback device.
         let options = ServerOptions::default().line("clientPortAddress=0.0.0.0");
@@ -43,7 +45,7 @@ impl Theatre {
             .map_err(Failure::system("find the suite's own program"))?
             .with_file_name("ejob-interop-worker");
         let class_path = format!("{}/classes:{}/lib/*", java.display(), java.display());
-        Ok(Self { server, hosts, folder, java: "java".into(), class_path, rust })
+        Ok(Self { server, hosts, folder, release, java: "java".into(), class_path, rust })
     }
 
     /// Copies what the workers of a check wrote to a folder that stays.
@@ -102,6 +104,7 @@ impl Cast<'_> {
             ]),
         };
         let registry = Registry {
+            release: theatre.release.to_string(),
             addresses: format!("{}:{PORT}", host.outer()),
             namespace: self.namespace.clone(),
             session_ms: u64::try_from(SESSION.as_millis()).unwrap_or(u64::MAX),

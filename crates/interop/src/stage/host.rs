@@ -1,10 +1,10 @@
 //! Hosts: network namespaces with an address that Java takes for a host's.
 
-use std::env;
 use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::{env, fs};
 
 use rustix::process::geteuid;
 
@@ -19,12 +19,15 @@ const INSIDE: &str = "EJOB_INTEROP_INSIDE";
 /// Only returns one if the namespace could not be made.
 pub(crate) fn enter() -> Result<(), Failure> {
     if env::var_os(INSIDE).is_some() {
-        return run(Command::new("ip").args(["link", "set", "lo", "up"]));
+        run(Command::new("ip").args(["link", "set", "lo", "up"]))?;
+        // The hosts reach each other through this namespace.
+        let act = Failure::system("let hosts reach each other");
+        return fs::write("/proc/sys/net/ipv4/ip_forward", "1").map_err(act);
     }
     let program = env::current_exe().map_err(Failure::system("find the suite's own program"))?;
     let mut command = Command::new("unshare");
     if !geteuid().is_root() {
-        command.arg("--map-root-user");
+        command.args(["--map-current-user", "--keep-caps"]);
     }
     let error = command
         .args(["--net", "--"])
@@ -39,6 +42,8 @@ pub(crate) fn enter() -> Result<(), Failure> {
 #[derive(Debug)]
 pub(crate) struct Host {
     holder: Child,
+    /// The device on the suite's side of the pair.
+    device: String,
     /// The address on the suite's side.
     outer: Ipv4Addr,
     /// The host's own address.
@@ -50,16 +55,17 @@ impl Host {
     pub(crate) fn make(number: u8) -> Result<Self, Failure> {
         let outer = Ipv4Addr::new(10, 77, number, 1);
         let ip = Ipv4Addr::new(10, 77, number, 2);
-        let host = Self { holder: hold_namespace()?, outer, ip };
-        let (outside, pid) = (format!("host{number}"), host.holder.id().to_string());
+        let host = Self { holder: hold_namespace()?, device: format!("host{number}"), outer, ip };
+        let (device, pid) = (&*host.device, host.holder.id().to_string());
         run(Command::new("ip")
-            .args(["link", "add", &outside, "type", "veth"])
+            .args(["link", "add", device, "type", "veth"])
             .args(["peer", "name", "eth0", "netns", &pid]))?;
-        run(Command::new("ip").args(["address", "add", &format!("{outer}/24"), "dev", &outside]))?;
-        run(Command::new("ip").args(["link", "set", &outside, "up"]))?;
+        run(Command::new("ip").args(["address", "add", &format!("{outer}/24"), "dev", device]))?;
+        run(Command::new("ip").args(["link", "set", device, "up"]))?;
         run(host.inside("ip").args(["link", "set", "lo", "up"]))?;
         run(host.inside("ip").args(["address", "add", &format!("{ip}/24"), "dev", "eth0"]))?;
         run(host.inside("ip").args(["link", "set", "eth0", "up"]))?;
+        run(host.inside("ip").args(["route", "add", "10.77.0.0/16", "via", &outer.to_string()]))?;
         Ok(host)
     }
 
@@ -82,7 +88,8 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        // Its input ends with it anyway.
+        // All of it goes with the suite anyway. The other device of the pair goes with this one.
+        let _ = run(Command::new("ip").args(["link", "delete", &self.device]));
         let _ = self.holder.kill();
         let _ = self.holder.wait();
     }

@@ -25,6 +25,20 @@ impl Entry {
             Said::End(_)
             | Said::Ready
             | Said::Answer { .. }
+            | Said::Complete { .. }
+            | Said::Event { .. }
+            | Said::Error { .. } => None,
+        }
+    }
+
+    /// Returns the job that a Java worker is done with a fire of, if it is.
+    pub(crate) fn completed(&self) -> Option<&str> {
+        match &self.fact.ev {
+            Said::Complete { job, .. } => Some(job),
+            Said::Begin(_)
+            | Said::End(_)
+            | Said::Ready
+            | Said::Answer { .. }
             | Said::Event { .. }
             | Said::Error { .. } => None,
         }
@@ -37,6 +51,7 @@ impl Entry {
             Said::Begin(_)
             | Said::Ready
             | Said::Answer { .. }
+            | Said::Complete { .. }
             | Said::Event { .. }
             | Said::Error { .. } => None,
         }

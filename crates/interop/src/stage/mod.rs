@@ -20,7 +20,7 @@ pub(crate) use process::{Kind, Worker};
 pub(crate) use tree::Nodes;
 
 /// How long anything that depends on sessions, elections or a new process may take on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a check could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +52,15 @@ impl Failure {
     pub(crate) fn system(act: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let act = act.into();
         move |source| Self::System { act, source }
+    }
+
+    /// Adds to what was found instead of what was expected.
+    pub(crate) fn after_all_found(mut self, more: &str) -> Self {
+        if let Self::Deadline { found, .. } = &mut self {
+            found.push('\n');
+            found.push_str(more);
+        }
+        self
     }
 
     pub(crate) fn unreadable(what: impl Display) -> Self {

@@ -144,6 +144,7 @@ impl Worker {
             | Said::Begin(_)
             | Said::End(_)
             | Said::Ready
+            | Said::Complete { .. }
             | Said::Event { .. }
             | Said::Error { .. } => None,
         });

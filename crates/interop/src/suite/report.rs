@@ -2,6 +2,8 @@
 
 use std::fmt::Debug;
 
+use crate::stage::Failure;
+
 /// The expectations of one check; each is printed as it is met or not.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
@@ -24,6 +26,13 @@ impl Report {
         } else {
             self.n_failed += 1;
             println!("    FAILED: {what}\n      expected: {expected}\n      found: {found}");
+        }
+    }
+
+    /// A part of the check could not go on; the others can.
+    pub(crate) fn part(&mut self, outcome: Result<(), Failure>) {
+        if let Err(failure) = outcome {
+            self.failed(&failure.to_string());
         }
     }
 

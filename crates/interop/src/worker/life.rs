@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use coordination::JavaFields;
+use coordination::{Dialect, JavaFields, JavaSettings};
 use lite::{JobBuilder, JobConfig, JobRecord, Scheduler};
 use reg_center::RegistryCenter;
 use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
@@ -69,8 +69,7 @@ async fn obey(registry: Registry) -> Result<ExitCode, WorkerError> {
         .session_timeout(Duration::from_millis(registry.session_ms));
     let center: Arc<dyn RegistryCenter> = ZookeeperCenter::connect(options).await?;
     let scheduler = Scheduler::builder(Arc::clone(&center)).event_subscriber(tell).build()?;
-    let dump_port = registry.dump_port;
-    let mut worker = Worker { scheduler, dump_port, behaviours: BTreeMap::new() };
+    let mut worker = Worker { scheduler, registry, behaviours: BTreeMap::new() };
     say(Said::Ready);
     while let Some(line) = orders.recv().await {
         let Order { order, act } = parse(&line)?;
@@ -97,7 +96,7 @@ fn tell(record: &JobRecord) {
 
 struct Worker {
     scheduler: Scheduler,
-    dump_port: i32,
+    registry: Registry,
     behaviours: BTreeMap<String, watch::Sender<Behaviour>>,
 }
 
@@ -119,12 +118,22 @@ impl Worker {
         self.behaviours.entry(job.to_owned()).or_default()
     }
 
+    /// Returns what only Java reads of a configuration.
+    fn java_settings(&self) -> JavaSettings {
+        let dialect =
+            if self.registry.release.starts_with('2') { Dialect::V2 } else { Dialect::V3 };
+        let mut java = JavaSettings::of(dialect);
+        JOB_CLASS.clone_into(&mut java.job_class);
+        if let JavaFields::V2(fields) = &mut java.fields {
+            fields.monitor_port = self.registry.dump_port;
+        }
+        java
+    }
+
     async fn schedule(&mut self, plan: JobPlan) -> Result<String, WorkerError> {
         let behaviour = self.behaviour(&plan.name).subscribe();
         let mut config = config(plan)?;
-        if let JavaFields::V2(java) = &mut config.java.fields {
-            java.monitor_port = self.dump_port;
-        }
+        config.java = self.java_settings();
         let handle = self.scheduler.schedule(config, WorkingJob { behaviour }).await?;
         handle.joined().await?;
         let instance = handle.status().await?.instance.ok_or(WorkerError::NoInstance)?;
@@ -134,7 +143,7 @@ impl Worker {
 
 fn config(plan: JobPlan) -> Result<JobConfig, WorkerError> {
     let minutes = u64::from(plan.reconcile_interval_minutes);
-    let mut config = JobBuilder::new(plan.name, plan.total)
+    Ok(JobBuilder::new(plan.name, plan.total)
         .cron(plan.cron)
         .sharding_item_parameters(plan.item_parameters)
         .job_parameter(plan.job_parameter)
@@ -144,7 +153,5 @@ fn config(plan: JobPlan) -> Result<JobConfig, WorkerError> {
         .overwrite(plan.overwrite)
         .strategy(plan.strategy)
         .reconcile_interval(Duration::from_secs(minutes * 60))
-        .build()?;
-    JOB_CLASS.clone_into(&mut config.java.job_class);
-    Ok(config)
+        .build()?)
 }

@@ -1,5 +1,6 @@
 package ejob.interop;
 
+import com.google.gson.JsonObject;
 import org.quartz.CronTrigger;
 import org.quartz.JobExecutionContext;
 import org.quartz.Scheduler;
@@ -86,6 +87,15 @@ final class Fires {
         @Override
         public void triggerFired(Trigger trigger, JobExecutionContext context) {
             CURRENT.put(job, new Fire(context.getScheduledFireTime(), trigger instanceof CronTrigger));
+        }
+
+        @Override
+        public void triggerComplete(Trigger trigger, JobExecutionContext context,
+                                    Trigger.CompletedExecutionInstruction instruction) {
+            JsonObject fact = Facts.fact("complete");
+            fact.addProperty("job", job);
+            fact.addProperty("fire", context.getScheduledFireTime().getTime());
+            Facts.say(fact);
         }
     }
 }
