@@ -65,10 +65,10 @@ pub(crate) enum Step {
     MarkDraining(InstanceId),
     /// The instance has nothing left to hand over.
     UnmarkDraining(InstanceId),
-    /// The instance is one of ours; its stable name, or an empty one.
-    SetMember { instance: InstanceId, name: String },
-    /// The instance is gone, and its name is free.
-    ClearMember(InstanceId),
+    /// The instance has a stable name.
+    SetName { instance: InstanceId, name: String },
+    /// The instance gives its name back.
+    ClearName(InstanceId),
     /// An operator's request waits, or fewer items have yet to get it.
     SetTrigger { id: String, expect: Option<Version>, record: TriggerRecord },
     /// An operator's request has been seen by all.
@@ -255,8 +255,8 @@ impl Plan {
             | Step::LeaderIs(_)
             | Step::IsAbsent(_)
             | Step::SealLeader(_)
-            | Step::SetMember { .. }
-            | Step::ClearMember(_)
+            | Step::SetName { .. }
+            | Step::ClearName(_)
             | Step::AddServer { .. }
             | Step::UnmarkDraining(_)
             | Step::RequestResharding { .. }
@@ -349,11 +349,8 @@ impl fmt::Display for Step {
             Self::Deregister(id) => write!(f, "deregister {id}"),
             Self::MarkDraining(id) => write!(f, "{id} drains"),
             Self::UnmarkDraining(id) => write!(f, "{id} has drained"),
-            Self::SetMember { instance, name } if name.is_empty() => {
-                write!(f, "{instance} is one of ours")
-            }
-            Self::SetMember { instance, name } => write!(f, "{instance} is called {name}"),
-            Self::ClearMember(id) => write!(f, "{id} is none of ours any more"),
+            Self::SetName { instance, name } => write!(f, "{instance} is called {name}"),
+            Self::ClearName(id) => write!(f, "{id} gives its name back"),
             Self::LeaderIs(v) => write!(f, "check leader {v}"),
             Self::IsAbsent(kind) => write!(f, "check {kind:?} is absent"),
             Self::SealLeader(_) => f.write_str("seal the leadership"),

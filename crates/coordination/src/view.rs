@@ -110,6 +110,7 @@ impl ItemView {
 struct InstanceView {
     version: Version,
     session: SessionId,
+    foreign: bool,
 }
 
 /// An operator's wish that an instance runs now.
@@ -122,13 +123,13 @@ pub(crate) struct Triggered {
 }
 
 impl InstanceView {
-    fn read(id: &InstanceId, node: &Node) -> Result<Self, String> {
+    fn read(layout: &Layout, id: &InstanceId, node: &Node) -> Result<Self, String> {
         if server_of(id).is_none() {
             return Err("the name is no instance id such as 10.0.0.7@-@4123".into());
         }
         let session =
             node.stat.owner.ok_or("the node outlives any instance: it is not ephemeral")?;
-        Ok(Self { version: node.stat.version, session })
+        Ok(Self { version: node.stat.version, session, foreign: layout.is_of_java(&node.data) })
     }
 }
 
@@ -197,7 +198,7 @@ pub struct JobView {
     config: ConfigState,
     instances: BTreeMap<InstanceId, InstanceView>,
     draining: BTreeSet<InstanceId>,
-    members: BTreeMap<InstanceId, String>,
+    names: BTreeMap<InstanceId, String>,
     triggered: BTreeMap<InstanceId, Triggered>,
     triggers: BTreeMap<String, Versioned<TriggerRecord>>,
     once: Option<Versioned<OnceRecord>>,
@@ -224,7 +225,7 @@ impl JobView {
             config: ConfigState::Absent,
             instances: BTreeMap::new(),
             draining: BTreeSet::new(),
-            members: BTreeMap::new(),
+            names: BTreeMap::new(),
             triggered: BTreeMap::new(),
             triggers: BTreeMap::new(),
             once: None,
@@ -299,8 +300,13 @@ impl JobView {
         match kind {
             NodeKind::Config => self.put_config(node),
             NodeKind::Instance(id) => {
+                let known = self.instances.get(&id).map(|known| known.foreign);
                 self.remove(&node.path);
-                let instance = InstanceView::read(&id, node)?;
+                let mut instance = InstanceView::read(&self.layout, &id, node)?;
+                // An operator's wish hides whose the node is.
+                if node.data == layout::TRIGGER.as_bytes() {
+                    instance.foreign = known.unwrap_or(false);
+                }
                 if self.layout.dialect() == Dialect::V2 && node.data == layout::TRIGGER.as_bytes() {
                     let number = u64::from(version.0);
                     self.triggered.insert(id.clone(), Triggered { version, number });
@@ -320,10 +326,9 @@ impl JobView {
                 let state = ServerState::read(&node.data);
                 self.servers.insert(ip, ServerView { state, version });
             }
-            NodeKind::Member(id) => {
-                let name = text_of(node).map(str::to_owned);
-                self.members.insert(id, name.clone().unwrap_or_default());
-                return name.map(drop);
+            NodeKind::Name(id) => {
+                self.names.remove(&id);
+                self.names.insert(id, text_of(node)?.to_owned());
             }
             NodeKind::TriggerRequest(id) => {
                 self.triggers.remove(&id);
@@ -412,8 +417,8 @@ impl JobView {
             Some(NodeKind::Draining(id)) => {
                 self.draining.remove(&id);
             }
-            Some(NodeKind::Member(id)) => {
-                self.members.remove(&id);
+            Some(NodeKind::Name(id)) => {
+                self.names.remove(&id);
             }
             Some(NodeKind::TriggerRequest(id)) => {
                 self.triggers.remove(&id);
@@ -552,24 +557,24 @@ impl JobView {
 
     /// Returns the stable name of a registered instance, if it has one.
     pub(crate) fn name_of(&self, id: &InstanceId) -> Option<&str> {
-        self.members.get(id).map(String::as_str).filter(|name| !name.is_empty())
+        self.names.get(id).map(String::as_str)
     }
 
-    /// Returns true if the instance is one of ours, registered or not.
-    pub(crate) fn is_member(&self, id: &InstanceId) -> bool {
-        self.members.contains_key(id)
+    /// Returns true if the instance has a stable name, registered or not.
+    pub(crate) fn is_named(&self, id: &InstanceId) -> bool {
+        self.names.contains_key(id)
     }
 
-    /// Returns true if the instance is registered and none of ours: a Java instance.
+    /// Returns true if the instance is registered and a Java instance.
     #[must_use]
     pub fn is_foreign(&self, id: &InstanceId) -> bool {
-        self.is_registered(id) && !self.is_member(id)
+        self.instances.get(id).is_some_and(|instance| instance.foreign)
     }
 
     /// Returns true if a Java instance takes part.
     #[must_use]
     pub fn is_mixed(&self) -> bool {
-        self.instances.keys().any(|id| !self.is_member(id))
+        self.instances.values().any(|instance| instance.foreign)
     }
 
     /// Returns true if a Java instance leads: it writes owners, and nothing else of an assignment.

@@ -34,7 +34,7 @@ fn nodes_hold_what_java_instances_of_3_x_expect() {
     cluster.run_for(A_WHILE);
     let rows = [
         ("servers/10.0.0.1", "ENABLED"),
-        ("instances/10.0.0.1@-@1", "jobInstanceId: 10.0.0.1@-@1\nserverIp: 10.0.0.1\n"),
+        ("instances/10.0.0.1@-@1", "jobInstanceId: 10.0.0.1@-@1\nserverIp: 10.0.0.1\n# RUST\n"),
         ("sharding/0/instance", "10.0.0.1@-@1"),
         ("sharding/0/running", "10.0.0.1@-@1"),
         ("leader/election/instance", "10.0.0.1@-@1"),

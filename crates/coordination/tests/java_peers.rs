@@ -228,7 +228,7 @@ fn under_a_java_leader_the_operator_s_trigger_runs_the_items_of_the_instance() {
     cluster.run_for(A_WHILE);
     let expected = [(0, RunSource::Manual), (2, RunSource::Manual)];
     assert_eq!(sources(&cluster), expected, "{}", cluster.story());
-    assert_eq!(cluster.data_of(&node).as_deref(), Some(""));
+    assert_eq!(cluster.data_of(&node).as_deref(), Some("RUST"));
 }
 
 /// A Java instance that believes that nobody leads puts its own node in the place of ours.

@@ -336,7 +336,7 @@ async fn a_new_job_is_stored_in_the_dialect_of_the_scheduler_and_others_follow_i
     for (n, server) in [(1, "10.0.0.1"), (2, "10.0.0.2")] {
         assert_eq!(cluster.stored("job", &["servers", server]).as_deref(), Some("ENABLED"));
         let instance = cluster.stored("job", &["instances", &format!("{server}@-@{n}")]);
-        let expected = format!("jobInstanceId: {server}@-@{n}\nserverIp: {server}\n");
+        let expected = format!("jobInstanceId: {server}@-@{n}\nserverIp: {server}\n# RUST\n");
         assert_eq!(instance.as_deref(), Some(expected.as_str()));
     }
     runs.until("three fires of the first", |seen| seen.len() >= 3).await;

@@ -6,7 +6,7 @@
 //! | node | kind | holds |
 //! |---|---|---|
 //! | `config` | persistent | the configuration: JSON; 3.x: YAML |
-//! | `instances/{id}` | ephemeral | 2.1.5: empty, or `TRIGGER` when an operator wants a run; 3.x: id and address, YAML |
+//! | `instances/{id}` | ephemeral | 2.1.5: empty, of ours `RUST`, or `TRIGGER` when an operator wants a run; 3.x: id and address, YAML, of ours with the comment `# RUST` |
 //! | `trigger/{id}` | persistent | 3.x: empty; an operator wants the instance to run |
 //! | `servers/{ip}` | persistent | 2.1.5: empty, 3.x: `ENABLED`; `DISABLED`, or (ours) `PAUSED` |
 //! | `leader/election/instance` | ephemeral | id of the leader |
@@ -25,7 +25,7 @@
 //! | `coordination/request` | persistent | empty; its version counts the requests to reshard |
 //! | `coordination/assignment` | persistent | what the assignment was made for, JSON |
 //! | `coordination/draining/{id}` | ephemeral | empty; the instance is leaving and takes no more items |
-//! | `coordination/members/{id}` | ephemeral | the instance is one of ours, and no Java instance; its stable name, or empty |
+//! | `coordination/names/{id}` | ephemeral | the stable name of the instance, if it has one |
 //! | `coordination/triggers/{request}` | persistent | an operator's request to run now, JSON |
 //! | `coordination/once` | persistent | the last calls of once-per-cluster callbacks, JSON |
 
@@ -56,6 +56,9 @@ pub(crate) const DISABLED: &str = "DISABLED";
 /// The data of a server node on which no runs start, although its instances keep their items. Java instances take it
 /// for enabled in 2.1.5, and for disabled in 3.x.
 pub(crate) const PAUSED: &str = "PAUSED";
+/// What tells our instances from Java instances, which make nothing of it: in 2.1.5 the data of the instance's node, in
+/// 3.x a comment in them. It is in the node itself because other nodes may be shown before or after it.
+pub(crate) const OURS: &str = "RUST";
 /// The data of an instance node whose instance shall run now.
 pub(crate) const TRIGGER: &str = "TRIGGER";
 
@@ -82,7 +85,7 @@ pub(crate) enum NodeKind {
     Request,
     Assignment,
     Draining(InstanceId),
-    Member(InstanceId),
+    Name(InstanceId),
     TriggerRequest(String),
     Once,
 }
@@ -111,7 +114,7 @@ impl NodeKind {
             Self::Request => "coordination/request".to_owned(),
             Self::Assignment => "coordination/assignment".to_owned(),
             Self::Draining(id) => format!("coordination/draining/{id}"),
-            Self::Member(id) => format!("coordination/members/{id}"),
+            Self::Name(id) => format!("coordination/names/{id}"),
             Self::TriggerRequest(id) => format!("coordination/triggers/{id}"),
             Self::Once => "coordination/once".to_owned(),
         }
@@ -142,7 +145,7 @@ impl NodeKind {
             ["coordination", "request"] => Self::Request,
             ["coordination", "assignment"] => Self::Assignment,
             ["coordination", "draining", id] => Self::Draining(InstanceId::new(*id)),
-            ["coordination", "members", id] => Self::Member(InstanceId::new(*id)),
+            ["coordination", "names", id] => Self::Name(InstanceId::new(*id)),
             ["coordination", "triggers", id] => Self::TriggerRequest((*id).to_owned()),
             ["coordination", "once"] => Self::Once,
             _ => return None,
@@ -262,10 +265,8 @@ impl Layout {
             Step::Deregister(id) => self.unmark(&NodeKind::Instance(id.clone())),
             Step::MarkDraining(id) => self.mark(&NodeKind::Draining(id.clone()), ""),
             Step::UnmarkDraining(id) => self.unmark(&NodeKind::Draining(id.clone())),
-            Step::SetMember { instance, name } => {
-                self.mark(&NodeKind::Member(instance.clone()), name)
-            }
-            Step::ClearMember(id) => self.unmark(&NodeKind::Member(id.clone())),
+            Step::SetName { instance, name } => self.mark(&NodeKind::Name(instance.clone()), name),
+            Step::ClearName(id) => self.unmark(&NodeKind::Name(id.clone())),
             Step::SetTrigger { id, expect, record } => {
                 self.set(&NodeKind::TriggerRequest(id.clone()), *expect, encode_trigger(record))
             }
@@ -331,7 +332,7 @@ impl Layout {
             },
             Step::AcceptTrigger { instance, version } => match self.dialect {
                 Dialect::V2 => {
-                    self.set(&NodeKind::Instance(instance.clone()), Some(*version), String::new())
+                    self.set(&NodeKind::Instance(instance.clone()), Some(*version), OURS.to_owned())
                 }
                 Dialect::V3 => Op::Delete {
                     path: self.path(&NodeKind::Trigger(instance.clone())),
@@ -352,17 +353,27 @@ impl Layout {
     }
 
     /// Returns what the node of an instance holds. Java instances of 3.x fail on any other field.
-    fn instance_data(&self, id: &InstanceId) -> String {
+    pub(crate) fn instance_data(&self, id: &InstanceId) -> String {
         match self.dialect {
-            Dialect::V2 => String::new(),
+            Dialect::V2 => OURS.to_owned(),
             Dialect::V3 => {
                 let mut yaml = yaml::Writer::default();
                 yaml.text("jobInstanceId", id.as_str());
                 if let Some(ip) = server_of(id) {
                     yaml.text("serverIp", ip.as_str());
                 }
-                yaml.finish()
+                yaml.finish() + "# " + OURS + "\n"
             }
+        }
+    }
+
+    /// Returns true if an instance whose node holds this is a Java instance. An operator's wish says nothing about it.
+    pub(crate) fn is_of_java(&self, data: &[u8]) -> bool {
+        let last_line = data.trim_ascii_end().rsplit(|byte| *byte == b'\n').next();
+        let ours = [OURS.as_bytes(), TRIGGER.as_bytes()];
+        match self.dialect {
+            Dialect::V2 => !ours.contains(&data),
+            Dialect::V3 => last_line != Some(b"# RUST"),
         }
     }
 
