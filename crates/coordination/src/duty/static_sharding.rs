@@ -25,7 +25,7 @@ pub(super) fn replace_lost(
         owners.iter().map(|(item, owner)| (item, owner.cloned())).collect();
     let lost: Vec<_> = owners
         .iter()
-        .filter_map(|(item, owner)| Some((item, replacement(view, members, owner?)?)))
+        .filter_map(|(item, owner)| Some((item, replacement(view, members, item, owner?)?)))
         .collect();
     for (item, replacement) in &lost {
         let owner = match replacement {
@@ -44,8 +44,17 @@ enum Replacement {
     Anybody,
 }
 
-/// Returns by whom a lost owner is to be replaced; `None` if it is there, or can come back.
-fn replacement(view: &JobView, members: &[InstanceId], owner: &InstanceId) -> Option<Replacement> {
+/// Returns by whom a lost owner is to be replaced; `None` if it is there, or can come back. Who has yet to get an item
+/// does not get it while it is not available: it has nothing to go on with.
+fn replacement(
+    view: &JobView,
+    members: &[InstanceId],
+    item: ShardingItem,
+    owner: &InstanceId,
+) -> Option<Replacement> {
+    if view.next_owner(item).is_some() && !members.contains(owner) {
+        return Some(Replacement::Anybody);
+    }
     if view.is_registered(owner) {
         return None;
     }
@@ -83,7 +92,7 @@ pub(super) fn names(
 #[cfg(test)]
 mod tests {
     use super::super::Duty;
-    use super::super::scene::{Scene, check, id};
+    use super::super::scene::{Scene, check, id, item};
 
     /// Two items: item 0 of instance 1, item 1 of instance 2, which are called `a` and `b`.
     fn fixed() -> Scene {
@@ -91,6 +100,13 @@ mod tests {
         let mut record = scene.plan_record();
         record.names = [(id(1), "a".to_owned()), (id(2), "b".to_owned())].into();
         scene.assigned(record).named(1, "a").named(2, "b")
+    }
+
+    /// An item that has yet to move.
+    fn follows(scene: Scene, i: u32, n: u32) -> Scene {
+        let mut record = scene.plan_record();
+        record.pending.insert(item(i), id(n));
+        scene.assigned(record)
     }
 
     fn nameless() -> Scene {
@@ -105,6 +121,11 @@ mod tests {
             ("asked for by those who join", fixed().member(3).requested(), "nothing"),
             ("a named one goes", fixed().gone(2), "nothing"),
             ("a server is disabled", fixed().server(2, "DISABLED"), "nothing"),
+            (
+                "who has yet to get an item is disabled",
+                follows(fixed().owned(1, 1), 1, 2).server(2, "DISABLED"),
+                "resharding: items of lost instances go on\n  assign 2 items to 1 instances, 0 to follow",
+            ),
             (
                 "a named one comes back",
                 fixed().gone(2).member(3).named(3, "b"),
