@@ -465,6 +465,32 @@ impl Ledger {
         Some(Self { request: None, ..self.clone() })
     }
 
+    /// Idle → idle: instances that write no records have had the item, and have accounted for this fire and all before.
+    #[must_use]
+    pub(crate) fn handed_back(&self, fire: FireTime) -> Option<Self> {
+        let new = self.is_idle() && self.last_fire < Some(fire);
+        new.then(|| Self { misfire: None, ..self.clone().advanced(fire, None) })
+    }
+
+    /// Idle → idle: a mark says that fires were missed, up to this one, by instances that write no records.
+    #[must_use]
+    pub(crate) fn noted_by_mark(&self, fire: FireTime) -> Option<Self> {
+        let new = self.is_idle() && self.misfire.is_none();
+        let misfire = Some(FireRange::extended_by(None, fire));
+        new.then(|| Self { misfire, ..self.clone() })
+    }
+
+    /// Idle → orphan: a holder that writes no records is gone, and has not finished what it ran for this fire.
+    #[must_use]
+    pub(crate) fn orphan_of(&self, holder: &InstanceId, fire: FireTime) -> Option<Self> {
+        if !self.is_idle() || self.last_fire >= Some(fire) {
+            return None;
+        }
+        let (holder, source) = (holder.clone(), RunSource::Normal);
+        let run = Run { holder, fire, source, merged: None };
+        Some(Self { state: LedgerState::Orphan(run), ..self.clone().advanced(fire, None) })
+    }
+
     /// Idle → retired: the job has fewer items. What waited to be run is dropped.
     #[must_use]
     pub fn retire(&self) -> Option<Self> {

@@ -7,6 +7,7 @@ mod duty;
 mod event;
 #[cfg(test)]
 mod exhaustive;
+mod foreign;
 mod id;
 mod job_config;
 mod job_event;

@@ -7,8 +7,9 @@ use std::time::Duration;
 use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
+use crate::foreign::Foreign;
 use crate::mutant::{self, Mutant};
-use crate::view::Versioned;
+use crate::view::{Triggered, Versioned};
 use crate::{FencingToken, FireTime, JobConfig, Ledger, OnceStage, Outcome, RunSource};
 
 /// Whether the instance takes part.
@@ -111,10 +112,12 @@ pub(crate) struct Local {
     pub(crate) unmonitored_request: Option<UnmonitoredRequest>,
     /// Requests that this process was asked to leave in the registry, by their ids.
     pub(crate) wanted_triggers: BTreeMap<String, FireTime>,
-    /// The version of this life's node under which an operator's request was seen.
-    pub(crate) trigger_seen: Option<Version>,
+    /// The wish of an operator that was seen at this life.
+    pub(crate) trigger_seen: Option<Triggered>,
     /// Since when there are runs that wait to be taken over, on the monotonic clock.
     pub(crate) orphans_since: Option<Duration>,
+    /// What is seen of Java instances.
+    pub(crate) foreign: Foreign,
     /// Callbacks that this instance is calling, or has called without that being recorded.
     pub(crate) calls: BTreeMap<OnceStage, LocalCall>,
 }

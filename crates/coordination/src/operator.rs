@@ -21,12 +21,7 @@ impl Layout {
     /// ```
     #[must_use]
     pub fn set_server(&self, ip: &ServerIp, state: ServerState) -> Txn {
-        let data = match state {
-            ServerState::Enabled => "",
-            ServerState::Paused => layout::PAUSED,
-            ServerState::Disabled => layout::DISABLED,
-        };
-        Txn::new().put(self.path(&NodeKind::Server(ip.clone())), data)
+        Txn::new().put(self.path(&NodeKind::Server(ip.clone())), self.server_data(state))
     }
 
     /// Disables an item, or enables it again. The transaction conflicts if that is the case already.

@@ -48,6 +48,10 @@ pub(crate) enum Step {
     OwnerIs(ShardingItem, Version),
     /// Nobody has touched the item since.
     LedgerIs(ShardingItem, Version),
+    /// The leader's node is the one that was read.
+    LeaderIs(Version),
+    /// Nobody has made the node.
+    IsAbsent(NodeKind),
     /// An operator has disabled the item, or has not.
     ItemDisabledIs(ShardingItem, bool),
 
@@ -61,10 +65,10 @@ pub(crate) enum Step {
     MarkDraining(InstanceId),
     /// The instance has nothing left to hand over.
     UnmarkDraining(InstanceId),
-    /// The instance has a stable name.
-    SetName { instance: InstanceId, name: String },
-    /// The instance gives its name back.
-    ClearName(InstanceId),
+    /// The instance is one of ours; its stable name, or an empty one.
+    SetMember { instance: InstanceId, name: String },
+    /// The instance is gone, and its name is free.
+    ClearMember(InstanceId),
     /// An operator's request waits, or fewer items have yet to get it.
     SetTrigger { id: String, expect: Option<Version>, record: TriggerRecord },
     /// An operator's request has been seen by all.
@@ -77,6 +81,8 @@ pub(crate) enum Step {
     RequestResharding { first: bool },
     /// The instance leads.
     Lead(InstanceId),
+    /// The leader's node gets a version that one that a Java instance makes in its place has not.
+    SealLeader(InstanceId),
     /// A new term begins.
     SetTerm { expect: Option<Version>, leader: InstanceId },
     /// The leader leads no longer.
@@ -90,7 +96,7 @@ pub(crate) enum Step {
     /// The item's record changes; `expect` is `None` for a new item.
     SetLedger { item: ShardingItem, expect: Option<Version>, ledger: Ledger },
     /// The item is shown as running.
-    MarkRunning(ShardingItem),
+    MarkRunning { item: ShardingItem, holder: InstanceId },
     /// The item is no longer shown as running.
     UnmarkRunning(ShardingItem),
     /// The item is shown as having misfired.
@@ -107,7 +113,7 @@ pub(crate) enum Step {
     DequeueItem(ShardingItem),
     /// A Java instance's request for resharding is handled.
     ClearNecessary,
-    /// The instance shall run now.
+    /// The instance shall run now; its node has this version.
     RequestTrigger { instance: InstanceId, version: Version },
     /// The instance takes note of the request.
     AcceptTrigger { instance: InstanceId, version: Version },
@@ -155,17 +161,24 @@ impl Plan {
         reason: impl Into<String>,
     ) -> Option<Self> {
         let term = cx.view.term_of(cx.me)?;
-        Some(Self::as_instance(duty, cx, reason).step(Step::TermIs(term)))
+        let sealed = cx.view.leader_version().filter(|version| *version > Version(0));
+        let plan = Self::as_instance(duty, cx, reason).step(Step::TermIs(term));
+        Some(plan.steps(sealed.map(Step::LeaderIs)))
     }
 
-    /// Begins a plan about items that this instance owns: it also fails if the items were resharded.
+    /// Begins a plan about items that this instance owns: it also fails if the items were resharded, or, by a Java leader,
+    /// are about to be.
     pub(crate) fn as_owner(
         duty: Duty,
         cx: &Context<'_>,
         reason: impl Into<String>,
     ) -> Option<Self> {
-        let assignment = cx.view.assignment_version()?;
-        Some(Self::as_starter(duty, cx, reason)?.step(Step::AssignmentIs(assignment)))
+        let plan = Self::as_starter(duty, cx, reason)?;
+        if cx.view.has_foreign_leader() {
+            let flags = [NodeKind::Necessary, NodeKind::Processing];
+            return Some(plan.steps(flags.map(Step::IsAbsent)));
+        }
+        Some(plan.step(Step::AssignmentIs(cx.view.assignment_version()?)))
     }
 
     pub(crate) fn step(mut self, step: Step) -> Self {
@@ -239,15 +252,18 @@ impl Plan {
             | Step::OwnerIs(..)
             | Step::LedgerIs(..)
             | Step::ItemDisabledIs(..)
-            | Step::SetName { .. }
-            | Step::ClearName(_)
+            | Step::LeaderIs(_)
+            | Step::IsAbsent(_)
+            | Step::SealLeader(_)
+            | Step::SetMember { .. }
+            | Step::ClearMember(_)
             | Step::AddServer { .. }
             | Step::UnmarkDraining(_)
             | Step::RequestResharding { .. }
             | Step::Lead(_)
             | Step::Abdicate
             | Step::ClearOwner { .. }
-            | Step::MarkRunning(_)
+            | Step::MarkRunning { .. }
             | Step::UnmarkRunning(_)
             | Step::MarkMisfire(_)
             | Step::UnmarkMisfire(_)
@@ -296,6 +312,8 @@ impl Step {
                 | Self::AssignmentIs(_)
                 | Self::OwnerIs(..)
                 | Self::LedgerIs(..)
+                | Self::LeaderIs(_)
+                | Self::IsAbsent(_)
                 | Self::ItemDisabledIs(..)
         )
     }
@@ -331,8 +349,14 @@ impl fmt::Display for Step {
             Self::Deregister(id) => write!(f, "deregister {id}"),
             Self::MarkDraining(id) => write!(f, "{id} drains"),
             Self::UnmarkDraining(id) => write!(f, "{id} has drained"),
-            Self::SetName { instance, name } => write!(f, "{instance} is called {name}"),
-            Self::ClearName(id) => write!(f, "{id} gives its name back"),
+            Self::SetMember { instance, name } if name.is_empty() => {
+                write!(f, "{instance} is one of ours")
+            }
+            Self::SetMember { instance, name } => write!(f, "{instance} is called {name}"),
+            Self::ClearMember(id) => write!(f, "{id} is none of ours any more"),
+            Self::LeaderIs(v) => write!(f, "check leader {v}"),
+            Self::IsAbsent(kind) => write!(f, "check {kind:?} is absent"),
+            Self::SealLeader(_) => f.write_str("seal the leadership"),
             Self::SetTrigger { id, expect: None, .. } => write!(f, "leave request {id}"),
             Self::SetTrigger { id, record, .. } if record.is_handled() => {
                 write!(f, "request {id} is passed on")
@@ -361,7 +385,7 @@ impl fmt::Display for Step {
             Self::SetOwner { item, owner, .. } => write!(f, "item {item} to {owner}"),
             Self::ClearOwner { item, .. } => write!(f, "item {item} to nobody"),
             Self::SetLedger { item, ledger, .. } => write!(f, "item {item} {}", ledger.summary()),
-            Self::MarkRunning(item) => write!(f, "show {item} running"),
+            Self::MarkRunning { item, .. } => write!(f, "show {item} running"),
             Self::UnmarkRunning(item) => write!(f, "show {item} not running"),
             Self::MarkMisfire(item) => write!(f, "show {item} misfired"),
             Self::UnmarkMisfire(item) => write!(f, "show {item} not misfired"),

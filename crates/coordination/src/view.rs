@@ -12,7 +12,7 @@ use crate::layout::{self, Layout, NodeKind};
 use crate::mutant::{self, Mutant};
 use crate::once::OnceRecord;
 use crate::trigger_record::TriggerRecord;
-use crate::{InvalidConfig, JobConfig, Ledger, ServerIp, server_of};
+use crate::{ConfigError, Dialect, InvalidConfig, JobConfig, Ledger, ServerIp, server_of};
 
 /// A value with the version of the node that holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,9 +108,17 @@ impl ItemView {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct InstanceView {
-    triggered: bool,
     version: Version,
     session: SessionId,
+}
+
+/// An operator's wish that an instance runs now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Triggered {
+    /// The version of the node that says so.
+    pub(crate) version: Version,
+    /// Tells this wish from all others of the instance.
+    pub(crate) number: u64,
 }
 
 impl InstanceView {
@@ -120,8 +128,7 @@ impl InstanceView {
         }
         let session =
             node.stat.owner.ok_or("the node outlives any instance: it is not ephemeral")?;
-        let triggered = node.data == layout::TRIGGER.as_bytes();
-        Ok(Self { triggered, version: node.stat.version, session })
+        Ok(Self { version: node.stat.version, session })
     }
 }
 
@@ -138,7 +145,7 @@ pub enum ServerState {
 }
 
 impl ServerState {
-    /// Reads the data of a server node; what nobody here knows is enabled, as it is for Java instances.
+    /// Reads the data of a server node; what nobody here knows is enabled, as it is for Java instances of 2.1.5.
     fn read(data: &[u8]) -> Self {
         match data {
             data if data == layout::DISABLED.as_bytes() => Self::Disabled,
@@ -190,16 +197,18 @@ pub struct JobView {
     config: ConfigState,
     instances: BTreeMap<InstanceId, InstanceView>,
     draining: BTreeSet<InstanceId>,
-    names: BTreeMap<InstanceId, String>,
+    members: BTreeMap<InstanceId, String>,
+    triggered: BTreeMap<InstanceId, Triggered>,
     triggers: BTreeMap<String, Versioned<TriggerRecord>>,
     once: Option<Versioned<OnceRecord>>,
     servers: BTreeMap<ServerIp, ServerView>,
-    leader: Option<InstanceId>,
+    leader: Option<Versioned<InstanceId>>,
     term: Option<Versioned<InstanceId>>,
     servers_added: Option<Version>,
     request: Option<Version>,
     assignment: Option<Versioned<AssignmentRecord>>,
     necessary: bool,
+    processing: bool,
     items: BTreeMap<ShardingItem, ItemView>,
     revision: Revision,
     /// A snapshot that is still incomplete; it replaces everything at its end.
@@ -215,7 +224,8 @@ impl JobView {
             config: ConfigState::Absent,
             instances: BTreeMap::new(),
             draining: BTreeSet::new(),
-            names: BTreeMap::new(),
+            members: BTreeMap::new(),
+            triggered: BTreeMap::new(),
             triggers: BTreeMap::new(),
             once: None,
             servers: BTreeMap::new(),
@@ -225,6 +235,7 @@ impl JobView {
             request: None,
             assignment: None,
             necessary: false,
+            processing: false,
             items: BTreeMap::new(),
             revision: Revision::default(),
             incoming: None,
@@ -235,6 +246,11 @@ impl JobView {
     /// Makes the shell's check part of reading a configuration.
     pub(crate) fn checked_by(self, check: ConfigCheck) -> Self {
         Self { check: Check(check), ..self }
+    }
+
+    /// Reads the nodes in another dialect.
+    pub(crate) fn speaking(self, dialect: Dialect) -> Self {
+        Self { layout: self.layout.speaking(dialect), ..self }
     }
 
     /// Takes a change of the feed. A node that cannot be read is skipped and reported.
@@ -283,9 +299,19 @@ impl JobView {
         match kind {
             NodeKind::Config => self.put_config(node),
             NodeKind::Instance(id) => {
-                self.instances.remove(&id);
+                self.remove(&node.path);
                 let instance = InstanceView::read(&id, node)?;
+                if self.layout.dialect() == Dialect::V2 && node.data == layout::TRIGGER.as_bytes() {
+                    let number = u64::from(version.0);
+                    self.triggered.insert(id.clone(), Triggered { version, number });
+                }
                 self.instances.insert(id, instance);
+            }
+            NodeKind::Trigger(id) => {
+                if self.layout.dialect() == Dialect::V3 {
+                    let number = node.stat.created.0;
+                    self.triggered.insert(id, Triggered { version, number });
+                }
             }
             NodeKind::Draining(id) => {
                 self.draining.insert(id);
@@ -294,9 +320,10 @@ impl JobView {
                 let state = ServerState::read(&node.data);
                 self.servers.insert(ip, ServerView { state, version });
             }
-            NodeKind::Name(id) => {
-                self.names.remove(&id);
-                self.names.insert(id, text_of(node)?.to_owned());
+            NodeKind::Member(id) => {
+                let name = text_of(node).map(str::to_owned);
+                self.members.insert(id, name.clone().unwrap_or_default());
+                return name.map(drop);
             }
             NodeKind::TriggerRequest(id) => {
                 self.triggers.remove(&id);
@@ -311,8 +338,8 @@ impl JobView {
                 return fault;
             }
             NodeKind::Leader => {
-                let (id, fault) = instance_in(node);
-                self.leader = Some(id);
+                let (value, fault) = instance_in(node);
+                self.leader = Some(Versioned { value, version });
                 return fault;
             }
             NodeKind::Term => {
@@ -329,6 +356,7 @@ impl JobView {
                 return fault;
             }
             NodeKind::Necessary => self.necessary = true,
+            NodeKind::Processing => self.processing = true,
             NodeKind::Owner(item) => {
                 let (value, fault) = instance_in(node);
                 self.entry(item).owner = Some(Versioned { value, version });
@@ -353,9 +381,12 @@ impl JobView {
 
     fn put_config(&mut self, node: &Node) {
         let version = node.stat.version;
-        let check = |config: JobConfig| (self.check.0)(&config).map(|()| config);
-        let decoded = layout::decode_config(&node.data);
-        let read = match decoded.and_then(|config| Ok(check(config)?)) {
+        let expected = self.layout.dialect();
+        let check = |config: JobConfig| match config.java.dialect() {
+            found if found != expected => Err(ConfigError::Dialect { found, expected }),
+            _ => Ok((self.check.0)(&config).map(|()| config)?),
+        };
+        let read = match layout::decode_config(&node.data).and_then(check) {
             Ok(config) => ConfigState::Valid(Versioned { value: Arc::new(config), version }),
             Err(error) => {
                 ConfigState::Invalid { reason: error.to_string(), version, last_good: None }
@@ -369,12 +400,20 @@ impl JobView {
             Some(NodeKind::Config) => self.config = ConfigState::Absent,
             Some(NodeKind::Instance(id)) => {
                 self.instances.remove(&id);
+                if self.layout.dialect() == Dialect::V2 {
+                    self.triggered.remove(&id);
+                }
+            }
+            Some(NodeKind::Trigger(id)) => {
+                if self.layout.dialect() == Dialect::V3 {
+                    self.triggered.remove(&id);
+                }
             }
             Some(NodeKind::Draining(id)) => {
                 self.draining.remove(&id);
             }
-            Some(NodeKind::Name(id)) => {
-                self.names.remove(&id);
+            Some(NodeKind::Member(id)) => {
+                self.members.remove(&id);
             }
             Some(NodeKind::TriggerRequest(id)) => {
                 self.triggers.remove(&id);
@@ -389,6 +428,7 @@ impl JobView {
             Some(NodeKind::Request) => self.request = None,
             Some(NodeKind::Assignment) => self.assignment = None,
             Some(NodeKind::Necessary) => self.necessary = false,
+            Some(NodeKind::Processing) => self.processing = false,
             Some(NodeKind::Owner(item)) => self.change(item, |view| view.owner = None),
             Some(NodeKind::Ledger(item)) => {
                 self.change(item, |view| (view.ledger, view.unreadable) = (None, false));
@@ -493,11 +533,9 @@ impl JobView {
         self.instances.get(id).map(|instance| instance.version)
     }
 
-    pub(crate) fn trigger_of(&self, id: &InstanceId) -> Option<Version> {
-        self.instances
-            .get(id)
-            .filter(|instance| instance.triggered)
-            .map(|instance| instance.version)
+    /// Returns an operator's wish that the instance runs now, if there is one.
+    pub(crate) fn trigger_of(&self, id: &InstanceId) -> Option<Triggered> {
+        self.triggered.get(id).copied()
     }
 
     /// Returns true if the server is known and not disabled by an operator.
@@ -514,7 +552,34 @@ impl JobView {
 
     /// Returns the stable name of a registered instance, if it has one.
     pub(crate) fn name_of(&self, id: &InstanceId) -> Option<&str> {
-        self.names.get(id).map(String::as_str)
+        self.members.get(id).map(String::as_str).filter(|name| !name.is_empty())
+    }
+
+    /// Returns true if the instance is one of ours, registered or not.
+    pub(crate) fn is_member(&self, id: &InstanceId) -> bool {
+        self.members.contains_key(id)
+    }
+
+    /// Returns true if the instance is registered and none of ours: a Java instance.
+    #[must_use]
+    pub fn is_foreign(&self, id: &InstanceId) -> bool {
+        self.is_registered(id) && !self.is_member(id)
+    }
+
+    /// Returns true if a Java instance takes part.
+    #[must_use]
+    pub fn is_mixed(&self) -> bool {
+        self.instances.keys().any(|id| !self.is_member(id))
+    }
+
+    /// Returns true if a Java instance leads: it writes owners, and nothing else of an assignment.
+    pub(crate) fn has_foreign_leader(&self) -> bool {
+        self.leader().is_some_and(|leader| self.is_foreign(leader))
+    }
+
+    /// Returns true if a Java instance has announced that items will be assigned anew: they are nobody's until then.
+    pub(crate) fn awaits_foreign_resharding(&self) -> bool {
+        self.necessary || self.processing
     }
 
     /// Returns the operators' requests that are in the registry.
@@ -537,7 +602,11 @@ impl JobView {
     /// Returns the leader.
     #[must_use]
     pub fn leader(&self) -> Option<&InstanceId> {
-        self.leader.as_ref()
+        self.leader.as_ref().map(|leader| &leader.value)
+    }
+
+    pub(crate) fn leader_version(&self) -> Option<Version> {
+        self.leader.as_ref().map(|leader| leader.version)
     }
 
     pub(crate) fn term(&self) -> Option<&Versioned<InstanceId>> {
@@ -547,7 +616,7 @@ impl JobView {
     /// Returns the version of the term if `me` leads it.
     pub(crate) fn term_of(&self, me: &InstanceId) -> Option<Version> {
         let term = self.term.as_ref()?;
-        (self.leader.as_ref() == Some(me) && term.value == *me).then_some(term.version)
+        (self.leader() == Some(me) && term.value == *me).then_some(term.version)
     }
 
     /// Returns the version of the counter of servers that were added; `None` if none was.
@@ -623,15 +692,21 @@ impl JobView {
     }
 
     /// Returns the items that `me` may claim: its own, except those that are to move to somebody else, and none while
-    /// the assignment is for another number of items.
+    /// the assignment is for another number of items. Under a Java leader: its own, unless all are about to be assigned
+    /// anew.
     pub(crate) fn claimable_by<'a>(
         &'a self,
         me: &'a InstanceId,
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
-        let fits = self.fits_config() || mutant::is(Mutant::TotalIgnored);
+        let foreign = self.has_foreign_leader();
+        let fits = match foreign {
+            true => !self.awaits_foreign_resharding(),
+            false => self.fits_config() || mutant::is(Mutant::TotalIgnored),
+        };
         let total = self.config().filter(|_| fits).map(|c| c.sharding_total_count);
         self.items_of(me).filter(move |(item, _)| {
-            let stays = self.next_owner(*item).is_none() || mutant::is(Mutant::PendingClaimable);
+            let moves = !foreign && self.next_owner(*item).is_some();
+            let stays = !moves || mutant::is(Mutant::PendingClaimable);
             total.is_some_and(|total| item.index() < total) && stays
         })
     }
@@ -683,7 +758,7 @@ impl fmt::Display for JobView {
             }
         }
         for id in self.instances.keys() {
-            let leads = if self.leader.as_ref() == Some(id) { ", leads" } else { "" };
+            let leads = if self.leader() == Some(id) { ", leads" } else { "" };
             let state = if self.is_available(id) { "" } else { ", not available" };
             writeln!(f, "instance {id}{leads}{state}")?;
         }

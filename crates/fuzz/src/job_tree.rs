@@ -76,7 +76,7 @@ pub(crate) fn good_nodes() -> Vec<(&'static str, String, Option<SessionId>)> {
         ("coordination/request", empty(), None),
         ("coordination/assignment", assignment, None),
         ("coordination/draining/10.0.0.2@-@9-b", empty(), Some(OTHER_SESSION)),
-        ("coordination/names/10.0.0.2@-@9-b", "second".into(), Some(OTHER_SESSION)),
+        ("coordination/members/10.0.0.2@-@9-b", "second".into(), Some(OTHER_SESSION)),
         ("coordination/triggers/one", r#"{"by":"me","at":1501,"items":[[0,1]]}"#.into(), None),
         ("coordination/once", once, None),
     ]

@@ -4,7 +4,9 @@ use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
-use coordination::{JavaSettings, JobConfig, Layout, decode_config, encode_config};
+use coordination::{
+    ConfigError, Dialect, JavaSettings, JobConfig, Layout, decode_config, encode_config,
+};
 use reg_center::{Lifetime, Node, NodePath, SessionChange, Txn, TxnOutcome};
 
 use crate::seams::{Elapsed, Seams};
@@ -53,21 +55,45 @@ enum Verdict {
 pub(crate) struct ConfigStore<'a> {
     pub(crate) seams: &'a Seams,
     pub(crate) local: &'a JobConfig,
+    /// The dialect that the job must have; `None` for that of the stored configuration.
+    pub(crate) dialect: Option<Dialect>,
     pub(crate) started: Duration,
     pub(crate) deadline: Duration,
 }
 
 impl ConfigStore<'_> {
-    /// Reads, decides and writes until the stored configuration is as it shall be.
-    pub(crate) async fn settle(&self) -> Result<Settled> {
+    /// Reads, decides and writes until the stored configuration is as it shall be. Returns also in which dialect the job's
+    /// nodes are.
+    pub(crate) async fn settle(&self) -> Result<(Settled, Dialect)> {
         let path = Layout::new(&self.local.job_name).config_path();
         loop {
-            let stored = self.read(&path).await?;
-            match verdict(&path, stored.as_ref(), self.local) {
-                Verdict::Keep(settled) => return Ok(settled),
+            let node = self.read(&path).await?;
+            let stored = node.as_ref().map(|node| decode_config(&node.data));
+            let local = self.in_dialect_of(stored.as_ref())?;
+            match verdict(&path, node.as_ref().zip(stored), &local) {
+                Verdict::Keep(settled) => return Ok((settled, local.java.dialect())),
                 // What became of the write shows at the next reading, whatever its outcome.
                 Verdict::Write(txn) => self.write(txn).await?,
             }
+        }
+    }
+
+    /// Returns the local configuration in the dialect of the stored one.
+    fn in_dialect_of(&self, stored: Option<&Result<JobConfig, ConfigError>>) -> Result<JobConfig> {
+        let given = self.local.java.dialect();
+        let found = match stored {
+            Some(Ok(stored)) => stored.java.dialect(),
+            Some(Err(_)) | None => self.dialect.unwrap_or(given),
+        };
+        let settings_given = self.local.java != JavaSettings::of(given);
+        let wanted = self.dialect.or(settings_given.then_some(given));
+        match wanted {
+            Some(wanted) if wanted != found => {
+                let job = self.local.job_name.clone();
+                Err(Error::Dialect { job, stored: found, wanted })
+            }
+            _ if found == given => Ok(self.local.clone()),
+            _ => Ok(JobConfig { java: JavaSettings::of(found), ..self.local.clone() }),
         }
     }
 
@@ -142,20 +168,26 @@ impl ConfigStore<'_> {
     }
 }
 
-fn verdict(path: &NodePath, stored: Option<&Node>, local: &JobConfig) -> Verdict {
-    let Some(node) = stored else {
+fn verdict(
+    path: &NodePath,
+    stored: Option<(&Node, Result<JobConfig, ConfigError>)>,
+    local: &JobConfig,
+) -> Verdict {
+    let Some((node, stored)) = stored else {
         let create = Txn::new().create(path.clone(), document(local), Lifetime::Persistent);
         return Verdict::Write(create);
     };
     let put = |config: &JobConfig| {
         Verdict::Write(Txn::new().put_if(path.clone(), node.stat.version, document(config)))
     };
-    match decode_config(&node.data) {
+    match stored {
         Err(_) if local.overwrite => put(local),
         Err(error) => Verdict::Keep(Settled::Unreadable(error.to_string())),
         Ok(stored) if local.overwrite => {
             let wanted = keeping_what_is_not_ours(local, &stored);
-            if wanted == stored { Verdict::Keep(Settled::Local) } else { put(&wanted) }
+            // Not everything is in the document: the class of a Java job of 3.x is not.
+            let is_stored = document(&wanted) == node.data;
+            if is_stored { Verdict::Keep(Settled::Local) } else { put(&wanted) }
         }
         Ok(stored) => Verdict::Keep(match differences(&stored, local) {
             none if none.is_empty() => Settled::Local,
@@ -171,7 +203,7 @@ fn document(config: &JobConfig) -> Bytes {
 /// Overwriting replaces what this process knows about; Java's settings and unknown fields stay unless they are given.
 fn keeping_what_is_not_ours(local: &JobConfig, stored: &JobConfig) -> JobConfig {
     let mut wanted = local.clone();
-    if wanted.java == JavaSettings::default() {
+    if wanted.java == JavaSettings::of(wanted.java.dialect()) {
         wanted.java = stored.java.clone();
     }
     if wanted.unknown.is_empty() {

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use coordination::{InvalidConfig, InvalidName, JobName};
+use coordination::{Dialect, InvalidConfig, InvalidName, JobName};
 
 /// Why a scheduler or a job could not be set up, or not be asked.
 ///
 /// Nothing was written if it is [`Config`](Self::Config), [`Name`](Self::Name),
-/// [`AlreadyScheduled`](Self::AlreadyScheduled) or [`Stopped`](Self::Stopped).
+/// [`AlreadyScheduled`](Self::AlreadyScheduled), [`Dialect`](Self::Dialect) or [`Stopped`](Self::Stopped).
 /// After [`Deadline`](Self::Deadline) and [`Registry`](Self::Registry) the configuration may have been written, and
 /// trying again is harmless.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +24,18 @@ pub enum Error {
     AlreadyScheduled {
         /// Which job.
         job: JobName,
+    },
+    /// The stored configuration is of another ElasticJob than the one that was asked for. Neither reads the other's nodes.
+    #[error(
+        "job {job}: its stored configuration is of ElasticJob {stored}, and {wanted} was asked for"
+    )]
+    Dialect {
+        /// Which job.
+        job: JobName,
+        /// What is stored.
+        stored: Dialect,
+        /// What was asked for: by the scheduler, or by settings that only this dialect has.
+        wanted: Dialect,
     },
     /// Something did not happen in time.
     #[error("job {job}: waited {waited:?} for {what}, in vain")]
@@ -74,6 +86,7 @@ impl Error {
             Self::Config(error) => Some(error),
             Self::Name(_)
             | Self::AlreadyScheduled { .. }
+            | Self::Dialect { .. }
             | Self::Deadline { .. }
             | Self::Registry { .. }
             | Self::Stopped { .. } => None,

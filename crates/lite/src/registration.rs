@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use coordination::{Coordinator, Identity, InvalidConfig, JobConfig, Layout};
+use coordination::{Coordinator, Dialect, Identity, InvalidConfig, JobConfig, Layout};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use tokio::sync::mpsc;
@@ -85,13 +85,14 @@ impl Registration {
         self
     }
 
-    /// Makes the coordinator of the job.
-    fn coordinator(&self) -> Coordinator {
+    /// Makes the coordinator of the job, whose nodes are in this dialect.
+    fn coordinator(&self, dialect: Dialect) -> Coordinator {
         let Inner { lives, strategies, seams, stable_name, .. } = &*self.scheduler;
         let identity =
             Identity { job: self.config.job_name.clone(), server: lives.server().clone() };
         let mut coordinator = Coordinator::new(identity, strategies.clone());
         coordinator = coordinator
+            .speaking(dialect)
             .limited_to(seams.registry.limits())
             .checked_by(|config| config_check::schedule_of(config).map(drop));
         if let Some(name) = stable_name {
@@ -107,15 +108,17 @@ impl Registration {
         let reserved = self.scheduler.reserve(&self.config.job_name)?;
         let started = seams.clock.monotonic();
         let deadline = started.saturating_add(self.scheduler.connect_deadline);
-        let store = ConfigStore { seams, local: &self.config, started, deadline };
-        let settled = store.settle().await?;
+        let dialect = self.scheduler.dialect;
+        let store = ConfigStore { seams, local: &self.config, dialect, started, deadline };
+        let (settled, dialect) = store.settle().await?;
         // From here on fires are noticed, unless there is no telling yet when it fires.
         let fires_since = match &settled {
             Settled::Local | Settled::Stored(_) => Some(seams.clock.wall()),
             Settled::Unreadable(_) => None,
         };
         let differences = self.report(settled);
-        let handle = self.start(max_concurrency, fires_since, differences);
+        let coordinator = self.coordinator(dialect);
+        let handle = self.start(coordinator, max_concurrency, fires_since, differences);
         match reserved.fill(handle.clone()) {
             Ok(()) => Ok(handle),
             Err(closed) => {
@@ -151,11 +154,11 @@ impl Registration {
 
     fn start(
         self,
+        coordinator: Coordinator,
         max_concurrency: Option<NonZeroUsize>,
         fires_since: Option<Timestamp>,
         differences: Vec<ConfigDifference>,
     ) -> JobHandle {
-        let coordinator = self.coordinator();
         let Self { scheduler, config, job, patience, subscribers, listener, .. } = self;
         let name = config.job_name;
         let seams = scheduler.seams.clone();

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use coordination::{InvalidName, JobConfig, JobName, ServerIp};
+use coordination::{Dialect, InvalidName, JobConfig, JobName, ServerIp};
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use reg_center::RegistryCenter;
@@ -54,6 +54,7 @@ pub(crate) struct Inner {
     pub(crate) seams: Seams,
     pub(crate) lives: Arc<Lives>,
     pub(crate) stable_name: Option<String>,
+    pub(crate) dialect: Option<Dialect>,
     pub(crate) strategies: StrategyRegistry,
     pub(crate) subscribers: Vec<Arc<dyn EventSubscriber>>,
     pub(crate) connect_deadline: Duration,
@@ -217,6 +218,7 @@ impl fmt::Debug for Inner {
 /// |---|---|
 /// | [`server_ip`](Self::server_ip) | the smallest IPv4 address of this host that is neither loopback nor link-local, else `127.0.0.1` |
 /// | [`life`](Self::life), [`java_life`](Self::java_life) | process id and random suffix, `4123-k3f9a` |
+/// | [`dialect`](Self::dialect) | that of the stored job, else ElasticJob 2.1.5 |
 /// | [`connect_deadline`](Self::connect_deadline) | 30 s |
 /// | [`strategies`](Self::strategies) | those of the `sharding` crate |
 /// | [`event_subscriber`](Self::event_subscriber) | the log only |
@@ -226,6 +228,7 @@ pub struct SchedulerBuilder {
     server: Option<ServerIp>,
     life: Option<String>,
     stable_name: Option<String>,
+    dialect: Option<Dialect>,
     strategies: StrategyRegistry,
     subscribers: Vec<Arc<dyn EventSubscriber>>,
     connect_deadline: Duration,
@@ -244,6 +247,7 @@ impl SchedulerBuilder {
             server: None,
             life: None,
             stable_name: None,
+            dialect: None,
             strategies: StrategyRegistry::default(),
             subscribers: Vec::new(),
             connect_deadline: Duration::from_secs(30),
@@ -281,6 +285,15 @@ impl SchedulerBuilder {
     #[must_use]
     pub fn stable_name(mut self, name: impl Into<String>) -> Self {
         self.stable_name = Some(name.into());
+        self
+    }
+
+    /// Says in which dialect the namespace is, for jobs that share it with Java instances. New jobs are stored in it, and a
+    /// job that is stored in another one is refused. Without it, a stored job keeps its own, and new ones get that of
+    /// ElasticJob 2.1.5.
+    #[must_use]
+    pub fn dialect(mut self, dialect: Dialect) -> Self {
+        self.dialect = Some(dialect);
         self
     }
 
@@ -334,6 +347,7 @@ impl SchedulerBuilder {
         let inner = Inner {
             lives: Arc::new(lives(self.server.unwrap_or_else(default_server), self.life)?),
             stable_name: self.stable_name,
+            dialect: self.dialect,
             seams: self.seams,
             strategies: self.strategies,
             subscribers: self.subscribers,

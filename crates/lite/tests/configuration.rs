@@ -6,8 +6,8 @@ mod support;
 use std::future::IntoFuture;
 use std::time::Duration;
 
-use coordination::{JobName, decode_config};
-use lite::{Error, JobBuilder, JobConfig, Phase};
+use coordination::{JavaSettings, JobName, decode_config};
+use lite::{Dialect, Error, JobBuilder, JobConfig, Phase};
 use reg_center::{RegistryCenter, Txn};
 
 use support::{Cluster, Runs, event, every_ten_seconds, path, within};
@@ -318,4 +318,55 @@ async fn waiting_to_have_joined_has_an_end_and_says_for_what_it_waited() {
     assert!(error.is_retryable());
     member.center.resume();
     within("joining after all", handle.joined()).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_job_is_stored_in_the_dialect_of_the_scheduler_and_others_follow_it() {
+    let cluster = Cluster::new();
+    let one = cluster.member_with(1, |builder| builder.dialect(Dialect::V3));
+    let two = cluster.member(2);
+    let (runs, others) = (Runs::default(), Runs::default());
+    let _one = one.scheduler.schedule(good(), runs.job()).await.unwrap();
+    let two = two.scheduler.schedule(good(), others.job()).await.unwrap();
+    assert_eq!(two.config_differences(), []);
+    within("joining", two.joined()).await.unwrap();
+
+    let stored = cluster.stored("job", &["config"]).unwrap();
+    assert!(stored.starts_with("cron: 0/10 * * * * ?\ndescription: ''\n"), "{stored}");
+    for (n, server) in [(1, "10.0.0.1"), (2, "10.0.0.2")] {
+        assert_eq!(cluster.stored("job", &["servers", server]).as_deref(), Some("ENABLED"));
+        let instance = cluster.stored("job", &["instances", &format!("{server}@-@{n}")]);
+        let expected = format!("jobInstanceId: {server}@-@{n}\nserverIp: {server}\n");
+        assert_eq!(instance.as_deref(), Some(expected.as_str()));
+    }
+    runs.until("three fires of the first", |seen| seen.len() >= 3).await;
+    others.until("three fires of the second", |seen| seen.len() >= 3).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_stored_in_another_dialect_is_refused_and_left_alone() {
+    let cluster = Cluster::new();
+    let one = cluster.member(1);
+    let two = cluster.member_with(2, |builder| builder.dialect(Dialect::V3));
+    let _one = one.scheduler.schedule(good(), Runs::default().job()).await.unwrap();
+    let before = cluster.stored("job", &["config"]);
+    let error = two.scheduler.schedule(good(), Runs::default().job()).await.unwrap_err();
+    let expected =
+        "job job: its stored configuration is of ElasticJob 2.1.5, and 3.x was asked for";
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(cluster.stored("job", &["config"]), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn overwriting_in_the_dialect_of_3_x_ends_although_the_class_is_not_in_the_document() {
+    let cluster = Cluster::new();
+    let mut config = every_ten_seconds().overwrite(true).build().unwrap();
+    config.java = JavaSettings::of(Dialect::V3);
+    config.java.job_class = "com.example.Report".to_owned();
+    for n in 1..=2 {
+        let member = cluster.member(n);
+        let handle =
+            member.scheduler.schedule(config.clone(), Runs::default().job()).await.unwrap();
+        assert_eq!(handle.config_differences(), []);
+    }
 }

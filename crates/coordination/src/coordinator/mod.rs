@@ -23,7 +23,8 @@ use crate::mutant::{self, Mutant};
 use crate::plan::Plan;
 use crate::view::{ConfigCheck, JobView, Versioned};
 use crate::{
-    Command, Event, FencingToken, FireTime, JobConfig, JobName, Now, ServerIp, ServerState, Ticket,
+    Command, Dialect, Event, FencingToken, FireTime, JobConfig, JobName, Now, ServerIp,
+    ServerState, Ticket,
 };
 
 /// How long a duty waits for the view to show what it has committed, or what stood against it, before it looks again.
@@ -213,6 +214,14 @@ impl Coordinator {
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.settings.stable_name = Some(name.into());
+        self
+    }
+
+    /// Writes and reads the job's nodes in another dialect than that of ElasticJob 2.1.5.
+    #[must_use]
+    pub fn speaking(mut self, dialect: Dialect) -> Self {
+        self.layout = self.layout.speaking(dialect);
+        self.view = self.view.speaking(dialect);
         self
     }
 

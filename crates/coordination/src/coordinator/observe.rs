@@ -19,6 +19,7 @@ use crate::{
 impl Coordinator {
     pub(super) fn observe(&mut self, now: Now, out: &mut Vec<Command>) {
         self.observe_config(out);
+        self.local.foreign.observe(&self.view, self.local.last_fire_seen, now.mono);
         self.observe_runs(out);
         self.observe_membership(out);
         self.observe_leadership(out);
@@ -122,7 +123,8 @@ impl Coordinator {
         let newcomer = self.local.last_fire_seen.is_none() && self.local.is_active();
         let newcomer = newcomer && !mutant::is(Mutant::NewcomerWaits);
         let (record, may) = (&assignment.value, newcomer && monitored && !self.is_paused());
-        let due = record.due.filter(|_| may && record.members.contains(me));
+        let due = record.due.filter(|_| may && !self.view.is_mixed());
+        let due = due.filter(|_| record.members.contains(me));
         if let Some(at) = due.filter(|at| at.0 <= now.wall_ms) {
             self.local.last_fire_seen = Some(at);
             self.local.due = Some(Due { at, next: None, missed: Vec::new() });
@@ -228,9 +230,9 @@ impl Coordinator {
         self.local.wanted_triggers.retain(|id, _| view.trigger_request(id).is_none());
         let Some(me) = self.me.clone() else { return };
         let seen = self.local.trigger_seen;
-        if let Some(version) = self.view.trigger_of(&me) {
-            self.local.trigger_seen = Some(version);
-        } else if seen.is_some() && self.view.instance_version(&me) > seen {
+        if let Some(triggered) = self.view.trigger_of(&me) {
+            self.local.trigger_seen = Some(triggered);
+        } else if seen.is_some() && self.is_registered() {
             self.local.trigger_seen = None;
             self.accept_unmonitored(FireTime::of_request(now.wall_ms));
         }

@@ -100,6 +100,7 @@ impl Coordinator {
             return;
         }
         self.report_unclaimed(MissReason::Superseded, out);
+        self.local.foreign.fire(&self.view, at);
         self.local.last_fire_seen = Some(at);
         let reason = match self.local.phase {
             Phase::Active if self.is_paused() => MissReason::Paused,

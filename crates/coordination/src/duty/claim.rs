@@ -17,7 +17,7 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     let due = cx.local.due.as_ref()?;
     let by = cx.claimant()?;
     let next = |own: &OwnItem<'_>| {
-        let ledger = &own.ledger.value;
+        let ledger = &*own.ledger;
         if ledger.has_settled(due.at) {
             return None;
         }
@@ -44,8 +44,8 @@ fn requested(cx: &Context<'_>) -> Option<Plan> {
     let by = cx.claimant()?;
     let unnoticed = mutant::is(Mutant::DisabledUnnoticed);
     let next = |own: &OwnItem<'_>| match own.view.is_disabled() && !unnoticed {
-        true => own.ledger.value.drop_request(),
-        false => own.ledger.value.answer(&by),
+        true => own.ledger.drop_request(),
+        false => own.ledger.answer(&by),
     };
     claim(cx, "an operator asked for it", next)
 }

@@ -17,11 +17,13 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 }
 
 /// The leader node says who leads as long as the leader lives; the term, which is never deleted, fences everything
-/// that earlier leaders may still try.
+/// that earlier leaders may still try. A Java instance that takes over replaces the node and leaves the term alone: where
+/// there are any, the node gets a version that a new one has not, and leaders check it.
 fn stand(cx: &Context<'_>) -> Plan {
     let expect = cx.view.term().map(|term| term.version);
     Plan::as_instance(Duty::Election, cx, "no leader")
         .step(Step::Lead(cx.me.clone()))
+        .step_if(cx.view.is_mixed(), || Step::SealLeader(cx.me.clone()))
         .step(Step::SetTerm { expect, leader: cx.me.clone() })
 }
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 use sharding::{InstanceId, ShardingItem};
 
 use super::{Context, Duty};
+use crate::foreign::Interrupted;
+use crate::layout::NodeKind;
 use crate::local::LocalRun;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
@@ -19,22 +21,38 @@ use crate::{Ledger, LedgerState, Run, RunSource};
 /// reads. As ids are never used again and a holder registered before it claimed, "absent now" means "gone for good".
 pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
-    let wanted =
-        |item: ShardingItem| config.fails_over() && item.index() < config.sharding_total_count;
-    let plan = Plan::as_leader(Duty::Sweep, cx, "runs without a holder")?
-        .step(Step::ConfigIs(cx.view.config_version()?));
-    let abandoned = cx.view.items().filter_map(|(item, view)| {
+    let foreign_leader = cx.view.has_foreign_leader();
+    let plan = match foreign_leader {
+        // A Java leader looks at no records: each owner sweeps its own items.
+        true => Plan::as_instance(Duty::Sweep, cx, REASON),
+        false => Plan::as_leader(Duty::Sweep, cx, REASON)?,
+    };
+    let plan = plan.step(Step::ConfigIs(cx.view.config_version()?));
+    let owner = |view: &ItemView| view.owner.as_ref().map(|owner| owner.value.clone());
+    let is_mine = |view: &ItemView| !foreign_leader || owner(view).as_ref() == Some(cx.me);
+    let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
+    let items = cx.view.items().filter(|(_, view)| is_mine(view));
+    let abandoned = items.filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
+        // What a Java leader has given to a Java instance since is that one's to do.
+        let of_java = owner(view).is_some_and(|owner| cx.view.is_foreign(&owner));
+        let wanted = config.fails_over() && in_force(item) && !of_java;
         match &ledger.value.state {
             LedgerState::Running(run)
                 if (!cx.view.is_registered(&run.holder)
                     || mutant::is(Mutant::SweepIgnoresInstances))
                     && (!view.running || mutant::is(Mutant::SweepIgnoresMarks)) =>
             {
-                Some((item, view, ledger, Some(run)))
+                Some((item, view, ledger, Some(run), wanted))
             }
-            LedgerState::Orphan(_) if !wanted(item) && !mutant::is(Mutant::OrphansStay) => {
-                Some((item, view, ledger, None))
+            LedgerState::Orphan(_) if !wanted && !mutant::is(Mutant::OrphansStay) => {
+                Some((item, view, ledger, None, wanted))
+            }
+            // Out of the queue without a record: a Java instance has taken it over, and has ended it.
+            LedgerState::Orphan(_)
+                if cx.view.is_mixed() && !view.queued && !view.running && !view.failover =>
+            {
+                Some((item, view, ledger, None, false))
             }
             LedgerState::Running(_)
             | LedgerState::Orphan(_)
@@ -43,11 +61,31 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
         }
     });
     let swept = abandoned.take(cx.settings.items_per_plan);
-    swept
-        .fold(plan, |plan, (item, view, ledger, run)| {
-            give_up(plan, item, view, ledger, run, wanted(item), cx.now.wall_ms)
-        })
+    let plan = swept.fold(plan, |plan, (item, view, ledger, run, wanted)| {
+        give_up(plan, item, view, ledger, run, wanted, cx.now.wall_ms)
+    });
+    let foreign =
+        cx.local.foreign.interrupted().filter(|(item, _)| {
+            config.fails_over() && in_force(*item) && is_mine(cx.view.item(*item))
+        });
+    foreign
+        .fold(plan, |plan, (item, run)| orphan_of_java(plan, item, cx.view.item(item), run))
         .if_any()
+}
+
+const REASON: &str = "runs without a holder";
+
+/// Makes an orphan of a run that a Java instance has left unfinished. Its mark is gone with its session.
+fn orphan_of_java(plan: Plan, item: ShardingItem, view: &ItemView, run: &Interrupted) -> Plan {
+    let known = view.ledger.as_ref();
+    let fresh = Ledger::new(None);
+    let ledger = known.map_or(&fresh, |ledger| &ledger.value);
+    let next = ledger.orphan_of(&run.owner, run.fire).filter(|_| !view.running && !view.unreadable);
+    let Some(next) = next else { return plan };
+    let expect = known.map(|ledger| ledger.version);
+    plan.confirm_gone(item, &run.owner)
+        .step(Step::SetLedger { item, expect, ledger: next })
+        .step_if(!view.queued, || Step::QueueItem(item))
 }
 
 fn give_up(
@@ -65,7 +103,10 @@ fn give_up(
         Some(run) => plan.confirm_gone(item, &run.holder),
         None => plan,
     };
-    plan.step(Step::SetLedger { item, expect: Some(ledger.version), ledger: next })
+    // The record and its place in the queue were written together, and may be shown apart.
+    let unqueued = run.is_none() && !view.queued;
+    plan.step_if(unqueued, || Step::IsAbsent(NodeKind::QueuedItem(item)))
+        .step(Step::SetLedger { item, expect: Some(ledger.version), ledger: next })
         .step_if(fails_over && !view.queued, || Step::QueueItem(item))
         .step_if(!fails_over && view.queued, || Step::DequeueItem(item))
 }
@@ -106,7 +147,7 @@ pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
     let (item, view, ledger, next) = orphans.get(spread(cx.me, orphans.len())?)?;
     let plan = Plan::as_starter(Duty::Takeover, cx, format!("item {item} was left unfinished"))?
         .step(Step::SetLedger { item: *item, expect: Some(ledger.version), ledger: next.clone() })
-        .step(Step::MarkRunning(*item))
+        .step(Step::MarkRunning { item: *item, holder: cx.me.clone() })
         .step(Step::MarkFailover { item: *item, taker: cx.me.clone() })
         .step_if(view.queued, || Step::DequeueItem(*item));
     Some(plan)

@@ -26,20 +26,21 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     }
 }
 
-/// The server comes before the instance, because a leader reads both. Whoever has no configuration in force could run
+/// The server comes before the instance, because a leader reads both; so does the mark, without which the instance would
+/// be taken for a Java instance. Whoever has no configuration in force could run
 /// nothing that it is given, and stays out.
 fn register(cx: &Context<'_>) -> Option<Plan> {
     if cx.view.config().is_none() && !mutant::is(Mutant::RegisteredUnconfigured) {
         return None;
     }
     let server_known = cx.view.server_version(cx.server).is_some();
-    // The name may have outlived the registration, if somebody took the instance away.
-    let name = cx.settings.stable_name.clone().filter(|_| cx.view.name_of(cx.me).is_none());
-    let name = name.map(|name| Step::SetName { instance: cx.me.clone(), name });
+    // The mark may have outlived the registration, if somebody took the instance away.
+    let name = cx.settings.stable_name.clone().unwrap_or_default();
+    let member = || Step::SetMember { instance: cx.me.clone(), name };
     let plan = Plan::as_session(Duty::Membership, "not registered")
         .steps((!server_known).then(|| server(cx)).into_iter().flatten())
+        .step_if(!cx.view.is_member(cx.me), member)
         .step(Step::Register(cx.me.clone()))
-        .steps(name)
         .step(request(cx));
     Some(plan)
 }
@@ -64,7 +65,7 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
         .steps(term.map(Step::TermIs))
         .step_if(term.is_some(), || Step::Abdicate)
         .step_if(cx.view.is_draining(cx.me), || Step::UnmarkDraining(cx.me.clone()))
-        .step_if(cx.view.name_of(cx.me).is_some(), || Step::ClearName(cx.me.clone()))
+        .step_if(cx.view.is_member(cx.me), || Step::ClearMember(cx.me.clone()))
         .step_if(registered, || Step::Deregister(cx.me.clone()))
         .if_any()?;
     Some(plan.step(request(cx)))
@@ -98,17 +99,17 @@ mod tests {
             (
                 "first in the namespace",
                 Scene::job(2),
-                "membership: not registered\n  add server 10.0.0.1\n  count the server\n  register 10.0.0.1@-@1\n  request resharding",
+                "membership: not registered\n  add server 10.0.0.1\n  count the server\n  10.0.0.1@-@1 is one of ours\n  register 10.0.0.1@-@1\n  request resharding",
             ),
             (
                 "known server, disabled by an operator",
                 Scene::job(2).server(1, "DISABLED").requested(),
-                "membership: not registered\n  register 10.0.0.1@-@1\n  request resharding",
+                "membership: not registered\n  10.0.0.1@-@1 is one of ours\n  register 10.0.0.1@-@1\n  request resharding",
             ),
             (
                 "job that comes up disabled",
                 Scene::job(2).configure(|c| c.disabled = true),
-                "membership: not registered\n  add server 10.0.0.1, disabled\n  count the server\n  register 10.0.0.1@-@1\n  request resharding",
+                "membership: not registered\n  add server 10.0.0.1, disabled\n  count the server\n  10.0.0.1@-@1 is one of ours\n  register 10.0.0.1@-@1\n  request resharding",
             ),
             ("no configuration in force", Scene::job(2).poisoned(), "nothing"),
             ("registered", Scene::job(2).member(1), "nothing"),
@@ -130,7 +131,7 @@ mod tests {
             (
                 "leaving although an operator has taken the instance out",
                 draining(Scene::cluster(2, 1)).gone(1),
-                "membership: leaving\n  abdicate\n  request resharding",
+                "membership: leaving\n  abdicate\n  10.0.0.1@-@1 is none of ours any more\n  request resharding",
             ),
             ("leaving with nothing left", draining(Scene::job(2)), "nothing"),
             (
@@ -147,7 +148,7 @@ mod tests {
             (
                 "leaving with nothing running, as leader",
                 draining(Scene::cluster(2, 1)).marked(&NodeKind::Draining(id(1))),
-                "membership: leaving\n  abdicate\n  10.0.0.1@-@1 has drained\n  deregister 10.0.0.1@-@1\n  request resharding",
+                "membership: leaving\n  abdicate\n  10.0.0.1@-@1 has drained\n  10.0.0.1@-@1 is none of ours any more\n  deregister 10.0.0.1@-@1\n  request resharding",
             ),
         ];
         check(Duty::Membership, rows);

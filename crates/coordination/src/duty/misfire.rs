@@ -18,7 +18,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 
 fn note(cx: &Context<'_>) -> Option<Plan> {
     let fire = cx.local.due.as_ref()?.at;
-    let next = |own: &OwnItem<'_>| own.ledger.value.note_misfire(fire);
+    let next = |own: &OwnItem<'_>| own.ledger.note_misfire(fire);
     let reason = format!("fire {fire} met running items");
     change_items(Duty::Misfire, cx, &reason, cx.accounted_items(), next)
 }
@@ -28,15 +28,15 @@ fn run(cx: &Context<'_>) -> Option<Plan> {
     let by = cx.claimant()?;
     let due = cx.local.due.as_ref();
     let next = |own: &OwnItem<'_>| {
-        let noted = own.ledger.value.misfire?;
-        let claimed_anyway = due.is_some_and(|due| !own.ledger.value.has_settled(due.at))
+        let noted = own.ledger.misfire?;
+        let claimed_anyway = due.is_some_and(|due| !own.ledger.has_settled(due.at))
             && !mutant::is(Mutant::ReplayBesideDue);
         let disabled = own.view.is_disabled() && !mutant::is(Mutant::DisabledUnnoticed);
         if disabled || claimed_anyway || !own.is_free(cx.local) {
             return None;
         }
         let follows = due.filter(|due| due.at == noted.last).and_then(|due| due.next);
-        own.ledger.value.replay(&by, follows)
+        own.ledger.replay(&by, follows)
     };
     change_items(Duty::Misfire, cx, "misfired before", cx.claimable_items(), next)
 }

@@ -34,6 +34,7 @@ mod scene;
 mod static_sharding;
 pub(crate) mod trigger;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use reg_center::{Limits, Version};
@@ -43,7 +44,7 @@ use crate::coordinator::Settings;
 use crate::local::Local;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
-use crate::view::{ItemView, JobView, Versioned};
+use crate::view::{ItemView, JobView};
 use crate::{Claimant, JobConfig, Ledger, Now, ServerIp, ServerState};
 
 /// How many items one transaction takes at most, whatever the registry takes: beyond some hundred, larger ones gain
@@ -155,7 +156,9 @@ pub(crate) struct Context<'a> {
 pub(crate) struct OwnItem<'a> {
     pub(crate) item: ShardingItem,
     pub(crate) view: &'a ItemView,
-    pub(crate) ledger: &'a Versioned<Ledger>,
+    /// Its record, with what Java instances have accounted for. A Java leader makes none.
+    pub(crate) ledger: Cow<'a, Ledger>,
+    ledger_version: Option<Version>,
     owner_version: Version,
 }
 
@@ -177,12 +180,37 @@ impl<'a> Context<'a> {
 
     /// Returns the items that this instance may claim, if their records are known.
     pub(crate) fn claimable_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
-        self.view.claimable_by(self.me).filter_map(OwnItem::new)
+        self.view.claimable_by(self.me).filter_map(|(item, view)| self.own_item(item, view))
     }
 
     /// Returns the items whose fires this instance accounts for, if their records are known.
     pub(crate) fn accounted_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
-        self.view.accounted_by(self.me).filter_map(OwnItem::new)
+        self.view.accounted_by(self.me).filter_map(|(item, view)| self.own_item(item, view))
+    }
+
+    /// Returns an item of this instance, if its record is known, or is nobody's to make but its own.
+    fn own_item(&self, item: ShardingItem, view: &'a ItemView) -> Option<OwnItem<'a>> {
+        let known = view.ledger.as_ref();
+        let foreign = self.view.has_foreign_leader();
+        let mut ledger = match known {
+            Some(ledger) => Cow::Borrowed(&ledger.value),
+            None if foreign && !view.unreadable => Cow::Owned(Ledger::new(None)),
+            None => return None,
+        };
+        if let Some(revived) = ledger.revive(None).filter(|_| foreign) {
+            ledger = Cow::Owned(revived);
+        }
+        let accounted = self.local.foreign.accounted(item);
+        if let Some(handed_back) = accounted.and_then(|fire| ledger.handed_back(fire)) {
+            ledger = Cow::Owned(handed_back);
+        }
+        let noted = accounted.filter(|_| view.misfire).and_then(|fire| ledger.noted_by_mark(fire));
+        if let Some(noted) = noted {
+            ledger = Cow::Owned(noted);
+        }
+        let owner_version = view.owner.as_ref()?.version;
+        let ledger_version = known.map(|ledger| ledger.version);
+        Some(OwnItem { item, view, ledger, ledger_version, owner_version })
     }
 }
 
@@ -199,30 +227,25 @@ fn change_items<'a>(
     Plan::as_owner(duty, cx, reason)?.steps(steps).if_any()
 }
 
-impl<'a> OwnItem<'a> {
-    fn new((item, view): (ShardingItem, &'a ItemView)) -> Option<Self> {
-        let ledger = view.ledger.as_ref()?;
-        let owner_version = view.owner.as_ref()?.version;
-        Some(Self { item, view, ledger, owner_version })
-    }
-
+impl OwnItem<'_> {
     /// Returns true if nothing runs the item, as far as this instance can see.
     pub(crate) fn is_free(&self, local: &Local) -> bool {
         let runs_here = local.runs.contains_key(&self.item);
         let runs_here = runs_here && !mutant::is(Mutant::LocalRunIgnored);
-        self.ledger.value.is_idle() && !self.view.running && !runs_here
+        self.ledger.is_idle() && !self.view.running && !runs_here
     }
 
     /// Returns the steps that change the item's record to `next`, as its owner.
     pub(crate) fn change_to(&self, next: Ledger) -> Vec<Step> {
-        let starts = next.running().is_some() && self.ledger.value.running().is_none();
+        let was_running = self.ledger.running().is_some();
+        let starts = next.running().filter(|_| !was_running).map(|run| run.holder.clone());
         let clears_misfire = self.view.misfire && next.misfire.is_none();
         let shows_misfire = !self.view.misfire && next.misfire.is_some();
         let mut steps = vec![
             Step::OwnerIs(self.item, self.owner_version),
-            Step::SetLedger { item: self.item, expect: Some(self.ledger.version), ledger: next },
+            Step::SetLedger { item: self.item, expect: self.ledger_version, ledger: next },
         ];
-        steps.extend(starts.then_some(Step::MarkRunning(self.item)));
+        steps.extend(starts.map(|holder| Step::MarkRunning { item: self.item, holder }));
         steps.extend(clears_misfire.then_some(Step::UnmarkMisfire(self.item)));
         steps.extend(shows_misfire.then_some(Step::MarkMisfire(self.item)));
         steps

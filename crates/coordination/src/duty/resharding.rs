@@ -27,7 +27,9 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     }
     let mut record = target.record;
     record.pending = moves.pending;
-    record.due = cx.local.due.as_ref().map(|due| due.at).or(record.due);
+    // Nobody can tell whether a Java instance has run it.
+    let known = !cx.view.is_mixed() && !cx.local.foreign.is_known();
+    record.due = cx.local.due.as_ref().map(|due| due.at).or(record.due).filter(|_| known);
     let expect = cx.view.assignment_version();
     let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?
         .step(Step::ConfigIs(cx.view.config_version()?))
@@ -197,6 +199,8 @@ impl Moves {
         let mut moved = 0;
         for (item, owner) in target.owners.iter() {
             let Some(owner) = owner else { continue };
+            // What a Java instance has left unfinished of its last fire is still to be made an orphan of.
+            let born = born.filter(|_| !cx.local.foreign.has_interrupted(item));
             let steps = steps_to(view.item(item), item, owner, config.monitor_execution, born);
             match steps {
                 Some(steps) if moved < most || steps.is_empty() => {

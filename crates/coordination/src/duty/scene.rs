@@ -122,6 +122,11 @@ impl Scene {
 
     /// Instance `n`, registered, on an enabled server.
     pub(crate) fn member(self, n: u32) -> Self {
+        self.named(n, "").java_member(n)
+    }
+
+    /// Java instance `n`, registered, on an enabled server.
+    pub(crate) fn java_member(self, n: u32) -> Self {
         self.server(n, "").write(&NodeKind::Instance(id(n)), String::new(), Lifetime::Ephemeral)
     }
 
@@ -149,7 +154,7 @@ impl Scene {
 
     /// A registered instance gives itself a stable name.
     pub(crate) fn named(self, n: u32, name: &str) -> Self {
-        self.write(&NodeKind::Name(id(n)), name.to_owned(), Lifetime::Ephemeral)
+        self.write(&NodeKind::Member(id(n)), name.to_owned(), Lifetime::Ephemeral)
     }
 
     /// The names that the plan for resharding would record, as `id name`.

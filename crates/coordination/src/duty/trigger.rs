@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use sharding::ShardingItem;
 
-use super::{Context, Duty};
+use super::{Context, Duty, OwnItem};
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::trigger_record::TriggerRecord;
-use crate::view::Versioned;
+use crate::view::{Triggered, Versioned};
 use crate::{FireTime, JobConfig, ManualRequest};
 
 /// Leaves what this process was asked for; accepts what was left at this instance; passes requests on to the items as
@@ -29,27 +29,28 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
 }
 
 /// The convention of ElasticJob names an instance: that means the items that it has now. Without monitoring it runs them
-/// by itself; else they become a request of their own.
+/// by itself; else they become a request of their own, or, where a Java leader would not pass that on, requests in the
+/// items' records.
 fn accept(cx: &Context<'_>) -> Option<Plan> {
-    let version = cx.view.trigger_of(cx.me).filter(|_| fits(cx))?;
-    let config = cx.view.config()?;
+    let Triggered { version, number } = cx.view.trigger_of(cx.me)?;
+    let foreign_leader = cx.view.has_foreign_leader();
+    let config = cx.view.config().filter(|_| foreign_leader || fits(cx))?;
     let accepted = Step::AcceptTrigger { instance: cx.me.clone(), version };
     let plan = Plan::as_session(Duty::Trigger, "triggered by an operator").step(accepted);
     if !config.monitor_execution {
         return Some(plan);
     }
+    let (id, at) = (format!("{}-node-{number}", cx.me), FireTime::of_request(cx.now.wall_ms));
+    if foreign_leader {
+        let request = ManualRequest { id: id.into(), at };
+        let next = |own: &OwnItem<'_>| own.ledger.with_request(request.clone());
+        let steps = cx.claimable_items().filter_map(|own| Some(own.change_to(next(&own)?)));
+        return Some(plan.steps(steps.take(cx.settings.items_per_plan).flatten()));
+    }
     let mine = cx.view.items().map(|(item, _)| item).filter(|i| cx.view.is_meant_for(*i, cx.me));
-    let record = TriggerRecord {
-        by: cx.me.to_string(),
-        at: FireTime::of_request(cx.now.wall_ms),
-        items: Some(mine.collect()),
-    };
-    let id = format!("{}-node-{}", cx.me, version.0);
-    Some(plan.step(Step::AssignmentIs(cx.view.assignment_version()?)).step(Step::SetTrigger {
-        id,
-        expect: None,
-        record,
-    }))
+    let record = TriggerRecord { by: cx.me.to_string(), at, items: Some(mine.collect()) };
+    let plan = plan.step(Step::AssignmentIs(cx.view.assignment_version()?));
+    Some(plan.step(Step::SetTrigger { id, expect: None, record }))
 }
 
 /// Takes the oldest request that has something to go on with. Items that still have an earlier one get theirs later.

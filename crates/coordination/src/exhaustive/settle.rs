@@ -24,6 +24,7 @@ use crate::coordinator::seat::{Flight, Memory};
 use crate::duty::Duty;
 use crate::layout::NodeKind;
 use crate::plan::Step;
+use crate::view::Triggered;
 
 impl World {
     /// Returns all continuations of a draft.
@@ -139,7 +140,8 @@ impl World {
             }
         }
         if written.instances.contains(self.id(p, aged.life)) {
-            local.trigger_seen = local.trigger_seen.map(|_| STALE);
+            let stale = Triggered { version: STALE, number: u64::from(STALE.0) };
+            local.trigger_seen = local.trigger_seen.map(|_| stale);
         }
         let doomed: Vec<_> = aged
             .memory

@@ -1,18 +1,20 @@
 //! The node tree of a job: names, paths and bytes. The only place that knows them.
 //!
-//! The nodes are those of ElasticJob 2.1.5, with its data. What the original has no place for stands under two names
-//! of our own, `ledger` and `coordination`, which Java instances neither watch nor list.
+//! The nodes are those of ElasticJob 2.1.5 or 3.x, with their data. What the original has no place for stands under two
+//! names of our own, `ledger` and `coordination`, which Java instances neither watch nor list.
 //!
 //! | node | kind | holds |
 //! |---|---|---|
-//! | `config` | persistent | the configuration, JSON |
-//! | `instances/{id}` | ephemeral | empty, or `TRIGGER` when an operator wants a run |
-//! | `servers/{ip}` | persistent | empty, `DISABLED`, or (ours) `PAUSED` |
+//! | `config` | persistent | the configuration: JSON; 3.x: YAML |
+//! | `instances/{id}` | ephemeral | 2.1.5: empty, or `TRIGGER` when an operator wants a run; 3.x: id and address, YAML |
+//! | `trigger/{id}` | persistent | 3.x: empty; an operator wants the instance to run |
+//! | `servers/{ip}` | persistent | 2.1.5: empty, 3.x: `ENABLED`; `DISABLED`, or (ours) `PAUSED` |
 //! | `leader/election/instance` | ephemeral | id of the leader |
 //! | `leader/sharding/necessary` | persistent | empty; a Java instance asks for resharding |
+//! | `leader/sharding/processing` | ephemeral | empty; a Java leader is about to assign items anew |
 //! | `leader/failover/items/{i}` | persistent | empty; the item waits for somebody to take it over |
 //! | `sharding/{i}/instance` | persistent | id of the owner |
-//! | `sharding/{i}/running` | ephemeral | empty; its session runs the item |
+//! | `sharding/{i}/running` | ephemeral | 2.1.5: empty, 3.x: id of who runs the item; its session runs it |
 //! | `sharding/{i}/misfire` | persistent | empty; a fire met the running item |
 //! | `sharding/{i}/failover` | ephemeral | id of who took the item over |
 //! | `sharding/{i}/disabled` | persistent | empty; an operator wants the item not to run |
@@ -23,7 +25,7 @@
 //! | `coordination/request` | persistent | empty; its version counts the requests to reshard |
 //! | `coordination/assignment` | persistent | what the assignment was made for, JSON |
 //! | `coordination/draining/{id}` | ephemeral | empty; the instance is leaving and takes no more items |
-//! | `coordination/names/{id}` | ephemeral | the stable name of the instance, if it has one |
+//! | `coordination/members/{id}` | ephemeral | the instance is one of ours, and no Java instance; its stable name, or empty |
 //! | `coordination/triggers/{request}` | persistent | an operator's request to run now, JSON |
 //! | `coordination/once` | persistent | the last calls of once-per-cluster callbacks, JSON |
 
@@ -39,7 +41,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::mutant;
 use crate::plan::{Plan, Step};
-use crate::{JobName, ServerIp};
+use crate::{Dialect, JobName, ServerIp, ServerState, server_of};
 
 pub use config::{ConfigError, decode_config, encode_config};
 pub(crate) use records::{
@@ -47,10 +49,12 @@ pub(crate) use records::{
     encode_ledger, encode_once, encode_term, encode_trigger,
 };
 
+/// The data of a server node that takes part, in 3.x; in 2.1.5 it is empty.
+pub(crate) const ENABLED: &str = "ENABLED";
 /// The data of a server node that an operator has disabled.
 pub(crate) const DISABLED: &str = "DISABLED";
 /// The data of a server node on which no runs start, although its instances keep their items. Java instances take it
-/// for enabled.
+/// for enabled in 2.1.5, and for disabled in 3.x.
 pub(crate) const PAUSED: &str = "PAUSED";
 /// The data of an instance node whose instance shall run now.
 pub(crate) const TRIGGER: &str = "TRIGGER";
@@ -60,9 +64,11 @@ pub(crate) const TRIGGER: &str = "TRIGGER";
 pub(crate) enum NodeKind {
     Config,
     Instance(InstanceId),
+    Trigger(InstanceId),
     Server(ServerIp),
     Leader,
     Necessary,
+    Processing,
     QueuedItem(ShardingItem),
     Owner(ShardingItem),
     Running(ShardingItem),
@@ -76,7 +82,7 @@ pub(crate) enum NodeKind {
     Request,
     Assignment,
     Draining(InstanceId),
-    Name(InstanceId),
+    Member(InstanceId),
     TriggerRequest(String),
     Once,
 }
@@ -87,9 +93,11 @@ impl NodeKind {
         match self {
             Self::Config => "config".to_owned(),
             Self::Instance(id) => format!("instances/{id}"),
+            Self::Trigger(id) => format!("trigger/{id}"),
             Self::Server(ip) => format!("servers/{ip}"),
             Self::Leader => "leader/election/instance".to_owned(),
             Self::Necessary => "leader/sharding/necessary".to_owned(),
+            Self::Processing => "leader/sharding/processing".to_owned(),
             Self::QueuedItem(item) => format!("leader/failover/items/{item}"),
             Self::Owner(item) => format!("sharding/{item}/instance"),
             Self::Running(item) => format!("sharding/{item}/running"),
@@ -103,7 +111,7 @@ impl NodeKind {
             Self::Request => "coordination/request".to_owned(),
             Self::Assignment => "coordination/assignment".to_owned(),
             Self::Draining(id) => format!("coordination/draining/{id}"),
-            Self::Name(id) => format!("coordination/names/{id}"),
+            Self::Member(id) => format!("coordination/members/{id}"),
             Self::TriggerRequest(id) => format!("coordination/triggers/{id}"),
             Self::Once => "coordination/once".to_owned(),
         }
@@ -116,9 +124,11 @@ impl NodeKind {
         Some(match parts.as_slice() {
             ["config"] => Self::Config,
             ["instances", id] => Self::Instance(InstanceId::new(*id)),
+            ["trigger", id] => Self::Trigger(InstanceId::new(*id)),
             ["servers", ip] => Self::Server(ServerIp::new(ip).ok()?),
             ["leader", "election", "instance"] => Self::Leader,
             ["leader", "sharding", "necessary"] => Self::Necessary,
+            ["leader", "sharding", "processing"] => Self::Processing,
             ["leader", "failover", "items", i] => Self::QueuedItem(item(i)?),
             ["sharding", i, "instance"] => Self::Owner(item(i)?),
             ["sharding", i, "running"] => Self::Running(item(i)?),
@@ -132,7 +142,7 @@ impl NodeKind {
             ["coordination", "request"] => Self::Request,
             ["coordination", "assignment"] => Self::Assignment,
             ["coordination", "draining", id] => Self::Draining(InstanceId::new(*id)),
-            ["coordination", "names", id] => Self::Name(InstanceId::new(*id)),
+            ["coordination", "members", id] => Self::Member(InstanceId::new(*id)),
             ["coordination", "triggers", id] => Self::TriggerRequest((*id).to_owned()),
             ["coordination", "once"] => Self::Once,
             _ => return None,
@@ -160,15 +170,28 @@ fn item_of(text: &str) -> Option<ShardingItem> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     root: NodePath,
+    dialect: Dialect,
 }
 
 impl Layout {
-    /// Returns the layout of a job.
+    /// Returns the layout of a job in the dialect of ElasticJob 2.1.5.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "a job name was checked to be a node name")]
     pub fn new(job: &JobName) -> Self {
         let root = NodePath::root().join(job.as_str()).expect("a job name is a valid node name");
-        Self { root }
+        Self { root, dialect: Dialect::default() }
+    }
+
+    /// Writes and reads the nodes in another dialect. The paths of the root and of the configuration stay the same.
+    #[must_use]
+    pub fn speaking(self, dialect: Dialect) -> Self {
+        Self { dialect, ..self }
+    }
+
+    /// Returns the dialect in which the nodes are written and read.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// Returns the job's root node, the subtree to watch.
@@ -221,21 +244,28 @@ impl Layout {
             Step::OwnerIs(item, version) => self.check(&NodeKind::Owner(*item), Some(*version)),
             Step::LedgerIs(item, version) => self.check(&NodeKind::Ledger(*item), Some(*version)),
 
+            Step::LeaderIs(version) => self.check(&NodeKind::Leader, Some(*version)),
+            Step::IsAbsent(kind) => Op::CheckAbsent { path: self.path(kind) },
             Step::ItemDisabledIs(item, true) => self.check(&NodeKind::ItemDisabled(*item), None),
             Step::ItemDisabledIs(item, false) => {
                 Op::CheckAbsent { path: self.path(&NodeKind::ItemDisabled(*item)) }
             }
 
             Step::AddServer { ip, disabled } => {
-                let data = if *disabled { DISABLED } else { "" };
+                let state = if *disabled { ServerState::Disabled } else { ServerState::Enabled };
+                let data = self.server_data(state);
                 self.create(&NodeKind::Server(ip.clone()), data, Lifetime::Persistent)
             }
-            Step::Register(id) => self.mark(&NodeKind::Instance(id.clone()), ""),
+            Step::Register(id) => {
+                self.mark(&NodeKind::Instance(id.clone()), &self.instance_data(id))
+            }
             Step::Deregister(id) => self.unmark(&NodeKind::Instance(id.clone())),
             Step::MarkDraining(id) => self.mark(&NodeKind::Draining(id.clone()), ""),
             Step::UnmarkDraining(id) => self.unmark(&NodeKind::Draining(id.clone())),
-            Step::SetName { instance, name } => self.mark(&NodeKind::Name(instance.clone()), name),
-            Step::ClearName(id) => self.unmark(&NodeKind::Name(id.clone())),
+            Step::SetMember { instance, name } => {
+                self.mark(&NodeKind::Member(instance.clone()), name)
+            }
+            Step::ClearMember(id) => self.unmark(&NodeKind::Member(id.clone())),
             Step::SetTrigger { id, expect, record } => {
                 self.set(&NodeKind::TriggerRequest(id.clone()), *expect, encode_trigger(record))
             }
@@ -249,6 +279,9 @@ impl Layout {
             Step::CountServer { first } => self.count(&NodeKind::Servers, *first),
             Step::RequestResharding { first } => self.count(&NodeKind::Request, *first),
             Step::Lead(me) => self.mark(&NodeKind::Leader, me.as_str()),
+            Step::SealLeader(me) => {
+                self.set(&NodeKind::Leader, Some(Version(0)), me.as_str().to_owned())
+            }
             Step::Abdicate => self.unmark(&NodeKind::Leader),
             Step::SetTerm { expect, leader } => {
                 self.set(&NodeKind::Term, *expect, encode_term(leader))
@@ -266,7 +299,13 @@ impl Layout {
             Step::SetLedger { item, expect, ledger } => {
                 self.set(&NodeKind::Ledger(*item), *expect, encode_ledger(ledger))
             }
-            Step::MarkRunning(item) => self.mark(&NodeKind::Running(*item), ""),
+            Step::MarkRunning { item, holder } => {
+                let data = match self.dialect {
+                    Dialect::V2 => "",
+                    Dialect::V3 => holder.as_str(),
+                };
+                self.mark(&NodeKind::Running(*item), data)
+            }
             Step::UnmarkRunning(item) => self.unmark(&NodeKind::Running(*item)),
             Step::MarkMisfire(item) => {
                 self.create(&NodeKind::Misfire(*item), "", Lifetime::Persistent)
@@ -281,11 +320,48 @@ impl Layout {
             }
             Step::DequeueItem(item) => self.unmark(&NodeKind::QueuedItem(*item)),
             Step::ClearNecessary => self.unmark(&NodeKind::Necessary),
-            Step::RequestTrigger { instance, version } => {
-                self.set(&NodeKind::Instance(instance.clone()), Some(*version), TRIGGER.to_owned())
-            }
-            Step::AcceptTrigger { instance, version } => {
-                self.set(&NodeKind::Instance(instance.clone()), Some(*version), String::new())
+            Step::RequestTrigger { instance, version } => match self.dialect {
+                Dialect::V2 => {
+                    let node = NodeKind::Instance(instance.clone());
+                    self.set(&node, Some(*version), TRIGGER.to_owned())
+                }
+                Dialect::V3 => {
+                    self.create(&NodeKind::Trigger(instance.clone()), "", Lifetime::Persistent)
+                }
+            },
+            Step::AcceptTrigger { instance, version } => match self.dialect {
+                Dialect::V2 => {
+                    self.set(&NodeKind::Instance(instance.clone()), Some(*version), String::new())
+                }
+                Dialect::V3 => Op::Delete {
+                    path: self.path(&NodeKind::Trigger(instance.clone())),
+                    expect: Expect::Version(*version),
+                },
+            },
+        }
+    }
+
+    /// Returns what the node of a server holds.
+    pub(crate) fn server_data(&self, state: ServerState) -> &'static str {
+        match (state, self.dialect) {
+            (ServerState::Enabled, Dialect::V2) => "",
+            (ServerState::Enabled, Dialect::V3) => ENABLED,
+            (ServerState::Paused, _) => PAUSED,
+            (ServerState::Disabled, _) => DISABLED,
+        }
+    }
+
+    /// Returns what the node of an instance holds. Java instances of 3.x fail on any other field.
+    fn instance_data(&self, id: &InstanceId) -> String {
+        match self.dialect {
+            Dialect::V2 => String::new(),
+            Dialect::V3 => {
+                let mut yaml = yaml::Writer::default();
+                yaml.text("jobInstanceId", id.as_str());
+                if let Some(ip) = server_of(id) {
+                    yaml.text("serverIp", ip.as_str());
+                }
+                yaml.finish()
             }
         }
     }

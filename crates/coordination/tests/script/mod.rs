@@ -127,7 +127,8 @@ impl Cluster {
             operator,
             delivery,
             instances: Vec::new(),
-            observer: coordinator_on(&ServerIp::new("192.0.2.1").unwrap()),
+            observer: coordinator_on(&ServerIp::new("192.0.2.1").unwrap())
+                .speaking(config.java.dialect()),
             now: Now { wall_ms: 1_700_000_000_000, mono: Duration::ZERO },
             traffic: Traffic::default(),
             most_operations: 0,
@@ -157,6 +158,11 @@ impl Cluster {
         let mut cluster = Self::starting_with(instances, config, delivery, options);
         cluster.run_for(Duration::from_secs(2));
         cluster
+    }
+
+    /// Returns a job with nobody in it.
+    pub(crate) fn unstarted(config: &JobConfig) -> Self {
+        Self::starting(0, config, Delivery::ChangeByChange)
     }
 
     /// Starts one more instance, on a server of its own.
@@ -477,7 +483,8 @@ impl Cluster {
         self.write("config", &encode_config(config));
     }
 
-    fn operate(&mut self, txn: &Txn) {
+    /// An operator's transaction.
+    pub(crate) fn operate(&mut self, txn: &Txn) {
         let (outcome, changes) = self.registry.commit(self.operator, txn.ops()).unwrap();
         assert!(outcome.is_committed(), "the operator is refused: {outcome:?}\n{}", self.story());
         self.publish(changes);
@@ -492,6 +499,98 @@ impl Cluster {
             instance.feed.extend(self.delivery.portions(changes.clone()));
         }
         self.observer.handle(self.now, Event::Registry(changes), &mut Vec::new());
+    }
+}
+
+/// A Java instance: a session that writes what Java instances write, and looks at no records.
+#[derive(Debug)]
+pub(crate) struct JavaPeer {
+    session: SessionId,
+    id: String,
+}
+
+impl JavaPeer {
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// What Java instances do.
+impl Cluster {
+    /// A Java instance registers.
+    pub(crate) fn java_joins(&mut self, ip: &str) -> JavaPeer {
+        let java = JavaPeer { session: self.registry.open_session(), id: format!("{ip}@-@4123") };
+        self.create(&format!("servers/{ip}"), "");
+        let node = self.path(&format!("instances/{}", java.id));
+        self.java_writes(&java, &Txn::new().create(node, "", Lifetime::Ephemeral));
+        java
+    }
+
+    fn java_writes(&mut self, java: &JavaPeer, txn: &Txn) {
+        self.log.push(format!("java {} writes {txn:?}", java.id));
+        let (outcome, changes) = self.registry.commit(java.session, txn.ops()).unwrap();
+        assert!(outcome.is_committed(), "java is refused: {outcome:?}\n{}", self.story());
+        self.publish(changes);
+    }
+
+    /// A Java instance finds nobody leading.
+    pub(crate) fn java_leads(&mut self, java: &JavaPeer) {
+        let node = self.path("leader/election/instance");
+        let txn = Txn::new().create(node, java.id.clone(), Lifetime::Ephemeral);
+        self.java_writes(java, &txn);
+    }
+
+    /// A Java instance has found nobody leading, and writes after somebody else has.
+    pub(crate) fn java_replaces_the_leader(&mut self, java: &JavaPeer) {
+        let node = self.path("leader/election/instance");
+        self.java_writes(java, &Txn::new().delete(node));
+        self.java_leads(java);
+    }
+
+    /// A Java leader gives an item away: it removes the owner and writes another.
+    pub(crate) fn java_assigns(&mut self, java: &JavaPeer, item: u32, owner: &str) {
+        let node = self.path(&format!("sharding/{item}/instance"));
+        if self.registry.read(&node).is_some() {
+            self.java_writes(java, &Txn::new().delete(node.clone()));
+        }
+        let txn = Txn::new().create(node, owner.to_owned(), Lifetime::Persistent);
+        self.java_writes(java, &txn);
+    }
+
+    /// A Java instance begins an item.
+    pub(crate) fn java_begins(&mut self, java: &JavaPeer, item: u32) {
+        let node = self.path(&format!("sharding/{item}/running"));
+        self.java_writes(java, &Txn::new().create(node, "", Lifetime::Ephemeral));
+    }
+
+    /// A Java instance ends an item.
+    pub(crate) fn java_ends(&mut self, java: &JavaPeer, item: u32) {
+        let node = self.path(&format!("sharding/{item}/running"));
+        self.java_writes(java, &Txn::new().delete(node));
+    }
+
+    /// A Java instance takes an item out of the queue and runs it.
+    pub(crate) fn java_takes_over(&mut self, java: &JavaPeer, item: u32) {
+        let node = self.path(&format!("sharding/{item}/failover"));
+        let txn = Txn::new().create(node, java.id.clone(), Lifetime::Ephemeral);
+        self.java_writes(java, &txn);
+        let queued = self.path(&format!("leader/failover/items/{item}"));
+        self.java_writes(java, &Txn::new().delete(queued));
+        self.java_begins(java, item);
+    }
+
+    /// A Java instance ends an item that it has taken over.
+    pub(crate) fn java_ends_takeover(&mut self, java: &JavaPeer, item: u32) {
+        self.java_ends(java, item);
+        let node = self.path(&format!("sharding/{item}/failover"));
+        self.java_writes(java, &Txn::new().delete(node));
+    }
+
+    /// A Java instance dies, and its session with it.
+    pub(crate) fn java_crashes(&mut self, java: &JavaPeer) {
+        self.log.push(format!("java {} crashes", java.id));
+        let changes = self.registry.end_session(java.session);
+        self.publish(changes);
     }
 }
 
@@ -520,6 +619,17 @@ impl Cluster {
     /// Returns true if the registry shows the instance as a member.
     pub(crate) fn is_registered(&self, instance: usize) -> bool {
         self.truth().is_registered(self.id_of(instance))
+    }
+
+    /// Returns what a node of the job holds; `None` if it does not exist.
+    pub(crate) fn data_of(&self, node: &str) -> Option<String> {
+        let node = self.registry.read(&self.path(node))?;
+        Some(String::from_utf8(node.data.to_vec()).unwrap())
+    }
+
+    /// Returns what an instance knows.
+    pub(crate) fn view_of(&self, instance: usize) -> &JobView {
+        self.instances[instance].coordinator.view()
     }
 
     /// Returns what an instance waits for.

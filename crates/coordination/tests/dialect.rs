@@ -1,0 +1,123 @@
+//! Stories in the dialect of ElasticJob 3.x: what stands in its nodes, and that everything works there too.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "the scripted cluster is test code outside of test functions"
+)]
+
+mod script;
+
+use std::time::Duration;
+
+use coordination::{
+    ConfigState, Dialect, JavaSettings, JobConfig, Layout, RunSource, ServerIp, ServerState,
+};
+use script::{Cluster, job_of};
+
+const FIRST: usize = 0;
+const SECOND: usize = 1;
+const A_WHILE: Duration = Duration::from_secs(2);
+
+fn job_of_3(items: u32) -> JobConfig {
+    JobConfig { java: JavaSettings::of(Dialect::V3), ..job_of(items) }
+}
+
+fn settled(instances: usize, items: u32) -> Cluster {
+    Cluster::settled_with(instances, &job_of_3(items), |c, _| c.speaking(Dialect::V3))
+}
+
+#[test]
+fn nodes_hold_what_java_instances_of_3_x_expect() {
+    let mut cluster = settled(1, 1);
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    let rows = [
+        ("servers/10.0.0.1", "ENABLED"),
+        ("instances/10.0.0.1@-@1", "jobInstanceId: 10.0.0.1@-@1\nserverIp: 10.0.0.1\n"),
+        ("sharding/0/instance", "10.0.0.1@-@1"),
+        ("sharding/0/running", "10.0.0.1@-@1"),
+        ("leader/election/instance", "10.0.0.1@-@1"),
+    ];
+    for (node, expected) in rows {
+        assert_eq!(cluster.data_of(node).as_deref(), Some(expected), "{node}");
+    }
+}
+
+#[test]
+fn servers_are_disabled_and_enabled_in_the_words_of_3_x() {
+    let layout = Layout::new(&job_of(1).job_name).speaking(Dialect::V3);
+    let ip = ServerIp::new("10.0.0.1").unwrap();
+    for (state, data) in [
+        (ServerState::Enabled, "ENABLED"),
+        (ServerState::Paused, "PAUSED"),
+        (ServerState::Disabled, "DISABLED"),
+    ] {
+        let mut cluster = settled(2, 2);
+        cluster.operate(&layout.set_server(&ip, state));
+        assert_eq!(cluster.data_of("servers/10.0.0.1").as_deref(), Some(data));
+        cluster.run_for(A_WHILE);
+        let fire = cluster.fire();
+        cluster.run_for(A_WHILE);
+        let by_first = cluster.runs_for(fire).filter(|(by, _)| *by == FIRST).count();
+        assert_eq!(by_first > 0, state == ServerState::Enabled, "{data}: {}", cluster.story());
+    }
+}
+
+/// Java's operation API creates one node per instance, and each instance takes its own away.
+#[test]
+fn an_instance_runs_when_its_trigger_node_appears_each_time() {
+    let mut cluster = settled(2, 2);
+    for round in 1..=2 {
+        cluster.create("trigger/10.0.0.2@-@2", "");
+        cluster.run_for(A_WHILE);
+        cluster.end_all_runs();
+        cluster.run_for(A_WHILE);
+        let manual = |source| source == RunSource::Manual;
+        let runs: Vec<_> =
+            cluster.runs().filter(|(_, start)| manual(start.source)).map(|(by, _)| by).collect();
+        assert_eq!(runs, vec![SECOND; round], "{}", cluster.story());
+        assert_eq!(cluster.data_of("trigger/10.0.0.2@-@2"), None, "{}", cluster.story());
+    }
+}
+
+#[test]
+fn a_job_that_is_not_monitored_is_triggered_through_the_nodes_of_3_x() {
+    let config = JobConfig { monitor_execution: false, failover: false, ..job_of_3(2) };
+    let mut cluster = Cluster::settled_with(2, &config, |c, _| c.speaking(Dialect::V3));
+    let layout = Layout::new(&config.job_name).speaking(Dialect::V3);
+    let nobody: Option<Vec<_>> = None;
+    cluster.operate(&layout.request_run("r", "an operator", 1_700_000_000_001, nobody));
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run(), [0, 1], "{}", cluster.story());
+    assert!(cluster.nodes_below("trigger").is_empty(), "{}", cluster.story());
+}
+
+#[test]
+fn what_a_crashed_instance_left_unfinished_is_taken_over() {
+    let mut cluster = settled(2, 4);
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.crash(SECOND);
+    cluster.end_runs(FIRST);
+    for _ in 0..4 {
+        cluster.run_for(A_WHILE);
+        cluster.end_runs(FIRST);
+    }
+    assert_eq!(cluster.items_run_for(fire).len(), 6, "two of four twice\n{}", cluster.story());
+    let taken = cluster.runs().filter(|(_, start)| start.source == RunSource::Failover).count();
+    assert_eq!(taken, 2, "{}", cluster.story());
+}
+
+#[test]
+fn a_document_of_the_other_dialect_is_refused_and_the_last_good_one_stays() {
+    let mut cluster = settled(1, 2);
+    cluster.configure(&job_of(3));
+    cluster.run_for(A_WHILE);
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+    let state = cluster.view_of(FIRST).config_state().clone();
+    let ConfigState::Invalid { reason, .. } = state else { panic!("{state:?}") };
+    assert_eq!(reason, "the document is of ElasticJob 2.1.5, and the job's nodes are of 3.x");
+}

@@ -1,0 +1,251 @@
+//! Stories with Java instances in the job: they write owners and marks, look at no records, and claim nothing.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "the scripted cluster is test code outside of test functions"
+)]
+
+mod script;
+
+use std::time::Duration;
+
+use coordination::RunSource;
+use script::{Cluster, JavaPeer, job_of};
+use sharding::ShardingItem;
+
+const FIRST: usize = 0;
+const A_WHILE: Duration = Duration::from_secs(2);
+
+/// A job of `items` with one Java instance that leads and one of ours; each has what `of_ours` says.
+fn led_by_java(items: u32, of_ours: &[u32]) -> (Cluster, JavaPeer) {
+    let mut cluster = Cluster::unstarted(&job_of(items));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.java_leads(&java);
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    assign(&mut cluster, &java, items, of_ours);
+    (cluster, java)
+}
+
+fn assign(cluster: &mut Cluster, java: &JavaPeer, items: u32, of_ours: &[u32]) {
+    let ours = cluster.id_of(FIRST).to_string();
+    for item in 0..items {
+        let owner = if of_ours.contains(&item) { ours.as_str() } else { java.id() };
+        cluster.java_assigns(java, item, owner);
+    }
+    cluster.run_for(A_WHILE);
+}
+
+fn sources(cluster: &Cluster) -> Vec<(u32, RunSource)> {
+    let mut runs: Vec<_> = cluster.runs().map(|(_, s)| (s.item.index(), s.source)).collect();
+    runs.sort_unstable();
+    runs
+}
+
+#[test]
+fn under_a_java_leader_an_instance_runs_what_it_is_given_and_leads_nothing() {
+    let (mut cluster, _java) = led_by_java(4, &[0, 1]);
+    for _ in 0..3 {
+        let fire = cluster.fire();
+        cluster.run_for(A_WHILE);
+        assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+        cluster.end_all_runs();
+        cluster.run_for(A_WHILE);
+    }
+    assert_eq!(cluster.leader(), None, "{}", cluster.story());
+}
+
+#[test]
+fn nothing_is_claimed_while_a_java_leader_is_about_to_assign_items_anew() {
+    for flag in ["leader/sharding/necessary", "leader/sharding/processing"] {
+        let (mut cluster, java) = led_by_java(2, &[0]);
+        cluster.create(flag, "");
+        cluster.run_for(A_WHILE);
+        let fire = cluster.fire();
+        cluster.run_for(A_WHILE);
+        assert!(cluster.items_run_for(fire).is_empty(), "{flag}: {}", cluster.story());
+        assign(&mut cluster, &java, 2, &[1]);
+        cluster.remove(flag);
+        cluster.run_for(A_WHILE);
+        assert_eq!(cluster.items_run_for(fire), [1], "{flag}: {}", cluster.story());
+    }
+}
+
+/// The claim was on its way when the flag was raised.
+#[test]
+fn a_claim_that_has_not_seen_the_flag_of_a_java_leader_fails() {
+    let (mut cluster, _java) = led_by_java(2, &[0]);
+    let fire = cluster.fire();
+    let claims = cluster.hold_commits_back();
+    cluster.create("leader/sharding/necessary", "");
+    cluster.send(claims);
+    cluster.run_for(A_WHILE);
+    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.story());
+}
+
+#[test]
+fn a_fire_that_came_while_a_java_instance_had_the_item_is_not_run_again() {
+    let (mut cluster, java) = led_by_java(2, &[0]);
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.story());
+
+    let next = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.story());
+}
+
+#[test]
+fn what_a_java_instance_has_left_unfinished_is_taken_over_and_what_it_had_finished_is_not() {
+    let (mut cluster, java) = led_by_java(3, &[0]);
+    let fire = cluster.fire();
+    cluster.java_begins(&java, 1);
+    cluster.java_begins(&java, 2);
+    cluster.run_for(A_WHILE);
+    cluster.java_ends(&java, 2);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    let expected = [(0, RunSource::Normal), (1, RunSource::Failover)];
+    assert_eq!(sources(&cluster), expected, "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "the same fire\n{}", cluster.story());
+}
+
+/// The Java leader assigns items when the fire comes, and runs them at once.
+#[test]
+fn what_a_java_leader_began_right_after_it_had_assigned_it_is_taken_over() {
+    let (mut cluster, java) = led_by_java(2, &[0]);
+    cluster.create("leader/sharding/necessary", "");
+    cluster.run_for(A_WHILE);
+    let fire = cluster.fire();
+    cluster.remove("leader/sharding/necessary");
+    cluster.java_begins(&java, 1);
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    let expected = [(0, RunSource::Normal), (1, RunSource::Failover)];
+    assert_eq!(sources(&cluster), expected, "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "the same fire\n{}", cluster.story());
+}
+
+/// A Java leader waits until nothing runs, and then gives the item away without a look at its record.
+#[test]
+fn an_unfinished_run_of_ours_does_not_block_its_item_under_a_java_leader() {
+    let (mut cluster, java) = led_by_java(2, &[0, 1]);
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.crash(FIRST);
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    let newcomer = cluster.id_of(1).to_string();
+    for item in 0..2 {
+        cluster.java_assigns(&java, item, &newcomer);
+    }
+    for _ in 0..3 {
+        cluster.run_for(A_WHILE);
+        cluster.end_runs(1);
+    }
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+}
+
+/// Java instances take from the queue without a look at records.
+#[test]
+fn what_a_java_instance_has_taken_over_is_not_run_again() {
+    let (mut cluster, java) = led_by_java(2, &[0]);
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.crash(FIRST);
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    let newcomer = cluster.id_of(1).to_string();
+    cluster.java_assigns(&java, 0, &newcomer);
+    cluster.tell(1, coordination::Event::Paused);
+    cluster.run_for(A_WHILE);
+    assert!(cluster.truth().item(ShardingItem::new(0)).queued, "{}", cluster.story());
+
+    cluster.java_takes_over(&java, 0);
+    cluster.run_for(A_WHILE);
+    cluster.java_ends_takeover(&java, 0);
+    cluster.run_for(A_WHILE);
+    cluster.tell(1, coordination::Event::Resumed);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), [0], "once by us\n{}", cluster.story());
+    let next = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(next), [0], "{}", cluster.story());
+}
+
+#[test]
+fn a_misfire_mark_of_a_java_instance_is_left_to_it() {
+    let mut cluster = Cluster::settled(1, &job_of(2));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.run_for(A_WHILE);
+    let item = (0..2).find(|item| cluster.owner(*item).unwrap().as_str() == java.id()).unwrap();
+    cluster.create(&format!("sharding/{item}/misfire"), "");
+    cluster.create("leader/failover/items/1", "");
+    cluster.run_for(A_WHILE);
+    assert!(cluster.truth().item(ShardingItem::new(item)).misfire, "{}", cluster.story());
+    assert!(cluster.truth().item(ShardingItem::new(1)).queued, "{}", cluster.story());
+}
+
+#[test]
+fn what_a_java_instance_has_marked_as_misfired_is_made_up_for_by_its_heir() {
+    let (mut cluster, java) = led_by_java(2, &[0]);
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.create("sharding/1/misfire", "");
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    let expected = [(0, RunSource::Normal), (1, RunSource::Misfire)];
+    assert_eq!(sources(&cluster), expected, "{}", cluster.story());
+    assert!(!cluster.truth().item(ShardingItem::new(1)).misfire, "{}", cluster.story());
+    let next = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.story());
+    assert!(next > fire);
+}
+
+#[test]
+fn under_a_java_leader_the_operator_s_trigger_runs_the_items_of_the_instance() {
+    let (mut cluster, _java) = led_by_java(3, &[0, 2]);
+    let node = format!("instances/{}", cluster.id_of(FIRST));
+    cluster.write(&node, "TRIGGER");
+    cluster.run_for(A_WHILE);
+    let expected = [(0, RunSource::Manual), (2, RunSource::Manual)];
+    assert_eq!(sources(&cluster), expected, "{}", cluster.story());
+    assert_eq!(cluster.data_of(&node).as_deref(), Some(""));
+}
+
+/// A Java instance that believes that nobody leads puts its own node in the place of ours.
+#[test]
+fn a_leader_whose_node_a_java_instance_has_replaced_writes_nothing_more() {
+    let mut cluster = Cluster::unstarted(&job_of(4));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
+    cluster.create("sharding/2/disabled", "");
+    cluster.deliver_all(FIRST);
+    let writes = cluster.hold_commits_back();
+    assert_eq!(writes.len(), 1, "{}", cluster.story());
+    cluster.java_replaces_the_leader(&java);
+    cluster.send(writes);
+    cluster.run_for(A_WHILE);
+    let noted = cluster.ledger(ShardingItem::new(2)).disabled;
+    assert!(!noted, "it has written as the leader\n{}", cluster.story());
+}
