@@ -21,6 +21,8 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
     for worker in &java {
         for job in &mut jobs {
             job.join(worker).await?;
+            // A Java leader can forget who joins while it still reshards for somebody else.
+            job.assigned().await?;
         }
     }
     for job in &mut jobs {
@@ -92,10 +94,15 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
+    /// Waits until the items belong to the members.
+    async fn assigned(&self) -> Result<(), Failure> {
+        let ids: Vec<&str> = self.members.iter().map(|(_, id)| &**id).collect();
+        assigned(self.cast, self.name, TOTAL, &ids).await
+    }
+
     /// Waits until the items belong to the members, and then for so many complete fires and one more; returns the last.
     async fn settled(&self, n_fires: i64) -> Result<i64, Failure> {
-        let ids: Vec<&str> = self.members.iter().map(|(_, id)| &**id).collect();
-        assigned(self.cast, self.name, TOTAL, &ids).await?;
+        self.assigned().await?;
         let next = next_fire(self.cast, self.name, TOTAL).await?;
         fires(self.cast, self.name, TOTAL, next, n_fires).await
     }

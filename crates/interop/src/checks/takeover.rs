@@ -6,7 +6,7 @@ use super::Setting;
 use super::common::{assigned, begins, items_of, now_ms};
 use crate::protocol::{JobPlan, Run};
 use crate::stage::{Cast, Failure, Kind, Worker};
-use crate::suite::{JavaVersion, Report};
+use crate::suite::Report;
 
 const TOTAL: u32 = 4;
 /// Long enough for the loss of a session, so that the next fire does not hide a takeover.
@@ -24,26 +24,26 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
         (Kind::Java, "javaTakes", 1),
     ];
     let [java_killed, rust_takes, rust_killed, java_takes] = cast.all(workers).await?;
-    loss(&cast, setting.java, &java_killed, &rust_takes, report).await?;
-    loss(&cast, setting.java, &rust_killed, &java_takes, report).await?;
+    loss(&cast, &java_killed, &rust_takes, report).await?;
+    loss(&cast, &rust_killed, &java_takes, report).await?;
     cast.tree.close().await
 }
 
 /// A job of a worker that is killed and another one that goes on.
 struct Case<'a> {
     cast: &'a Cast<'a>,
-    java: JavaVersion,
     job: String,
     killed: &'a Worker,
     taker: &'a Worker,
-    /// The items of the one that is killed.
+    /// The items of the one that is killed: the one that it is in the middle of, then the one that it has finished.
     items: Vec<u32>,
+    /// Whether the registry showed the finished item as running when the worker was killed.
+    finished_is_shown_running: bool,
 }
 
 /// One worker is killed while it runs an item in each of two jobs, one that it leads and one that the other leads.
 async fn loss(
     cast: &Cast<'_>,
-    java: JavaVersion,
     killed: &Worker,
     taker: &Worker,
     report: &mut Report,
@@ -52,11 +52,11 @@ async fn loss(
     for (leader, other) in [(killed, taker), (taker, killed)] {
         let mut case = Case {
             cast,
-            java,
             job: format!("{}-ledBy-{}", killed.name(), leader.name()),
             killed,
             taker,
             items: Vec::new(),
+            finished_is_shown_running: false,
         };
         match case.prepare(leader, other).await {
             Ok(()) => cases.push(case),
@@ -72,6 +72,10 @@ async fn loss(
     }
     let next_fire = early_in_period(cast, taker).await?;
     let killed_at = now_ms();
+    for (case, _) in &mut held {
+        let running = format!("/{}/sharding/{}/running", case.job, case.items[1]);
+        case.finished_is_shown_running = cast.nodes().has(&running);
+    }
     killed.kill().await?;
     for (case, held) in held {
         let outcome = case.taken(held, killed_at, next_fire, report).await;
@@ -152,11 +156,13 @@ impl Case<'_> {
         let n_again = again.filter(|run| run.item == self.items[1]).count();
         let what = format!("runs of the finished item {} of {}", self.items[1], self.job);
         match self.taker.kind {
-            // It runs all items of a lost instance again.
-            Kind::Java if self.java == JavaVersion::V2_1_5 => {
+            // Java shows all items of a run as running until the last of them has ended, so that nobody else can know
+            // which of them are finished.
+            Kind::Rust if !self.finished_is_shown_running => report.same(&what, &0, &n_again),
+            // 2.1.5 runs all items of a lost instance again; 3.x has runs off the schedule after a takeover.
+            Kind::Rust | Kind::Java => {
                 report.note(&format!("{what} by {}: {n_again}", self.taker.name()));
             }
-            Kind::Java | Kind::Rust => report.same(&what, &0, &n_again),
         }
         Ok(())
     }

@@ -28,6 +28,8 @@ pub(crate) struct Theatre {
     hosts: Vec<Host>,
     folder: TempDir,
     release: JavaVersion,
+    /// Whether Java workers play the Rust workers' parts.
+    control: bool,
     java: PathBuf,
     class_path: String,
     rust: PathBuf,
@@ -35,7 +37,7 @@ pub(crate) struct Theatre {
 
 impl Theatre {
     /// Makes the hosts and starts the registry for a release, whose Maven build is in a folder.
-    pub(crate) fn open(release: JavaVersion, java: &Path) -> Result<Self, Failure> {
+    pub(crate) fn open(release: JavaVersion, java: &Path, control: bool) -> Result<Self, Failure> {
         let hosts = (1..=N_HOSTS).map(Host::make).collect::<Result<_, _>>()?;
         // The suite's namespace has nothing but the hosts beside its loopback device.
         let options = ServerOptions::default().line("clientPortAddress=0.0.0.0");
@@ -45,7 +47,7 @@ impl Theatre {
             .map_err(Failure::system("find the suite's own program"))?
             .with_file_name("ejob-interop-worker");
         let class_path = format!("{}/classes:{}/lib/*", java.display(), java.display());
-        Ok(Self { server, hosts, folder, release, java: "java".into(), class_path, rust })
+        Ok(Self { server, hosts, folder, release, control, java: "java".into(), class_path, rust })
     }
 
     /// Copies what the workers of a check wrote to a folder that stays.
@@ -92,6 +94,7 @@ impl Cast<'_> {
         dump_port: i32,
     ) -> Result<Worker, Failure> {
         let theatre = self.theatre;
+        let kind = if theatre.control { Kind::Java } else { kind };
         let host = &theatre.hosts[host - 1];
         let mut command = host.inside("setpriv");
         command.args(["--pdeathsig", "KILL"]);

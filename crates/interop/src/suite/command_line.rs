@@ -54,12 +54,14 @@ pub(crate) struct CommandLine {
     pub(crate) versions: Vec<JavaVersion>,
     checks: Vec<u32>,
     pub(crate) rounds: u32,
+    /// Whether Java plays the Rust workers' parts: what fails then is no fault of Rust's.
+    pub(crate) control: bool,
     /// Where to keep the logs of all workers.
     pub(crate) keep: Option<PathBuf>,
 }
 
 impl CommandLine {
-    /// Reads `--java-folder FOLDER [--java VERSION]… [--check N]… [--rounds N] [--keep FOLDER]`.
+    /// Reads `--java-folder FOLDER [--java VERSION]… [--check N]… [--rounds N] [--control] [--keep FOLDER]`.
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, UsageError> {
         let mut folder = None;
         let mut line = Self {
@@ -67,10 +69,15 @@ impl CommandLine {
             versions: Vec::new(),
             checks: Vec::new(),
             rounds: 1,
+            control: false,
             keep: None,
         };
         let mut words = arguments.iter().map(String::as_str);
         while let Some(option) = words.next() {
+            if option == "--control" {
+                line.control = true;
+                continue;
+            }
             let value = words.next();
             match option {
                 "--java-folder" => folder = value.map(PathBuf::from),
@@ -79,7 +86,8 @@ impl CommandLine {
                 "--rounds" => line.rounds = positive(option, value)?,
                 "--keep" => line.keep = value.map(PathBuf::from),
                 other => {
-                    let valid = "--java VERSION, --check N, --rounds N and --keep FOLDER";
+                    let valid =
+                        "--java VERSION, --check N, --rounds N, --control and --keep FOLDER";
                     return Err(refuse("interop", Some(other), valid));
                 }
             }

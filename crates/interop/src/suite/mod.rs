@@ -48,7 +48,7 @@ async fn play(line: &CommandLine) -> Result<usize, Failure> {
     let begin = Instant::now();
     let mut n_played = 0;
     for &java in &line.versions {
-        let theatre = Theatre::open(java, &line.java_folder.join(java.folder()))?;
+        let theatre = Theatre::open(java, &line.java_folder.join(java.folder()), line.control)?;
         println!("ElasticJob {java}");
         for round in 1..=line.rounds {
             for check in CHECKS.iter().filter(|check| line.wants(check.number)) {
