@@ -59,7 +59,12 @@ impl Servers {
             let to = folder.join(format!("zk-{id}"));
             std::fs::create_dir_all(&to)?;
             std::fs::copy(server.log_path(), to.join("server.log"))?;
-            for entry in std::fs::read_dir(server.transaction_folder())? {
+            let entries = match std::fs::read_dir(server.transaction_folder()) {
+                // It was killed before it had got so far as to make the folder: it has committed nothing.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                entries => entries?,
+            };
+            for entry in entries {
                 let entry = entry?;
                 if entry.file_name().to_string_lossy().starts_with("log.") {
                     std::fs::copy(entry.path(), to.join(entry.file_name()))?;
