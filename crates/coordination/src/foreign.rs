@@ -77,12 +77,19 @@ impl Foreign {
     pub(crate) fn observe(&mut self, view: &JobView, fire: Option<FireTime>, now: Duration) {
         if view.is_mixed() {
             self.observe_marks(view, fire);
-        } else if self.runs.is_empty() && self.interrupted.is_empty() {
-            return;
         }
-        let (runs, interrupted) = (&mut self.runs, &mut self.interrupted);
+        let Self { runs, interrupted, accounted } = self;
         for (item, run) in runs.iter_mut().filter(|(_, run)| run.ended.is_none()) {
             run.ended = (!view.item(*item).running).then_some(now);
+        }
+        // Marks that last tell of runs that ended with their instance before anybody of ours looked.
+        for (item, shown) in view.items().filter(|(_, shown)| !shown.alive) {
+            let holder = shown.lasting.as_ref().filter(|holder| !view.is_registered(holder));
+            let idle = shown.ledger.as_ref().is_none_or(|ledger| ledger.value.is_idle());
+            if let (Some(owner), Some(fire), true) = (holder, fire, idle) {
+                let fire = accounted.get(&item).copied().unwrap_or(fire);
+                interrupted.entry(item).or_insert(Interrupted { owner: owner.clone(), fire });
+            }
         }
         runs.retain(|item, run| {
             let lately = run.ended.is_none_or(|ended| now <= ended + GRACE);

@@ -37,6 +37,10 @@ pub(crate) struct LocalRun {
     /// Its ephemeral marks exist, as far as this instance knows.
     pub(crate) shows_running: bool,
     pub(crate) shows_failover: bool,
+    /// Its mark outlives the session, and another one tells that the session lives.
+    pub(crate) lasting: bool,
+    pub(crate) shows_alive: bool,
+    pub(crate) shows_failovering: bool,
 }
 
 /// A scheduled fire that has come, with what surrounds it in the schedule.
@@ -143,7 +147,7 @@ impl Local {
     }
 
     /// Notes a run that was claimed in the registry. Returns false if it was noted before.
-    pub(crate) fn begin(&mut self, item: ShardingItem, ledger: &Ledger) -> bool {
+    pub(crate) fn begin(&mut self, item: ShardingItem, ledger: &Ledger, lasting: bool) -> bool {
         let Some(run) = ledger.running() else { return false };
         let again = self.started.get(&item) >= Some(&ledger.token);
         let again = again && !mutant::is(Mutant::StartedAgain);
@@ -160,6 +164,9 @@ impl Local {
             outcome: None,
             shows_running: true,
             shows_failover: run.source == RunSource::Failover,
+            lasting,
+            shows_alive: lasting,
+            shows_failovering: lasting && run.source == RunSource::Failover,
         };
         self.runs.insert(item, local);
         true
@@ -174,8 +181,9 @@ impl Local {
         self.calls.clear();
         self.trigger_seen = None;
         for run in self.runs.values_mut() {
-            run.shows_running = false;
+            run.shows_running &= run.lasting;
             run.shows_failover = false;
+            run.shows_alive = false;
         }
     }
 }

@@ -23,8 +23,8 @@ pub(crate) struct Plan {
     pub(crate) reason: String,
     /// Checks and writes, in order.
     pub(crate) steps: Vec<Step>,
-    /// Runs whose holder must be seen gone before the transaction is sent.
-    pub(crate) confirm_gone: Vec<(ShardingItem, InstanceId)>,
+    /// Nodes that must be seen absent before the transaction is sent, in this order: of holders that must be gone.
+    pub(crate) confirm_gone: Vec<NodeKind>,
 }
 
 /// One check or write. Each becomes one operation of the transaction.
@@ -96,7 +96,15 @@ pub(crate) enum Step {
     /// The item's record changes; `expect` is `None` for a new item.
     SetLedger { item: ShardingItem, expect: Option<Version>, ledger: Ledger },
     /// The item is shown as running.
-    MarkRunning { item: ShardingItem, holder: InstanceId },
+    MarkRunning { item: ShardingItem, holder: InstanceId, lasting: bool },
+    /// The session of who runs the item lives: its other mark lasts.
+    MarkAlive(ShardingItem),
+    /// The item is no longer run by that session.
+    UnmarkAlive(ShardingItem),
+    /// The item is shown as taken over, by a mark that lasts.
+    MarkFailovering { item: ShardingItem, taker: InstanceId },
+    /// The item is no longer shown as taken over by a mark that lasts.
+    UnmarkFailovering(ShardingItem),
     /// The item is no longer shown as running.
     UnmarkRunning(ShardingItem),
     /// The item is shown as having misfired.
@@ -195,17 +203,15 @@ impl Plan {
         self
     }
 
-    pub(crate) fn confirm_gone(mut self, item: ShardingItem, holder: &InstanceId) -> Self {
-        self.confirm_gone.push((item, holder.clone()));
+    /// Neither the holder's instance nor the mark that goes with its session may be there.
+    pub(crate) fn confirm_gone(mut self, holder: &InstanceId, mark: NodeKind) -> Self {
+        self.confirm_gone.extend([NodeKind::Instance(holder.clone()), mark]);
         self
     }
 
     /// Returns the nodes that must be seen absent before the transaction is sent, in this order.
     pub(crate) fn nodes_to_confirm(&self) -> Vec<NodeKind> {
-        let gone = |(item, holder): &(ShardingItem, InstanceId)| {
-            [NodeKind::Instance(holder.clone()), NodeKind::Running(*item)]
-        };
-        let nodes = self.confirm_gone.iter().flat_map(gone);
+        let nodes = self.confirm_gone.iter().cloned();
         nodes.filter(|node| !mutant::is_unconfirmed(node)).collect()
     }
 
@@ -264,6 +270,10 @@ impl Plan {
             | Step::Abdicate
             | Step::ClearOwner { .. }
             | Step::MarkRunning { .. }
+            | Step::MarkAlive(_)
+            | Step::UnmarkAlive(_)
+            | Step::MarkFailovering { .. }
+            | Step::UnmarkFailovering(_)
             | Step::UnmarkRunning(_)
             | Step::MarkMisfire(_)
             | Step::UnmarkMisfire(_)
@@ -382,6 +392,10 @@ impl fmt::Display for Step {
             Self::SetOwner { item, owner, .. } => write!(f, "item {item} to {owner}"),
             Self::ClearOwner { item, .. } => write!(f, "item {item} to nobody"),
             Self::SetLedger { item, ledger, .. } => write!(f, "item {item} {}", ledger.summary()),
+            Self::MarkAlive(item) => write!(f, "show that the holder of {item} lives"),
+            Self::UnmarkAlive(item) => write!(f, "no longer show that the holder of {item} lives"),
+            Self::MarkFailovering { item, .. } => write!(f, "show {item} failing over"),
+            Self::UnmarkFailovering(item) => write!(f, "no longer show {item} failing over"),
             Self::MarkRunning { item, .. } => write!(f, "show {item} running"),
             Self::UnmarkRunning(item) => write!(f, "show {item} not running"),
             Self::MarkMisfire(item) => write!(f, "show {item} misfired"),

@@ -66,6 +66,12 @@ pub struct ItemView {
     pub unreadable: bool,
     /// It is shown as running.
     pub running: bool,
+    /// Who that mark names, if it does not go with a session.
+    pub lasting: Option<InstanceId>,
+    /// The session of who runs it lives, where the other mark does not tell.
+    pub alive: bool,
+    /// It is shown as taken over by a mark that does not go with a session.
+    pub failovering: bool,
     /// It is shown as having misfired.
     pub misfire: bool,
     /// It is shown as taken over.
@@ -82,6 +88,9 @@ impl ItemView {
         ledger: None,
         unreadable: false,
         running: false,
+        lasting: None,
+        alive: false,
+        failovering: false,
         misfire: false,
         failover: false,
         queued: false,
@@ -374,7 +383,14 @@ impl JobView {
                 entry.ledger = None;
                 entry.ledger = Some(Versioned { value: decoded?, version });
             }
-            NodeKind::Running(item) => self.entry(item).running = true,
+            NodeKind::Running(item) => {
+                let lasts = self.layout.dialect() == Dialect::V3 && node.stat.owner.is_none();
+                let lasting = lasts.then(|| instance_in(node).0);
+                let entry = self.entry(item);
+                (entry.running, entry.lasting) = (true, lasting);
+            }
+            NodeKind::Alive(item) => self.entry(item).alive = true,
+            NodeKind::Failovering(item) => self.entry(item).failovering = true,
             NodeKind::Misfire(item) => self.entry(item).misfire = true,
             NodeKind::Failover(item) => self.entry(item).failover = true,
             NodeKind::QueuedItem(item) => self.entry(item).queued = true,
@@ -438,7 +454,11 @@ impl JobView {
             Some(NodeKind::Ledger(item)) => {
                 self.change(item, |view| (view.ledger, view.unreadable) = (None, false));
             }
-            Some(NodeKind::Running(item)) => self.change(item, |view| view.running = false),
+            Some(NodeKind::Running(item)) => {
+                self.change(item, |view| (view.running, view.lasting) = (false, None));
+            }
+            Some(NodeKind::Alive(item)) => self.change(item, |view| view.alive = false),
+            Some(NodeKind::Failovering(item)) => self.change(item, |view| view.failovering = false),
             Some(NodeKind::Misfire(item)) => self.change(item, |view| view.misfire = false),
             Some(NodeKind::Failover(item)) => self.change(item, |view| view.failover = false),
             Some(NodeKind::QueuedItem(item)) => self.change(item, |view| view.queued = false),
@@ -541,6 +561,19 @@ impl JobView {
     /// Returns an operator's wish that the instance runs now, if there is one.
     pub(crate) fn trigger_of(&self, id: &InstanceId) -> Option<Triggered> {
         self.triggered.get(id).copied()
+    }
+
+    /// Returns true if no mark tells that the session of who runs the item lives. One that lasts tells nothing once the
+    /// instance that it names is gone.
+    pub(crate) fn is_unmarked(&self, view: &ItemView) -> bool {
+        let left_behind = view.lasting.as_ref().is_some_and(|holder| !self.is_registered(holder));
+        !view.alive && (!view.running || left_behind)
+    }
+
+    /// Returns true if a mark of a run outlives the session of who runs the item: Java instances of 3.x find out by it
+    /// what to take over.
+    pub(crate) fn has_lasting_marks(&self, config: &JobConfig) -> bool {
+        self.layout.dialect() == Dialect::V3 && config.fails_over()
     }
 
     /// Returns true if the server is known and not disabled by an operator.

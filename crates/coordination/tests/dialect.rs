@@ -121,3 +121,67 @@ fn a_document_of_the_other_dialect_is_refused_and_the_last_good_one_stays() {
     let ConfigState::Invalid { reason, .. } = state else { panic!("{state:?}") };
     assert_eq!(reason, "the document is of ElasticJob 2.1.5, and the job's nodes are of 3.x");
 }
+
+/// Java instances of 3.x find out by marks that last what they have to take over.
+#[test]
+fn with_failover_the_mark_of_a_run_outlives_its_session_and_is_taken_away_by_whoever_sweeps() {
+    let mut cluster = settled(2, 2);
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    let item =
+        (0..2).find(|item| cluster.owner(*item).unwrap().as_str() == "10.0.0.2@-@2").unwrap();
+    let mark = format!("sharding/{item}/running");
+    cluster.crash(SECOND);
+    assert_eq!(cluster.data_of(&mark).as_deref(), Some("10.0.0.2@-@2"), "{}", cluster.story());
+    cluster.end_runs(FIRST);
+    cluster.run_for(A_WHILE);
+    let failovering = format!("sharding/{item}/failovering");
+    assert_eq!(cluster.data_of(&mark).as_deref(), Some("10.0.0.1@-@1"), "{}", cluster.story());
+    assert_eq!(cluster.data_of(&failovering).as_deref(), Some("10.0.0.1@-@1"));
+    cluster.end_runs(FIRST);
+    cluster.run_for(A_WHILE);
+    for node in [mark, failovering, format!("coordination/runs/{item}")] {
+        assert_eq!(cluster.data_of(&node), None, "{node}: {}", cluster.story());
+    }
+}
+
+/// The Java operation API takes an instance out by its node; its code runs on.
+#[test]
+fn a_run_of_an_instance_that_was_taken_out_is_not_swept_although_its_mark_lasts() {
+    let mut cluster = settled(2, 2);
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.remove("instances/10.0.0.2@-@2");
+    cluster.end_runs(FIRST);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+    cluster.end_runs(SECOND);
+    cluster.run_for(A_WHILE);
+    let next = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.story());
+}
+
+/// Its session is over, its persistent mark is not.
+#[test]
+fn what_a_java_instance_of_3_x_left_unfinished_is_taken_over() {
+    let mut cluster = settled(1, 2);
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.run_for(A_WHILE);
+    let item = (0..2).find(|item| cluster.owner(*item).unwrap().as_str() == java.id()).unwrap();
+    let fire = cluster.fire();
+    cluster.create(&format!("sharding/{item}/running"), java.id());
+    cluster.run_for(A_WHILE);
+    cluster.end_runs(FIRST);
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    let taken = cluster.runs_for(fire).find(|(_, start)| start.item.index() == item);
+    let source = taken.map(|(_, start)| start.source);
+    assert_eq!(source, Some(RunSource::Failover), "{}", cluster.story());
+    cluster.end_runs(FIRST);
+    cluster.run_for(A_WHILE);
+    let next = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.story());
+}

@@ -175,7 +175,8 @@ impl Coordinator {
 
     /// Notes a run that nobody executes as one that was interrupted here, so that its end is recorded.
     fn give_up_foreign_run(&mut self, item: ShardingItem, shown: &Ledger) {
-        self.local.begin(item, shown);
+        let lasting = self.view.item(item).lasting.is_some();
+        self.local.begin(item, shown, lasting);
         if let Some(run) = self.local.runs.get_mut(&item).filter(|run| run.token == shown.token) {
             run.outcome = Some(Outcome::Interrupted);
         }
@@ -328,11 +329,12 @@ impl Coordinator {
         if !self.connected || !lease || leaving {
             return;
         }
+        let lasting = self.view.has_lasting_marks(&config.value);
         let mut starts = Vec::new();
         for (item, ledger) in claimed {
             let Some(start) = start_item(item, ledger, config) else { continue };
             self.local.maybe_claimed.remove(&item);
-            if self.local.begin(item, ledger) {
+            if self.local.begin(item, ledger, lasting) {
                 let StartItem { fire, source, token, .. } = start;
                 out.push(Command::Emit(JobEvent::Claimed { item, fire, source, token }));
                 starts.push(start);

@@ -197,6 +197,9 @@ impl Coordinator {
             outcome: None,
             shows_running: false,
             shows_failover: false,
+            lasting: false,
+            shows_alive: false,
+            shows_failovering: false,
         };
         self.local.runs.insert(item, run);
         Some(start)

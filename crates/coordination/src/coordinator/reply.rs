@@ -198,6 +198,12 @@ impl Coordinator {
             Step::UnmarkFailover(item) if gone => {
                 self.change_run(*item, |run| run.shows_failover = false);
             }
+            Step::UnmarkAlive(item) if gone => {
+                self.change_run(*item, |run| run.shows_alive = false);
+            }
+            Step::UnmarkFailovering(item) if gone => {
+                self.change_run(*item, |run| run.shows_failovering = false);
+            }
             Step::Deregister(_) if gone => self.local.maybe_registered = false,
             Step::Register(_) if conflict.reason == ConflictReason::Exists => {
                 self.local.maybe_registered = true;

@@ -41,7 +41,7 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
             LedgerState::Running(run)
                 if (!cx.view.is_registered(&run.holder)
                     || mutant::is(Mutant::SweepIgnoresInstances))
-                    && (!view.running || mutant::is(Mutant::SweepIgnoresMarks)) =>
+                    && (cx.view.is_unmarked(view) || mutant::is(Mutant::SweepIgnoresMarks)) =>
             {
                 Some((item, view, ledger, Some(run), wanted))
             }
@@ -50,7 +50,10 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
             }
             // Out of the queue without a record: a Java instance has taken it over, and has ended it.
             LedgerState::Orphan(_)
-                if cx.view.is_mixed() && !view.queued && !view.running && !view.failover =>
+                if cx.view.is_mixed()
+                    && !view.queued
+                    && cx.view.is_unmarked(view)
+                    && !view.failover =>
             {
                 Some((item, view, ledger, None, false))
             }
@@ -80,12 +83,28 @@ fn orphan_of_java(plan: Plan, item: ShardingItem, view: &ItemView, run: &Interru
     let known = view.ledger.as_ref();
     let fresh = Ledger::new(None);
     let ledger = known.map_or(&fresh, |ledger| &ledger.value);
-    let next = ledger.orphan_of(&run.owner, run.fire).filter(|_| !view.running && !view.unreadable);
+    let next = ledger.orphan_of(&run.owner, run.fire).filter(|_| !view.unreadable);
     let Some(next) = next else { return plan };
     let expect = known.map(|ledger| ledger.version);
-    plan.confirm_gone(item, &run.owner)
+    plan.confirm_gone(&run.owner, mark_of_session(item, view))
         .step(Step::SetLedger { item, expect, ledger: next })
+        .steps(left_behind(item, view))
         .step_if(!view.queued, || Step::QueueItem(item))
+}
+
+/// Returns the mark that goes with the session of who runs the item.
+fn mark_of_session(item: ShardingItem, view: &ItemView) -> NodeKind {
+    match view.lasting {
+        Some(_) => NodeKind::Alive(item),
+        None => NodeKind::Running(item),
+    }
+}
+
+/// Takes away the marks that a holder which is gone has left behind.
+fn left_behind(item: ShardingItem, view: &ItemView) -> impl Iterator<Item = Step> {
+    let running = view.lasting.is_some().then_some(Step::UnmarkRunning(item));
+    let failovering = view.failovering.then_some(Step::UnmarkFailovering(item));
+    running.into_iter().chain(failovering)
 }
 
 fn give_up(
@@ -100,13 +119,14 @@ fn give_up(
     let next = if fails_over { ledger.value.orphan() } else { ledger.value.abandon(now_ms) };
     let Some(next) = next else { return plan };
     let plan = match run {
-        Some(run) => plan.confirm_gone(item, &run.holder),
+        Some(run) => plan.confirm_gone(&run.holder, mark_of_session(item, view)),
         None => plan,
     };
     // The record and its place in the queue were written together, and may be shown apart.
     let unqueued = run.is_none() && !view.queued;
     plan.step_if(unqueued, || Step::IsAbsent(NodeKind::QueuedItem(item)))
         .step(Step::SetLedger { item, expect: Some(ledger.version), ledger: next })
+        .steps(left_behind(item, view))
         .step_if(fails_over && !view.queued, || Step::QueueItem(item))
         .step_if(!fails_over && view.queued, || Step::DequeueItem(item))
 }
@@ -129,7 +149,8 @@ pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
         .items()
         // What is still shown of the former run goes with its session: wait until it has.
         .filter(|(_, view)| {
-            mutant::is(Mutant::MarksIgnoredAtTakeover) || (!view.running && !view.failover)
+            mutant::is(Mutant::MarksIgnoredAtTakeover)
+                || (!view.running && !view.failover && !view.alive)
         })
         .filter(|(item, _)| {
             item.index() < config.sharding_total_count || mutant::is(Mutant::RetiredTakenOver)
@@ -145,10 +166,13 @@ pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
         .collect();
     // Idle instances begin at different places, so that they do not all want the same orphan.
     let (item, view, ledger, next) = orphans.get(spread(cx.me, orphans.len())?)?;
+    let lasting = cx.view.has_lasting_marks(config);
     let plan = Plan::as_starter(Duty::Takeover, cx, format!("item {item} was left unfinished"))?
         .step(Step::SetLedger { item: *item, expect: Some(ledger.version), ledger: next.clone() })
-        .step(Step::MarkRunning { item: *item, holder: cx.me.clone() })
+        .step(Step::MarkRunning { item: *item, holder: cx.me.clone(), lasting })
+        .step_if(lasting, || Step::MarkAlive(*item))
         .step(Step::MarkFailover { item: *item, taker: cx.me.clone() })
+        .step_if(lasting, || Step::MarkFailovering { item: *item, taker: cx.me.clone() })
         .step_if(view.queued, || Step::DequeueItem(*item));
     Some(plan)
 }
@@ -229,7 +253,8 @@ mod tests {
             .ledger(1, running_by(3))
             .ledger(2, running_by(4));
         let confirmed = scene.plan(Duty::Sweep).unwrap().confirm_gone;
-        assert_eq!(confirmed, [(item(0), id(3)), (item(1), id(3)), (item(2), id(4))]);
+        let nodes = |i, n| [NodeKind::Instance(id(n)), NodeKind::Running(item(i))];
+        assert_eq!(confirmed, [nodes(0, 3), nodes(1, 3), nodes(2, 4)].concat());
     }
 
     #[test]

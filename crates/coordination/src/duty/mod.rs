@@ -160,6 +160,8 @@ pub(crate) struct OwnItem<'a> {
     pub(crate) ledger: Cow<'a, Ledger>,
     ledger_version: Option<Version>,
     owner_version: Version,
+    /// The mark of a run outlives the session.
+    lasting: bool,
 }
 
 impl<'a> Context<'a> {
@@ -210,7 +212,8 @@ impl<'a> Context<'a> {
         }
         let owner_version = view.owner.as_ref()?.version;
         let ledger_version = known.map(|ledger| ledger.version);
-        Some(OwnItem { item, view, ledger, ledger_version, owner_version })
+        let lasting = self.view.config().is_some_and(|config| self.view.has_lasting_marks(config));
+        Some(OwnItem { item, view, ledger, ledger_version, owner_version, lasting })
     }
 }
 
@@ -239,13 +242,16 @@ impl OwnItem<'_> {
     pub(crate) fn change_to(&self, next: Ledger) -> Vec<Step> {
         let was_running = self.ledger.running().is_some();
         let starts = next.running().filter(|_| !was_running).map(|run| run.holder.clone());
+        let alive = starts.is_some() && self.lasting;
         let clears_misfire = self.view.misfire && next.misfire.is_none();
         let shows_misfire = !self.view.misfire && next.misfire.is_some();
         let mut steps = vec![
             Step::OwnerIs(self.item, self.owner_version),
             Step::SetLedger { item: self.item, expect: self.ledger_version, ledger: next },
         ];
-        steps.extend(starts.map(|holder| Step::MarkRunning { item: self.item, holder }));
+        let (item, lasting) = (self.item, self.lasting);
+        steps.extend(starts.map(|holder| Step::MarkRunning { item, holder, lasting }));
+        steps.extend(alive.then_some(Step::MarkAlive(item)));
         steps.extend(clears_misfire.then_some(Step::UnmarkMisfire(self.item)));
         steps.extend(shows_misfire.then_some(Step::MarkMisfire(self.item)));
         steps

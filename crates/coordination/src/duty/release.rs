@@ -58,7 +58,9 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     let mut steps = vec![Step::SetLedger { item, expect: Some(ledger.version), ledger: next }];
     let shown = run.shows_running && !mutant::is(Mutant::MarksStay);
     steps.extend(shown.then_some(Step::UnmarkRunning(item)));
+    steps.extend(run.shows_alive.then_some(Step::UnmarkAlive(item)));
     steps.extend(run.shows_failover.then_some(Step::UnmarkFailover(item)));
+    steps.extend(run.shows_failovering.then_some(Step::UnmarkFailovering(item)));
     steps.extend((hand_over && !view.queued).then_some(Step::QueueItem(item)));
     Some(steps)
 }

@@ -239,6 +239,9 @@ impl Scene {
             outcome,
             shows_running: true,
             shows_failover: false,
+            lasting: false,
+            shows_alive: false,
+            shows_failovering: false,
         };
         self.local(|local| {
             local.runs.insert(item(i), run);
@@ -302,7 +305,7 @@ impl Scene {
         let outcome = self.commit(&txn);
         assert!(outcome.is_committed(), "{case}: {plan} on a fresh view: {outcome:?}");
         for (item, ledger) in plan.runs_of(&id(1)) {
-            self.local.begin(item, ledger);
+            self.local.begin(item, ledger, false);
         }
         self.local.wanted_triggers.clear();
         self.local.runs.retain(|_, run| run.outcome.is_none());

@@ -14,7 +14,8 @@
 //! | `leader/sharding/processing` | ephemeral | empty; a Java leader is about to assign items anew |
 //! | `leader/failover/items/{i}` | persistent | empty; the item waits for somebody to take it over |
 //! | `sharding/{i}/instance` | persistent | id of the owner |
-//! | `sharding/{i}/running` | ephemeral | 2.1.5: empty, 3.x: id of who runs the item; its session runs it |
+//! | `sharding/{i}/running` | ephemeral; 3.x with failover: persistent | 2.1.5: empty, 3.x: id of who runs the item |
+//! | `sharding/{i}/failovering` | persistent | 3.x: id of who took the item over |
 //! | `sharding/{i}/misfire` | persistent | empty; a fire met the running item |
 //! | `sharding/{i}/failover` | ephemeral | id of who took the item over |
 //! | `sharding/{i}/disabled` | persistent | empty; an operator wants the item not to run |
@@ -25,6 +26,7 @@
 //! | `coordination/request` | persistent | empty; its version counts the requests to reshard |
 //! | `coordination/assignment` | persistent | what the assignment was made for, JSON |
 //! | `coordination/draining/{id}` | ephemeral | empty; the instance is leaving and takes no more items |
+//! | `coordination/runs/{i}` | ephemeral | where `running` lasts: the session of who runs the item lives |
 //! | `coordination/names/{id}` | ephemeral | the stable name of the instance, if it has one |
 //! | `coordination/triggers/{request}` | persistent | an operator's request to run now, JSON |
 //! | `coordination/once` | persistent | the last calls of once-per-cluster callbacks, JSON |
@@ -75,7 +77,9 @@ pub(crate) enum NodeKind {
     QueuedItem(ShardingItem),
     Owner(ShardingItem),
     Running(ShardingItem),
+    Alive(ShardingItem),
     Misfire(ShardingItem),
+    Failovering(ShardingItem),
     Failover(ShardingItem),
     ItemDisabled(ShardingItem),
     SystemTime,
@@ -104,6 +108,8 @@ impl NodeKind {
             Self::QueuedItem(item) => format!("leader/failover/items/{item}"),
             Self::Owner(item) => format!("sharding/{item}/instance"),
             Self::Running(item) => format!("sharding/{item}/running"),
+            Self::Alive(item) => format!("coordination/runs/{item}"),
+            Self::Failovering(item) => format!("sharding/{item}/failovering"),
             Self::Misfire(item) => format!("sharding/{item}/misfire"),
             Self::Failover(item) => format!("sharding/{item}/failover"),
             Self::ItemDisabled(item) => format!("sharding/{item}/disabled"),
@@ -135,6 +141,8 @@ impl NodeKind {
             ["leader", "failover", "items", i] => Self::QueuedItem(item(i)?),
             ["sharding", i, "instance"] => Self::Owner(item(i)?),
             ["sharding", i, "running"] => Self::Running(item(i)?),
+            ["coordination", "runs", i] => Self::Alive(item(i)?),
+            ["sharding", i, "failovering"] => Self::Failovering(item(i)?),
             ["sharding", i, "misfire"] => Self::Misfire(item(i)?),
             ["sharding", i, "failover"] => Self::Failover(item(i)?),
             ["sharding", i, "disabled"] => Self::ItemDisabled(item(i)?),
@@ -300,13 +308,21 @@ impl Layout {
             Step::SetLedger { item, expect, ledger } => {
                 self.set(&NodeKind::Ledger(*item), *expect, encode_ledger(ledger))
             }
-            Step::MarkRunning { item, holder } => {
+            Step::MarkRunning { item, holder, lasting } => {
                 let data = match self.dialect {
                     Dialect::V2 => "",
                     Dialect::V3 => holder.as_str(),
                 };
-                self.mark(&NodeKind::Running(*item), data)
+                let lifetime = if *lasting { Lifetime::Persistent } else { Lifetime::Ephemeral };
+                self.create(&NodeKind::Running(*item), data.to_owned(), lifetime)
             }
+            Step::MarkAlive(item) => self.mark(&NodeKind::Alive(*item), ""),
+            Step::UnmarkAlive(item) => self.unmark(&NodeKind::Alive(*item)),
+            Step::MarkFailovering { item, taker } => {
+                let node = NodeKind::Failovering(*item);
+                self.create(&node, taker.as_str().to_owned(), Lifetime::Persistent)
+            }
+            Step::UnmarkFailovering(item) => self.unmark(&NodeKind::Failovering(*item)),
             Step::UnmarkRunning(item) => self.unmark(&NodeKind::Running(*item)),
             Step::MarkMisfire(item) => {
                 self.create(&NodeKind::Misfire(*item), "", Lifetime::Persistent)

@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use coordination::{
-    Command, Coordinator, Duty, Event, FencingToken, FireTime, Identity, JobConfig, JobEvent,
-    JobName, JobView, Layout, Ledger, Now, OnceStage, Outcome, Reply, ServerIp, StartItem, Ticket,
-    encode_config, instance_id,
+    Command, Coordinator, Dialect, Duty, Event, FencingToken, FireTime, Identity, JobConfig,
+    JobEvent, JobName, JobView, Layout, Ledger, Now, OnceStage, Outcome, Reply, ServerIp,
+    StartItem, Ticket, encode_config, instance_id,
 };
 use reg_center::model::Model;
 use reg_center::{Change, Lifetime, NodePath, SessionId, Txn, TxnOutcome};
@@ -123,7 +123,7 @@ impl Cluster {
         let operator = registry.open_session();
         let mut cluster = Self {
             registry,
-            layout: Layout::new(&job()),
+            layout: Layout::new(&job()).speaking(config.java.dialect()),
             operator,
             delivery,
             instances: Vec::new(),
@@ -520,7 +520,8 @@ impl Cluster {
     /// A Java instance registers.
     pub(crate) fn java_joins(&mut self, ip: &str) -> JavaPeer {
         let java = JavaPeer { session: self.registry.open_session(), id: format!("{ip}@-@4123") };
-        self.create(&format!("servers/{ip}"), "");
+        let enabled = self.layout.dialect() == Dialect::V3;
+        self.create(&format!("servers/{ip}"), if enabled { "ENABLED" } else { "" });
         let node = self.path(&format!("instances/{}", java.id));
         self.java_writes(&java, &Txn::new().create(node, "", Lifetime::Ephemeral));
         java
