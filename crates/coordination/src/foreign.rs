@@ -64,9 +64,7 @@ impl Foreign {
         if !view.is_mixed() || view.awaits_foreign_resharding() {
             return;
         }
-        let of_java = view.items().filter(|(_, item)| {
-            item.owner.as_ref().is_some_and(|owner| view.is_foreign(&owner.value))
-        });
+        let of_java = view.items().filter(|(_, item)| view.java_owner(item).is_some());
         self.accounted.extend(of_java.map(|(item, _)| (item, at)));
     }
 
@@ -77,6 +75,11 @@ impl Foreign {
     pub(crate) fn observe(&mut self, view: &JobView, fire: Option<FireTime>, now: Duration) {
         if view.is_mixed() {
             self.observe_marks(view, fire);
+        } else if self.runs.is_empty()
+            && self.interrupted.is_empty()
+            && !view.may_have_lasting_marks()
+        {
+            return;
         }
         let Self { runs, interrupted, accounted } = self;
         for (item, run) in runs.iter_mut().filter(|(_, run)| run.ended.is_none()) {
@@ -109,8 +112,7 @@ impl Foreign {
     fn observe_marks(&mut self, view: &JobView, fire: Option<FireTime>) {
         for (item, shown) in view.items().filter(|(_, shown)| shown.running) {
             let ours = shown.ledger.as_ref().is_some_and(|ledger| ledger.value.is_busy());
-            let owner = shown.owner.as_ref().map(|owner| &owner.value);
-            let owner = owner.filter(|owner| !ours && view.is_foreign(owner));
+            let owner = view.java_owner(shown).filter(|_| !ours);
             let (Some(owner), Some(fire)) = (owner, fire) else { continue };
             let accounted = self.accounted.entry(item).or_insert(fire);
             *accounted = fire.max(*accounted);

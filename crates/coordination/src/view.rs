@@ -384,7 +384,7 @@ impl JobView {
                 entry.ledger = Some(Versioned { value: decoded?, version });
             }
             NodeKind::Running(item) => {
-                let lasts = self.layout.dialect() == Dialect::V3 && node.stat.owner.is_none();
+                let lasts = self.may_have_lasting_marks() && node.stat.owner.is_none();
                 let lasting = lasts.then(|| instance_in(node).0);
                 let entry = self.entry(item);
                 (entry.running, entry.lasting) = (true, lasting);
@@ -573,7 +573,12 @@ impl JobView {
     /// Returns true if a mark of a run outlives the session of who runs the item: Java instances of 3.x find out by it
     /// what to take over.
     pub(crate) fn has_lasting_marks(&self, config: &JobConfig) -> bool {
-        self.layout.dialect() == Dialect::V3 && config.fails_over()
+        self.may_have_lasting_marks() && config.fails_over()
+    }
+
+    /// Returns true if there may be such marks, under this configuration or an earlier one.
+    pub(crate) fn may_have_lasting_marks(&self) -> bool {
+        self.layout.dialect() == Dialect::V3
     }
 
     /// Returns true if the server is known and not disabled by an operator.
@@ -602,6 +607,12 @@ impl JobView {
     #[must_use]
     pub fn is_foreign(&self, id: &InstanceId) -> bool {
         self.instances.get(id).is_some_and(|instance| instance.foreign)
+    }
+
+    /// Returns the owner of an item if it is registered and a Java instance.
+    pub(crate) fn java_owner<'a>(&self, item: &'a ItemView) -> Option<&'a InstanceId> {
+        let owner = item.owner.as_ref().map(|owner| &owner.value);
+        owner.filter(|owner| self.is_foreign(owner))
     }
 
     /// Returns true if a Java instance takes part.

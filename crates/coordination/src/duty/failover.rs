@@ -28,15 +28,15 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
         false => Plan::as_leader(Duty::Sweep, cx, REASON)?,
     };
     let plan = plan.step(Step::ConfigIs(cx.view.config_version()?));
-    let owner = |view: &ItemView| view.owner.as_ref().map(|owner| owner.value.clone());
-    let is_mine = |view: &ItemView| !foreign_leader || owner(view).as_ref() == Some(cx.me);
+    let is_mine = |view: &ItemView| {
+        !foreign_leader || view.owner.as_ref().is_some_and(|owner| owner.value == *cx.me)
+    };
     let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
     let items = cx.view.items().filter(|(_, view)| is_mine(view));
     let abandoned = items.filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         // What a Java leader has given to a Java instance since is that one's to do.
-        let of_java = owner(view).is_some_and(|owner| cx.view.is_foreign(&owner));
-        let wanted = config.fails_over() && in_force(item) && !of_java;
+        let wanted = config.fails_over() && in_force(item) && cx.view.java_owner(view).is_none();
         match &ledger.value.state {
             LedgerState::Running(run)
                 if (!cx.view.is_registered(&run.holder)
@@ -63,8 +63,10 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
             | LedgerState::Retired => None,
         }
     });
-    let swept = abandoned.take(cx.settings.items_per_plan);
-    let plan = swept.fold(plan, |plan, (item, view, ledger, run, wanted)| {
+    let most = cx.settings.items_per_plan;
+    let swept: Vec<_> = abandoned.take(most).collect();
+    let room = most - swept.len();
+    let plan = swept.into_iter().fold(plan, |plan, (item, view, ledger, run, wanted)| {
         give_up(plan, item, view, ledger, run, wanted, cx.now.wall_ms)
     });
     let foreign =
@@ -72,6 +74,7 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
             config.fails_over() && in_force(*item) && is_mine(cx.view.item(*item))
         });
     foreign
+        .take(room)
         .fold(plan, |plan, (item, run)| orphan_of_java(plan, item, cx.view.item(item), run))
         .if_any()
 }

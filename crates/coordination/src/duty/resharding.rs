@@ -111,17 +111,21 @@ fn reason(
     let other_total = current.total_count != config.sharding_total_count;
     let other_strategy = current.strategy != config.strategy;
     let asked_for = !handled || view.is_necessary();
-    let strays = joins_count && has_strays(view, members, config.sharding_total_count);
+    let strays = || joins_count && has_strays(view, members, config.sharding_total_count);
     let rows = [
         (other_members, "the available instances changed", Mutant::AssignedForFewer),
         (other_total, "the number of items changed", Mutant::AssignedForOtherTotal),
         (other_strategy, "the strategy changed", Mutant::AssignedByOtherStrategy),
         (asked_for, "it was asked for", Mutant::AssignedUnasked),
-        (strays, "an item belongs to nobody who is available", Mutant::StraysLeft),
     ];
     let mut rows = rows.into_iter().filter(|(.., left_out)| !mutant::is(*left_out));
-    rows.find_map(|(holds, reason, _)| holds.then_some(reason))
+    let reason = rows.find_map(|(holds, reason, _)| holds.then_some(reason));
+    // Looks at every item, so it comes last.
+    let stray = || (!mutant::is(Mutant::StraysLeft) && strays()).then_some(STRAY);
+    reason.or_else(stray)
 }
+
+const STRAY: &str = "an item belongs to nobody who is available";
 
 /// Returns true if an item belongs to nobody of the members and is not about to: somebody else has changed its owner.
 fn has_strays(view: &JobView, members: &[InstanceId], total_count: u32) -> bool {
