@@ -10,7 +10,7 @@ mod script;
 
 use std::time::Duration;
 
-use coordination::RunSource;
+use coordination::{FireTime, RunSource};
 use script::{Cluster, JavaPeer, job_of};
 use sharding::ShardingItem;
 
@@ -41,6 +41,17 @@ fn sources(cluster: &Cluster) -> Vec<(u32, RunSource)> {
     let mut runs: Vec<_> = cluster.runs().map(|(_, s)| (s.item.index(), s.source)).collect();
     runs.sort_unstable();
     runs
+}
+
+/// Ours ends item 0, the Java instance dies in the middle of item 1: ours runs that for the same fire, and nothing else.
+fn assert_item_1_is_taken_over(mut cluster: Cluster, java: &JavaPeer, fire: FireTime) {
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(java);
+    cluster.run_for(A_WHILE);
+    let expected = [(0, RunSource::Normal), (1, RunSource::Failover)];
+    assert_eq!(sources(&cluster), expected, "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "the same fire\n{}", cluster.story());
 }
 
 #[test]
@@ -109,13 +120,7 @@ fn what_a_java_instance_has_left_unfinished_is_taken_over_and_what_it_had_finish
     cluster.java_begins(&java, 2);
     cluster.run_for(A_WHILE);
     cluster.java_ends(&java, 2);
-    cluster.end_all_runs();
-    cluster.run_for(A_WHILE);
-    cluster.java_crashes(&java);
-    cluster.run_for(A_WHILE);
-    let expected = [(0, RunSource::Normal), (1, RunSource::Failover)];
-    assert_eq!(sources(&cluster), expected, "{}", cluster.story());
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "the same fire\n{}", cluster.story());
+    assert_item_1_is_taken_over(cluster, &java, fire);
 }
 
 /// The Java leader assigns items when the fire comes, and runs them at once.
@@ -128,13 +133,7 @@ fn what_a_java_leader_began_right_after_it_had_assigned_it_is_taken_over() {
     cluster.remove("leader/sharding/necessary");
     cluster.java_begins(&java, 1);
     cluster.run_for(A_WHILE);
-    cluster.end_all_runs();
-    cluster.run_for(A_WHILE);
-    cluster.java_crashes(&java);
-    cluster.run_for(A_WHILE);
-    let expected = [(0, RunSource::Normal), (1, RunSource::Failover)];
-    assert_eq!(sources(&cluster), expected, "{}", cluster.story());
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "the same fire\n{}", cluster.story());
+    assert_item_1_is_taken_over(cluster, &java, fire);
 }
 
 /// A Java leader waits until nothing runs, and then gives the item away without a look at its record.
