@@ -27,8 +27,8 @@ mod timer;
 pub use config_store::ConfigDifference;
 pub use context::ShardingContext;
 pub use coordination::{
-    CatchUp, Dialect, FencingToken, FireRange, FireTime, InvalidConfig, InvalidName, JobConfig,
-    JobEvent, JobName, MissReason, Outcome, Phase, RunSource, ServerIp,
+    CatchUp, Dialect, DropReason, FencingToken, FireRange, FireTime, InvalidConfig, InvalidName,
+    JobConfig, JobEvent, JobName, MissReason, Outcome, Phase, RunSource, ServerIp,
 };
 pub use error::{Error, Result};
 pub use handle::JobHandle;
