@@ -59,12 +59,16 @@ const RECORD: &str = "/coordination/once";
 /// Returns an item in force that had yet to begin or to end the fire.
 fn unfinished(facts: &Facts<'_>, trace: &JobTrace, fire: i64, mt: u64) -> Option<u32> {
     let now = mt.saturating_add(facts.bounds.clock);
-    let config = trace.configs.iter().rev().find(|from| from.mt <= now)?.config.as_ref()?;
-    let open = trace.items.range(..config.total).find(|(_, item)| {
-        let record = item.changes.iter().rev().find(|change| change.spot.mt <= now);
-        record.and_then(|change| change.after).is_some_and(|ledger| is_open(&ledger, fire))
-    });
-    open.map(|(item, _)| *item)
+    let place = trace.configs.partition_point(|from| from.mt <= now).checked_sub(1)?;
+    let meant = trace.configs_meant(place).iter();
+    let totals = meant.filter_map(|from| Some(from.config.as_ref()?.total));
+    let open = |total: u32| {
+        trace.items.range(..total).find_map(|(item, of)| {
+            let record = of.changes.iter().rev().find(|change| change.spot.mt <= now)?;
+            record.after.is_some_and(|ledger| is_open(&ledger, fire)).then_some(*item)
+        })
+    };
+    totals.map(open).min()?
 }
 
 fn is_open(ledger: &Ledger, fire: i64) -> bool {

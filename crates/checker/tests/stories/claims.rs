@@ -335,7 +335,8 @@ fn s7_only_the_holder_completes() {
                 s.done("a", 0).crash("b").at(15.0).expire("b").ledger_by_leader(1, "interrupted");
             }),
             ("nobody can use what is stored, and it was off before", |s| {
-                s.configure(|c| c["failover"] = json!(false)).at(10.01).claim("b", 1, 1).crash("b");
+                s.configure(|c| c["failover"] = json!(false)).at(10.01).claim("a", 0, 1);
+                s.claim("b", 1, 1).done("a", 0).crash("b");
                 s.at(12.0).configure(|c| c["failover"] = json!(true));
                 s.write("operator", "/j/config", Some("poison"));
                 s.at(15.0).expire("b").ledger_by_leader(1, "interrupted");
