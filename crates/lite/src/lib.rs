@@ -6,6 +6,7 @@ mod config_check;
 mod config_store;
 mod context;
 mod driver;
+mod dump;
 mod error;
 mod executor;
 mod handle;
@@ -30,6 +31,7 @@ pub use coordination::{
     CatchUp, Dialect, FencingToken, FireRange, FireTime, InvalidConfig, InvalidName, JobConfig,
     JobEvent, JobName, MissReason, Outcome, Phase, RunSource, ServerIp,
 };
+pub use dump::{DumpListener, DumpOptions};
 pub use error::{Error, Result};
 pub use handle::JobHandle;
 pub use job::{Job, JobError, JobFn, job_fn};
