@@ -166,10 +166,10 @@ fn what_a_java_instance_has_taken_over_is_not_run_again() {
     cluster.run_for(A_WHILE);
     cluster.crash(FIRST);
     cluster.join();
+    cluster.tell(1, coordination::Event::Paused);
     cluster.run_for(A_WHILE);
     let newcomer = cluster.id_of(1).to_string();
     cluster.java_assigns(&java, 0, &newcomer);
-    cluster.tell(1, coordination::Event::Paused);
     cluster.run_for(A_WHILE);
     assert!(cluster.truth().item(ShardingItem::new(0)).queued, "{}", cluster.story());
 

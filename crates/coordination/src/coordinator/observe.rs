@@ -19,7 +19,7 @@ use crate::{
 impl Coordinator {
     pub(super) fn observe(&mut self, now: Now, out: &mut Vec<Command>) {
         self.observe_config(out);
-        self.local.foreign.observe(&self.view, self.local.last_fire_seen, now.mono);
+        self.observe_java(now, out);
         self.observe_runs(out);
         self.observe_membership(out);
         self.observe_leadership(out);

@@ -1,13 +1,23 @@
-//! Cleanup: nothing stale stays in the failover queue, or shown as misfired.
+//! Cleanup: nothing stale stays in the failover queue, shown as misfired, or registered.
+
+use reg_center::Version;
+use sharding::ShardingItem;
 
 use super::{Context, Duty};
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
+use crate::view::ItemView;
 use crate::{Ledger, LedgerState};
 
 /// Takes items out of the queue that nobody has to take over: finished, retired, out of range; and takes away marks of
-/// misfires that are not noted (any more). What Java instances queue and mark, which note nothing, is theirs.
+/// misfires that are not noted (any more). What Java instances queue and mark, which note nothing, is theirs, unless nobody
+/// may take it over: they would.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
+    let plan = of_ours(cx).filter(|_| !mutant::is(Mutant::NoCleanup));
+    plan.or_else(|| of_java(cx))
+}
+
+fn of_ours(cx: &Context<'_>) -> Option<Plan> {
     let mixed = cx.view.is_mixed();
     let stale = cx.view.items().filter(|(_, view)| {
         let orphan = |ledger: &Ledger| matches!(ledger.state, LedgerState::Orphan(_));
@@ -25,11 +35,32 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         Some([Step::LedgerIs(item, ledger.version), Step::UnmarkMisfire(item)])
     });
     let marked = marked.take(cx.settings.items_per_plan).flatten();
-    Plan::as_leader(Duty::Cleanup, cx, "stale entries")?
-        .steps(queued)
-        .steps(marked)
+    Plan::as_leader(Duty::Cleanup, cx, "stale entries")?.steps(queued).steps(marked).if_any()
+}
+
+/// Takes away what Java leaves behind: entries of the failover queue that are out of range, or of a job without failover
+/// (its instances run both), and the nodes of instances of 2.1.5 that were triggered when they were gone.
+///
+/// Such a node may be replaced by one of a living instance at any moment. So it first gets a version that a new one has not,
+/// and is then taken away by it.
+fn of_java(cx: &Context<'_>) -> Option<Plan> {
+    let config = cx.view.config_to_lead_by()?;
+    let most = cx.settings.items_per_plan;
+    let to_nobody =
+        |item: ShardingItem| !config.fails_over() || item.index() >= config.sharding_total_count;
+    let java = cx.view.is_mixed();
+    let ours = |view: &ItemView| view.ledger.as_ref().is_some_and(|l| l.value.is_busy());
+    let stale =
+        cx.view.items().filter(|(item, v)| java && v.queued && to_nobody(*item) && !ours(v));
+    let ghosts = cx.view.ghosts().map(|(id, version)| match version {
+        Version(0) => Step::SealGhost(id.clone()),
+        version => Step::RemoveGhost { instance: id.clone(), version },
+    });
+    Plan::as_keeper(Duty::Cleanup, cx, "what Java instances have left behind")?
+        .step(Step::ConfigIs(cx.view.config_version()?))
+        .steps(stale.map(|(item, _)| Step::DequeueItem(item)).take(most))
+        .steps(ghosts.take(most))
         .if_any()
-        .filter(|_| !mutant::is(Mutant::NoCleanup))
 }
 
 #[cfg(test)]

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use sharding::{InstanceId, ShardingItem};
 
+use super::latch::{Turn, leave, turn};
 use super::{Context, Duty};
 use crate::foreign::Interrupted;
+use crate::latch::Latch;
 use crate::layout::NodeKind;
 use crate::local::LocalRun;
 use crate::mutant::{self, Mutant};
@@ -29,7 +31,9 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     };
     let plan = plan.step(Step::ConfigIs(cx.view.config_version()?));
     let is_mine = |view: &ItemView| {
-        !foreign_leader || view.owner.as_ref().is_some_and(|owner| owner.value == *cx.me)
+        let owner = view.owner.as_ref().map(|owner| &owner.value);
+        let abandoned = |owner: &InstanceId| owner == cx.me || !cx.view.is_registered(owner);
+        !foreign_leader || owner.is_some_and(abandoned)
     };
     let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
     let items = cx.view.items().filter(|(_, view)| is_mine(view));
@@ -69,14 +73,64 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     let plan = swept.into_iter().fold(plan, |plan, (item, view, ledger, run, wanted)| {
         give_up(plan, item, view, ledger, run, wanted, cx.now.wall_ms)
     });
-    let foreign =
-        cx.local.foreign.interrupted().filter(|(item, _)| {
-            config.fails_over() && in_force(*item) && is_mine(cx.view.item(*item))
-        });
-    foreign
-        .take(room)
-        .fold(plan, |plan, (item, run)| orphan_of_java(plan, item, cx.view.item(item), run))
-        .if_any()
+    let of_java = cx.view.items().filter(|(_, view)| is_mine(view)).filter_map(|(item, view)| {
+        let fails_over = config.fails_over() && in_force(item);
+        match cx.interrupted(item).filter(|_| fails_over) {
+            Some(run) => Some((item, view, Some(run))),
+            None => has_leftovers(cx, view, fails_over).then_some((item, view, None)),
+        }
+    });
+    let of_java: Vec<_> = of_java.take(room).collect();
+    let mended = of_java.into_iter().fold(plan, |plan, (item, view, run)| match run {
+        Some(run) => orphan_of_java(plan, item, view, &run),
+        None => mend(plan, cx, item, view),
+    });
+    mended.if_any()
+}
+
+/// Returns true if marks tell of runs that nobody has to take over, by instances that are gone. Java leaves them if failover
+/// was turned off meanwhile, or whoever had taken the item over was lost as well; as long as they are there Java runs the
+/// item no more, and its leaders assign nothing.
+fn has_leftovers(cx: &Context<'_>, view: &ItemView, fails_over: bool) -> bool {
+    let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
+    // Until the first fire nobody here knows what has to be taken over.
+    let unclear = fails_over && !view.failover && cx.local.last_fire_seen.is_none();
+    idle && !view.alive && !unclear && leftovers(cx, view).any()
+}
+
+/// The marks at an item whose holder is gone.
+#[derive(Clone, Copy)]
+struct Leftovers<'a> {
+    running: Option<&'a InstanceId>,
+    failovering: Option<&'a InstanceId>,
+}
+
+impl Leftovers<'_> {
+    fn any(&self) -> bool {
+        self.running.is_some() || self.failovering.is_some()
+    }
+}
+
+fn leftovers<'a>(cx: &Context<'_>, view: &'a ItemView) -> Leftovers<'a> {
+    let gone = |holder: &&InstanceId| !cx.view.is_registered(holder);
+    let running = view.lasting.as_ref().filter(gone);
+    let taken = view.failover || (view.running && running.is_none());
+    let failovering = view.failovering.as_ref().filter(gone).filter(|_| !taken);
+    Leftovers { running, failovering }
+}
+
+/// Takes leftovers away. The item's record says that no run of ours is behind them, and Java starts none beside them.
+fn mend(plan: Plan, cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> Plan {
+    let Leftovers { running, failovering } = leftovers(cx, view);
+    let record = match &view.ledger {
+        Some(ledger) => Step::LedgerIs(item, ledger.version),
+        None => Step::IsAbsent(NodeKind::Ledger(item)),
+    };
+    let holders = running.into_iter().chain(failovering);
+    let plan = holders.fold(plan, |plan, holder| plan.confirm_gone(holder, NodeKind::Alive(item)));
+    plan.step(record)
+        .step_if(running.is_some(), || Step::UnmarkRunning(item))
+        .step_if(failovering.is_some(), || Step::UnmarkFailovering(item))
 }
 
 const REASON: &str = "runs without a holder";
@@ -106,7 +160,7 @@ fn mark_of_session(item: ShardingItem, view: &ItemView) -> NodeKind {
 /// Takes away the marks that a holder which is gone has left behind.
 fn left_behind(item: ShardingItem, view: &ItemView) -> impl Iterator<Item = Step> {
     let running = view.lasting.is_some().then_some(Step::UnmarkRunning(item));
-    let failovering = view.failovering.then_some(Step::UnmarkFailovering(item));
+    let failovering = view.failovering.as_ref().map(|_| Step::UnmarkFailovering(item));
     running.into_iter().chain(failovering)
 }
 
@@ -141,7 +195,24 @@ pub(crate) const ORPHAN_PATIENCE: Duration = Duration::from_secs(1);
 ///
 /// Idle instances come first. If there is none, because each has a slow item, the busy ones take over too, one orphan
 /// at a time each, so that no slow item can delay somebody else's.
+///
+/// Java instances take from the queue in two steps, one instance at a time: so do ours, where there are any.
 pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
+    let Some(plan) = take_one(cx) else { return leave(cx, Duty::Takeover, Latch::Failover) };
+    match turn(cx, Latch::Failover) {
+        Turn::Free => Some(plan),
+        Turn::Mine(leave) => Some(plan.step(leave)),
+        Turn::Join(join) => {
+            let plan = Plan::as_instance(Duty::Takeover, cx, "an item was left unfinished");
+            Some(plan.step(join))
+        }
+        Turn::Wait => None,
+        // It is not safe to do without: the others come first, once more.
+        Turn::Impatient(_) => leave(cx, Duty::Takeover, Latch::Failover),
+    }
+}
+
+fn take_one(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.startable()?;
     if !config.fails_over() || !is_idle_enough(cx) {
         return None;

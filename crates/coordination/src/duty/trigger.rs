@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sharding::ShardingItem;
+use sharding::{InstanceId, ShardingItem};
 
 use super::{Context, Duty, OwnItem};
 use crate::mutant::{self, Mutant};
@@ -55,9 +55,12 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
 
 /// Takes the oldest request that has something to go on with. Items that still have an earlier one get theirs later.
 fn pass_on(cx: &Context<'_>) -> Option<Plan> {
-    let config = cx.view.config().filter(|_| fits(cx))?;
     let mut waiting: Vec<_> = cx.view.triggers().filter(|(_, t)| !t.value.is_handled()).collect();
     waiting.sort_by_key(|(id, trigger)| (trigger.value.at, *id));
+    if cx.view.has_foreign_leader() {
+        return waiting.into_iter().find_map(|(id, trigger)| pass_as_java_does(cx, id, trigger));
+    }
+    let config = cx.view.config().filter(|_| fits(cx))?;
     waiting.into_iter().find_map(|(id, trigger)| match config.monitor_execution {
         true => pass_to_items(cx, config, id, trigger),
         false => pass_to_instances(cx, id, trigger),
@@ -106,6 +109,36 @@ fn pass_to_instances(
     Some(plan.steps(steps).step(passed_on(id, trigger, BTreeSet::new())))
 }
 
+/// A Java leader passes nothing on. So whoever has left the request does, or if that one is gone, the first of ours: in
+/// ElasticJob's own convention, to the instances that have the items now. Java instances that are running drop it.
+fn pass_as_java_does(
+    cx: &Context<'_>,
+    id: &str,
+    trigger: &Versioned<TriggerRecord>,
+) -> Option<Plan> {
+    if !is_mine_to_handle(cx, &trigger.value.by) || !cx.view.is_registered(cx.me) {
+        return None;
+    }
+    let has_items = |instance: &InstanceId| match &trigger.value.items {
+        None => true,
+        Some(wanted) => cx.view.items_of(instance).any(|(item, _)| wanted.contains(&item)),
+    };
+    let asked = cx.view.instances().filter(|id| cx.view.trigger_of(id).is_none() && has_items(id));
+    let steps = asked.filter_map(|instance| {
+        let version = cx.view.instance_version(instance)?;
+        Some(Step::RequestTrigger { instance: instance.clone(), version })
+    });
+    let plan = Plan::as_instance(Duty::Trigger, cx, "an operator's request, under a Java leader");
+    Some(plan.steps(steps).step(passed_on(id, trigger, BTreeSet::new())))
+}
+
+/// Under a Java leader, whoever has left a request handles it, or, once that one is gone, the first of ours.
+fn is_mine_to_handle(cx: &Context<'_>, by: &str) -> bool {
+    let is_there = cx.view.instances().any(|id| id.as_str() == by);
+    let first_of_ours = || cx.view.instances().find(|id| !cx.view.is_foreign(id));
+    by == cx.me.as_str() || (!is_there && first_of_ours() == Some(cx.me))
+}
+
 fn passed_on(id: &str, trigger: &Versioned<TriggerRecord>, rest: BTreeSet<ShardingItem>) -> Step {
     let record = TriggerRecord { items: Some(rest), ..trigger.value.clone() };
     Step::SetTrigger { id: id.to_owned(), expect: Some(trigger.version), record }
@@ -114,6 +147,7 @@ fn passed_on(id: &str, trigger: &Versioned<TriggerRecord>, rest: BTreeSet<Shardi
 /// Whoever left a request takes it away once it was passed on, so that it never has to wonder whether it arrived. The
 /// leader takes away what others left that are no instances (any more).
 fn clear(cx: &Context<'_>) -> Option<Plan> {
+    let keeps = cx.view.has_foreign_leader();
     let leads = cx.view.term_of(cx.me).is_some();
     let mine = |by: &str| by == cx.me.as_str();
     let nobodys = |by: &str| leads && !cx.view.instances().any(|id| id.as_str() == by);
@@ -121,7 +155,8 @@ fn clear(cx: &Context<'_>) -> Option<Plan> {
         let by = trigger.value.by.as_str();
         let awaited =
             cx.local.wanted_triggers.contains_key(*id) && !mutant::is(Mutant::RequestClearedEarly);
-        trigger.value.is_handled() && !awaited && (mine(by) || nobodys(by))
+        let to_keep = keeps && is_mine_to_handle(cx, by);
+        trigger.value.is_handled() && !awaited && (mine(by) || nobodys(by) || to_keep)
     });
     let clear = |(id, trigger): (&str, &Versioned<TriggerRecord>)| Step::ClearTrigger {
         id: id.to_owned(),
