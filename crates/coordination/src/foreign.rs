@@ -100,11 +100,11 @@ impl Foreign {
     ) -> Option<Interrupted> {
         let shown = view.item(item);
         let left = || {
-            let owner = view.left_unfinished_by(shown).filter(|_| !shown.failover)?.clone();
+            let owner = view.left_unfinished_by(shown)?.clone();
             Some(Interrupted { owner, fire: self.accounted(item).or(fire)? })
         };
         let run = self.lost.get(&item).cloned().or_else(left)?;
-        is_open(view, item, run.fire).then_some(run)
+        (is_open(view, item, run.fire) && !shown.failover).then_some(run)
     }
 
     /// Returns the marks that living Java instances have left behind.
@@ -178,7 +178,7 @@ impl Foreign {
             }
             lately && !gone
         });
-        lost.retain(|item, run| is_open(view, *item, run.fire));
+        lost.retain(|item, run| is_open(view, *item, run.fire) && !view.item(*item).failover);
     }
 
     fn observe_marks(&mut self, view: &JobView, fire: Option<FireTime>) {

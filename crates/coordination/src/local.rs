@@ -131,6 +131,8 @@ pub(crate) struct Local {
     pub(crate) due: Option<Due>,
     /// The last scheduled fire that came, due or not.
     pub(crate) last_fire_seen: Option<FireTime>,
+    /// A fire of a job that is not monitored, which waits until a Java leader has assigned items anew.
+    pub(crate) unmonitored_fire: Option<FireTime>,
     pub(crate) unmonitored_request: Option<UnmonitoredRequest>,
     /// Requests that this process was asked to leave in the registry, by their ids.
     pub(crate) wanted_triggers: BTreeMap<String, FireTime>,

@@ -324,7 +324,8 @@ impl JobView {
                 let known = self.instances.get(&id).map(|known| known.foreign);
                 self.remove(&node.path);
                 if self.layout.is_left_behind(node) {
-                    self.ghosts.insert(id.clone(), version);
+                    self.ghosts.insert(id, version);
+                    return Ok(());
                 }
                 let mut instance = InstanceView::read(&self.layout, &id, node)?;
                 // An operator's wish hides whose the node is.
@@ -708,6 +709,11 @@ impl JobView {
         self.necessary || self.processing
     }
 
+    /// Returns true if a Java leader is about to assign items anew.
+    pub(crate) fn is_java_assigning(&self) -> bool {
+        self.has_foreign_leader() && self.awaits_foreign_resharding()
+    }
+
     /// Returns the operators' requests that are in the registry.
     pub(crate) fn triggers(&self) -> impl Iterator<Item = (&str, &Versioned<TriggerRecord>)> {
         self.triggers.iter().map(|(id, record)| (id.as_str(), record))
@@ -826,7 +832,7 @@ impl JobView {
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
         let foreign = self.has_foreign_leader();
         let fits = match foreign {
-            true => !self.awaits_foreign_resharding(),
+            true => !self.is_java_assigning(),
             false => self.fits_config() || mutant::is(Mutant::TotalIgnored),
         };
         let total = self.config().filter(|_| fits).map(|c| c.sharding_total_count);

@@ -65,9 +65,8 @@ impl Coordinator {
     /// more, and a Java leader waits for them for ever. Nobody can tell for certain, so nobody takes the marks away.
     fn observe_leftovers(&mut self, out: &mut Vec<Command>) {
         let found = self.local.foreign.leftovers(&self.view);
-        self.told
-            .leftovers
-            .retain(|(item, at)| found.iter().any(|f| (f.item, f.marked_at) == (*item, *at)));
+        let view = &self.view;
+        self.told.leftovers.retain(|(item, at)| view.item(*item).marked_at == *at);
         for leftover in found {
             if self.told.leftovers.insert((leftover.item, leftover.marked_at)) {
                 let path = self.layout.path(&NodeKind::Running(leftover.item)).to_string();

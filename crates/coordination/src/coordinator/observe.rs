@@ -28,6 +28,7 @@ impl Coordinator {
         self.observe_request();
         self.observe_orphans(now);
         self.observe_calls(out);
+        self.run_unmonitored_fire(out);
         self.run_unmonitored_request(out);
     }
 
@@ -291,6 +292,16 @@ impl Coordinator {
             {
                 self.local.calls.remove(&stage);
             }
+        }
+    }
+
+    /// Without monitoring, a fire that came while a Java leader assigned items anew is run once it has.
+    fn run_unmonitored_fire(&mut self, out: &mut Vec<Command>) {
+        if let Some(fire) = self.local.unmonitored_fire
+            && !self.view.is_java_assigning()
+        {
+            self.local.unmonitored_fire = None;
+            self.run_unmonitored(fire, out);
         }
     }
 

@@ -67,6 +67,7 @@ fn of_java(cx: &Context<'_>) -> Option<Plan> {
 mod tests {
     use super::super::scene::{Scene, check, item, running_by};
     use super::*;
+    use crate::JobConfig;
     use crate::layout::NodeKind;
 
     #[test]
@@ -93,5 +94,52 @@ mod tests {
             ("somebody else leads", queued(Scene::cluster(2, 1), 7).member(2).led_by(2), "nothing"),
         ];
         check(Duty::Cleanup, rows);
+    }
+
+    #[test]
+    fn what_java_has_queued_stays_unless_nobody_may_take_it_over() {
+        let queued = |scene: Scene, i| scene.java(5).marked(&NodeKind::QueuedItem(item(i)));
+        let off = |config: &mut JobConfig| config.failover = false;
+        let left = |i| format!("cleanup: what Java instances have left behind\n  dequeue {i}");
+        let led_by_java = || Scene::job(2).member(1).java(4).led_by_java(4);
+        let rows = [
+            ("in range", queued(Scene::cluster(2, 1), 0), "nothing".to_owned()),
+            ("A22: out of range", queued(Scene::cluster(2, 1), 7), left(7)),
+            ("A22: without failover", queued(Scene::cluster(2, 1).configure(off), 0), left(0)),
+            ("A22: a Java instance leads", queued(led_by_java(), 7), left(7)),
+            (
+                "somebody else of ours leads",
+                queued(Scene::cluster(2, 1).member(2).led_by(2), 7),
+                "nothing".to_owned(),
+            ),
+        ];
+        for (case, scene, expected) in rows {
+            check(Duty::Cleanup, vec![(case, scene, &*expected)]);
+        }
+    }
+
+    /// A18: a request that came too late has left it.
+    #[test]
+    fn the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away() {
+        let reason = "cleanup: what Java instances have left behind";
+        let sealed = format!("{reason}\n  seal the node that 10.0.0.9@-@9 has left behind");
+        let removed = format!("{reason}\n  remove the node that 10.0.0.9@-@9 has left behind");
+        let scenes = [
+            ("ours lead", Scene::cluster(2, 1).ghost(9)),
+            ("a Java instance leads", Scene::job(2).member(1).java(4).led_by_java(4).ghost(9)),
+        ];
+        for (case, scene) in scenes {
+            assert_eq!(scene.settle(Duty::Cleanup), [&*sealed, &*removed], "{case}");
+        }
+    }
+
+    /// The instance was away and comes back under its id while its former node is being taken away.
+    #[test]
+    fn an_instance_that_comes_back_keeps_its_new_node() {
+        let plan = Scene::cluster(2, 1).ghost(9).commit_once(Duty::Cleanup);
+        let removal = plan.plan(Duty::Cleanup).unwrap();
+        let back = plan.gone(9).java(9);
+        assert!(!back.would_commit(&removal), "it has taken a living node away");
+        assert_eq!(back.wants(Duty::Cleanup), "nothing");
     }
 }

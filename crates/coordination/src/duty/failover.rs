@@ -129,13 +129,15 @@ fn mend(plan: Plan, cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> Pl
     let holders = running.into_iter().chain(failovering);
     let plan = holders.fold(plan, |plan, holder| plan.confirm_gone(holder, NodeKind::Alive(item)));
     plan.step(record)
+        .step_if(!view.failover, || Step::IsAbsent(NodeKind::Failover(item)))
         .step_if(running.is_some(), || Step::UnmarkRunning(item))
         .step_if(failovering.is_some(), || Step::UnmarkFailovering(item))
 }
 
 const REASON: &str = "runs without a holder";
 
-/// Makes an orphan of a run that a Java instance has left unfinished. Its mark is gone with its session.
+/// Makes an orphan of a run that a Java instance has left unfinished, unless another one has taken it over meanwhile: the
+/// mark that the view shows may then be of another run.
 fn orphan_of_java(plan: Plan, item: ShardingItem, view: &ItemView, run: &Interrupted) -> Plan {
     let known = view.ledger.as_ref();
     let fresh = Ledger::new(None);
@@ -144,6 +146,7 @@ fn orphan_of_java(plan: Plan, item: ShardingItem, view: &ItemView, run: &Interru
     let Some(next) = next else { return plan };
     let expect = known.map(|ledger| ledger.version);
     plan.confirm_gone(&run.owner, mark_of_session(item, view))
+        .step(Step::IsAbsent(NodeKind::Failover(item)))
         .step(Step::SetLedger { item, expect, ledger: next })
         .steps(left_behind(item, view))
         .step_if(!view.queued, || Step::QueueItem(item))
@@ -268,10 +271,11 @@ fn spread(me: &InstanceId, len: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scene::{Scene, check, id, item, running_by};
+    use super::super::scene::{Scene, check, done, id, item, running_by};
     use super::*;
-    use crate::layout::NodeKind;
-    use crate::local::Local;
+    use crate::latch::name_of;
+    use crate::local::{Local, Wait};
+    use crate::{Dialect, JobConfig};
 
     fn orphan() -> Ledger {
         running_by(3).orphan().unwrap()
@@ -366,5 +370,107 @@ mod tests {
             ),
         ];
         check(Duty::Takeover, rows);
+    }
+
+    #[test]
+    fn what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away() {
+        let running = |i| NodeKind::Running(item(i));
+        let taken = |i| NodeKind::Failovering(item(i));
+        let cluster = || Scene::cluster_in(Dialect::V3, 2, 2).due(200);
+        let marked = |scene: Scene| scene.named_mark(&running(1), 3);
+        let off = |config: &mut JobConfig| config.failover = false;
+        let queued = "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  show 1 not running\n  queue 1";
+        let unmarked = "sweep: runs without a holder\n  show 1 not running";
+        let no_turn = "sweep: runs without a holder\n  no longer show 1 failing over";
+        let led_by_java =
+            || Scene::job_in(Dialect::V3, 2).member(1).java(4).led_by_java(4).due(200);
+        let rows = vec![
+            ("A3, A5, A7: it runs no more", marked(cluster()), queued),
+            ("it runs", marked(cluster().java(3)), "nothing"),
+            (
+                "nobody knows yet for which fire it ran",
+                Scene::cluster_in(Dialect::V3, 2, 2).named_mark(&running(1), 3),
+                "nothing",
+            ),
+            ("A3: failover was turned off", marked(cluster().configure(off)), unmarked),
+            (
+                "A3: failover was turned off before the first fire",
+                marked(Scene::cluster_in(Dialect::V3, 2, 2).configure(off)),
+                unmarked,
+            ),
+            (
+                "A6: somebody has taken over and waits for the mark to go",
+                marked(cluster().java(4)).marked(&NodeKind::Failover(item(1))),
+                unmarked,
+            ),
+            ("A6: its fire is done", marked(cluster()).ledger(1, done(200)), unmarked),
+            (
+                "A6: whoever had taken over was lost before it began",
+                cluster().named_mark(&taken(1), 3),
+                "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  no longer show 1 failing over\n  queue 1",
+            ),
+            (
+                "A6: failover was turned off",
+                cluster().configure(off).named_mark(&taken(1), 3),
+                no_turn,
+            ),
+            (
+                "out of range",
+                cluster().named_mark(&running(7), 3),
+                "sweep: runs without a holder\n  show 7 not running",
+            ),
+            ("the mark names nobody", cluster().configure(off).marked(&running(1)), unmarked),
+            (
+                "2.1.5: a mark that no session owns",
+                Scene::cluster(2, 2).due(200).marked(&running(1)),
+                unmarked,
+            ),
+            (
+                "A5: a Java instance leads",
+                marked(led_by_java().owned(1, 3)),
+                "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  show 1 not running\n  queue 1",
+            ),
+            (
+                "a Java instance leads, and the item is another one's",
+                marked(led_by_java().java(5).owned(1, 5)),
+                "nothing",
+            ),
+        ];
+        check(Duty::Sweep, rows);
+    }
+
+    #[test]
+    fn among_java_instances_one_takes_over_at_a_time() {
+        let waiting = || {
+            let scene = Scene::cluster(2, 2).java(4).ledger(1, orphan());
+            scene.marked(&NodeKind::QueuedItem(item(1)))
+        };
+        let in_line = |scene: Scene, name: &str| scene.in_line(Latch::Failover, name);
+        let of_java = "_c_0e8b0a2c-3f41-4c15-9d3b-5b4b3f0c6c11-latch-0000000003";
+        let mine = name_of(&id(1), 4);
+        let leave = "stand no longer in line to take an item over";
+        let taken = format!(
+            "takeover: item 1 was left unfinished\n  item 1 running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  show 1 running\n  show 1 taken over\n  dequeue 1\n  {leave}"
+        );
+        let gone = format!("takeover: no turn is wanted any more\n  {leave}");
+        let patient = |over| {
+            let wait = Wait { since: Duration::ZERO, over };
+            let scene = in_line(in_line(waiting(), of_java), &mine);
+            scene.local(|local| drop(local.latch_waits.insert(Latch::Failover, wait)))
+        };
+        let rows = [
+            (
+                "it has yet to stand in line",
+                waiting(),
+                "takeover: an item was left unfinished\n  stand in line to take an item over",
+            ),
+            ("it is the first", in_line(in_line(waiting(), &mine), of_java), &*taken),
+            ("Java came first", patient(false), "nothing"),
+            ("Java came first and does not go: it tries again", patient(true), &*gone),
+            ("Java has taken it", in_line(Scene::cluster(2, 2).java(4), &mine), &*gone),
+        ];
+        for (case, scene, expected) in rows {
+            assert_eq!(scene.wants(Duty::Takeover), expected, "{case}");
+        }
     }
 }

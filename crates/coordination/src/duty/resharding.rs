@@ -313,6 +313,7 @@ mod tests {
     use super::super::MAX_ITEMS_PER_PLAN;
     use super::super::scene::{Scene, check, id, idle, item, running_by};
     use super::*;
+    use crate::local::Wait;
 
     /// Two items for two instances where average allocation wants them: item 0 with instance 2, item 1 with 1.
     fn settled() -> Scene {
@@ -450,5 +451,55 @@ mod tests {
         let owners = plan.steps.iter().filter(|step| matches!(step, Step::SetOwner { .. })).count();
         assert_eq!(owners, MAX_ITEMS_PER_PLAN);
         assert!(plan.to_string().ends_with("3 to follow"), "{}", plan.reason);
+    }
+
+    #[test]
+    fn java_instances_are_told_before_items_move_and_their_runs_are_waited_for() {
+        let runs = || {
+            let mark = NodeKind::Running(item(0));
+            Scene::cluster(2, 1).java(2).owned(0, 2).java(3).marked_in_session(&mark)
+        };
+        let announced = |scene: Scene, over| {
+            let wait = Wait { since: Duration::ZERO, over };
+            let scene = scene.marked(&NodeKind::Necessary);
+            scene.local(|local| local.announced = Some(wait))
+        };
+        let changed = "resharding: the available instances changed";
+        let rows = [
+            (
+                "a Java instance has come",
+                Scene::cluster(2, 1).java(2),
+                format!("{changed}\n  announce resharding"),
+            ),
+            (
+                "they know",
+                announced(Scene::cluster(2, 1).java(2), false),
+                format!(
+                    "{changed}\n  item 0 to 10.0.0.2@-@2\n  clear necessary\n  assign 2 items to 2 instances, 0 to follow"
+                ),
+            ),
+            ("one of them still runs what is to move", announced(runs(), false), "nothing".into()),
+            (
+                "its run takes long",
+                announced(runs(), true),
+                format!(
+                    "{changed}\n  item 1 to 10.0.0.2@-@2\n  clear necessary\n  assign 2 items to 3 instances, 1 to follow"
+                ),
+            ),
+        ];
+        for (case, scene, expected) in rows {
+            assert_eq!(scene.wants(Duty::Resharding), expected, "{case}");
+        }
+    }
+
+    /// It began the item when the leader had looked.
+    #[test]
+    fn an_item_that_a_java_instance_begins_meanwhile_does_not_move() {
+        let scene = Scene::cluster(2, 1).java(2).owned(0, 2).gone(2).java(2).java(3);
+        let scene = scene.marked(&NodeKind::Necessary);
+        let plan = scene.plan(Duty::Resharding).unwrap();
+        assert!(scene.would_commit(&plan), "{plan}");
+        let begun = scene.marked_in_session(&NodeKind::Running(item(0)));
+        assert!(!begun.would_commit(&plan), "{plan}");
     }
 }

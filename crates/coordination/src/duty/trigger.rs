@@ -261,4 +261,43 @@ mod tests {
         let expected = "trigger: an operator's request for the instances\n  trigger 10.0.0.1@-@1\n  trigger 10.0.0.2@-@2\n  request r is passed on";
         assert_eq!(scene.wants(Duty::Trigger), expected);
     }
+
+    #[test]
+    fn under_a_java_leader_requests_go_to_the_instances_that_have_the_items() {
+        let led_by_java = || {
+            let scene = Scene::job(2).member(1).member(2).java(4).led_by_java(4);
+            scene.owned(0, 1).owned(1, 4)
+        };
+        let reason = "trigger: an operator's request, under a Java leader";
+        let all = format!(
+            "{reason}\n  trigger 10.0.0.1@-@1\n  trigger 10.0.0.2@-@2\n  trigger 10.0.0.4@-@4\n  request r is passed on"
+        );
+        let one = format!("{reason}\n  trigger 10.0.0.4@-@4\n  request r is passed on");
+        let gone = "trigger: requests that were passed on\n  clear request r";
+        let rows = [
+            ("of mine", led_by_java().trigger("r", request(None, 1)), &*all),
+            ("for one item", led_by_java().trigger("r", request(Some(&[1]), 1)), &*one),
+            ("of somebody else of ours", led_by_java().trigger("r", request(None, 2)), "nothing"),
+            ("of somebody who is gone", led_by_java().trigger("r", request(None, 9)), &*all),
+            (
+                "of somebody who is gone, and I am not the first of ours",
+                Scene::job(2)
+                    .member(1)
+                    .member(0)
+                    .java(4)
+                    .led_by_java(4)
+                    .trigger("r", request(None, 9)),
+                "nothing",
+            ),
+            (
+                "one is asked already",
+                led_by_java().triggered(4).trigger("r", request(Some(&[1]), 1)),
+                &*format!("{reason}\n  request r is passed on"),
+            ),
+            ("passed on", led_by_java().trigger("r", request(Some(&[]), 9)), gone),
+        ];
+        for (case, scene, expected) in rows {
+            assert_eq!(scene.wants(Duty::Trigger), expected, "{case}");
+        }
+    }
 }
