@@ -2,8 +2,10 @@
 //! have left unfinished, can only be read off their marks.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
+use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
 use crate::FireTime;
@@ -18,6 +20,12 @@ const GRACE: Duration = Duration::from_millis(500);
 struct ForeignRun {
     owner: InstanceId,
     fire: FireTime,
+    /// Its mark does not go with the session, and tells by itself what is left unfinished.
+    lasting: bool,
+    /// When its mark was made.
+    marked_at: Option<Revision>,
+    /// How many fires this instance had seen when it saw the mark.
+    fires: u64,
     /// When its mark vanished, on the monotonic clock.
     ended: Option<Duration>,
 }
@@ -29,13 +37,44 @@ pub(crate) struct Interrupted {
     pub(crate) fire: FireTime,
 }
 
+/// A mark by which a living Java instance shows a run that it cannot be running any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Leftover {
+    pub(crate) item: ShardingItem,
+    pub(crate) marked_at: Option<Revision>,
+    owner: InstanceId,
+    /// It was made by an earlier life with the same id; else by this one, for an earlier fire than that of other marks.
+    of_earlier_life: bool,
+}
+
+impl fmt::Display for Leftover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { item, owner, .. } = self;
+        let why = match self.of_earlier_life {
+            true => {
+                "the mark is older than the instance, which has the id of an earlier one or has reconnected"
+            }
+            false => "it runs a later fire already, and runs one at a time",
+        };
+        write!(
+            f,
+            "{owner} is shown as running item {item}, but {why}; remove the node if nothing runs"
+        )
+    }
+}
+
 /// What one instance has seen of the Java instances of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Foreign {
     /// The last fire of each item that came while a Java instance had it.
     accounted: BTreeMap<ShardingItem, FireTime>,
+    /// A fire that came while items were about to be assigned anew: whose it is shows afterwards.
+    held_back: Option<FireTime>,
+    /// How many fires have come while Java instances took part.
+    fires: u64,
     runs: BTreeMap<ShardingItem, ForeignRun>,
-    interrupted: BTreeMap<ShardingItem, Interrupted>,
+    /// Runs whose mark has gone with the session: nothing in the registry tells of them.
+    lost: BTreeMap<ShardingItem, Interrupted>,
 }
 
 impl Foreign {
@@ -49,21 +88,64 @@ impl Foreign {
         !self.accounted.is_empty()
     }
 
-    /// Returns true if a Java instance has left a run of the item unfinished.
-    pub(crate) fn has_interrupted(&self, item: ShardingItem) -> bool {
-        self.interrupted.contains_key(&item)
+    /// Returns the run of an item that a Java instance has left unfinished. `fire` is the last one that came.
+    ///
+    /// A mark that lasts, or that the item was taken over, tells of it as long as it is there; other marks have gone with
+    /// the session. Where somebody has taken the item over since, the run is theirs.
+    pub(crate) fn interrupted(
+        &self,
+        view: &JobView,
+        item: ShardingItem,
+        fire: Option<FireTime>,
+    ) -> Option<Interrupted> {
+        let shown = view.item(item);
+        let left = || {
+            let owner = view.left_unfinished_by(shown)?.clone();
+            Some(Interrupted { owner, fire: self.accounted(item).or(fire)? })
+        };
+        let run = self.lost.get(&item).cloned().or_else(left)?;
+        (is_open(view, item, run.fire) && !shown.failover).then_some(run)
     }
 
-    /// Returns the runs that Java instances have left unfinished.
-    pub(crate) fn interrupted(&self) -> impl Iterator<Item = (ShardingItem, &Interrupted)> {
-        self.interrupted.iter().map(|(item, run)| (*item, run))
+    /// Returns the marks that living Java instances have left behind.
+    ///
+    /// A Java instance runs one fire at a time, marks its items when it begins, and never begins an item that has a mark: a
+    /// mark for an earlier fire than that of another one, or of an earlier life with the same id, is there for good. Marks of
+    /// one fire may be seen before and after the fire itself, so that two fires tell for certain.
+    pub(crate) fn leftovers(&self, view: &JobView) -> Vec<Leftover> {
+        let standing = || self.runs.iter().filter(|(_, run)| run.ended.is_none());
+        let leftover = |(item, run): (&ShardingItem, &ForeignRun)| {
+            let marked_at = run.marked_at;
+            let (owner, aged) = (&run.owner, run.fires + 2);
+            let overtaken = standing().any(|(_, o)| o.owner == *owner && o.fires >= aged);
+            let named = view.item(*item).lasting.as_ref() == Some(&run.owner);
+            let older = marked_at < view.registered_at(owner) && self.fires >= aged;
+            let of_earlier_life = named && older;
+            let owner = owner.clone();
+            (overtaken || of_earlier_life).then(|| Leftover {
+                item: *item,
+                marked_at,
+                owner,
+                of_earlier_life,
+            })
+        };
+        standing().filter_map(leftover).collect()
     }
 
     /// Notes a scheduled fire: items of Java instances are run by them, unless all items are about to be assigned anew.
     pub(crate) fn fire(&mut self, view: &JobView, at: FireTime) {
-        if !view.is_mixed() || view.awaits_foreign_resharding() {
+        if !view.is_mixed() {
             return;
         }
+        self.fires += 1;
+        if view.awaits_foreign_resharding() {
+            self.held_back = Some(at);
+            return;
+        }
+        self.account(view, at);
+    }
+
+    fn account(&mut self, view: &JobView, at: FireTime) {
         let of_java = view.items().filter(|(_, item)| view.java_owner(item).is_some());
         self.accounted.extend(of_java.map(|(item, _)| (item, at)));
     }
@@ -75,38 +157,28 @@ impl Foreign {
     pub(crate) fn observe(&mut self, view: &JobView, fire: Option<FireTime>, now: Duration) {
         if view.is_mixed() {
             self.observe_marks(view, fire);
-        } else if self.runs.is_empty()
-            && self.interrupted.is_empty()
-            && !view.may_have_lasting_marks()
-        {
+        } else if self.runs.is_empty() && self.lost.is_empty() && self.held_back.is_none() {
             return;
         }
-        let Self { runs, interrupted, accounted } = self;
+        if !view.awaits_foreign_resharding()
+            && let Some(at) = self.held_back.take()
+        {
+            self.account(view, at);
+        }
+        let Self { runs, lost, .. } = self;
         for (item, run) in runs.iter_mut().filter(|(_, run)| run.ended.is_none()) {
             run.ended = (!view.item(*item).running).then_some(now);
         }
-        // Marks that last tell of runs that ended with their instance before anybody of ours looked.
-        for (item, shown) in view.items().filter(|(_, shown)| !shown.alive) {
-            let holder = shown.lasting.as_ref().filter(|holder| !view.is_registered(holder));
-            let idle = shown.ledger.as_ref().is_none_or(|ledger| ledger.value.is_idle());
-            if let (Some(owner), Some(fire), true) = (holder, fire, idle) {
-                let fire = accounted.get(&item).copied().unwrap_or(fire);
-                interrupted.entry(item).or_insert(Interrupted { owner: owner.clone(), fire });
-            }
-        }
         runs.retain(|item, run| {
             let lately = run.ended.is_none_or(|ended| now <= ended + GRACE);
-            if lately && !view.is_registered(&run.owner) {
-                let lost = Interrupted { owner: run.owner.clone(), fire: run.fire };
-                interrupted.insert(*item, lost);
-                return false;
+            let gone = !view.is_registered(&run.owner);
+            if lately && gone && !run.lasting {
+                let left = Interrupted { owner: run.owner.clone(), fire: run.fire };
+                lost.insert(*item, left);
             }
-            lately
+            lately && !gone
         });
-        interrupted.retain(|item, run| {
-            let ledger = view.item(*item).ledger.as_ref().map(|ledger| &ledger.value);
-            ledger.is_none_or(|ledger| ledger.is_idle() && ledger.last_fire < Some(run.fire))
-        });
+        lost.retain(|item, run| is_open(view, *item, run.fire) && !view.item(*item).failover);
     }
 
     fn observe_marks(&mut self, view: &JobView, fire: Option<FireTime>) {
@@ -116,11 +188,20 @@ impl Foreign {
             let (Some(owner), Some(fire)) = (owner, fire) else { continue };
             let accounted = self.accounted.entry(item).or_insert(fire);
             *accounted = fire.max(*accounted);
-            let known = self.runs.get(&item).is_some_and(|run| run.ended.is_none());
-            if !known {
-                let run = ForeignRun { owner: owner.clone(), fire, ended: None };
+            let marked_at = shown.marked_at;
+            let same = |run: &ForeignRun| run.ended.is_none() && run.marked_at == marked_at;
+            if !self.runs.get(&item).is_some_and(same) {
+                let (owner, lasting) = (owner.clone(), shown.lasting.is_some());
+                let (fires, ended) = (self.fires, None);
+                let run = ForeignRun { owner, fire, lasting, marked_at, fires, ended };
                 self.runs.insert(item, run);
             }
         }
     }
+}
+
+/// Returns true if nothing that is recorded of an item tells what has come of this fire.
+fn is_open(view: &JobView, item: ShardingItem, fire: FireTime) -> bool {
+    let ledger = view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
+    ledger.is_none_or(|ledger| ledger.is_idle() && ledger.last_fire < Some(fire))
 }

@@ -293,7 +293,22 @@ impl JavaSettings {
             Dialect::V2 => JavaFields::V2(JavaFields2::default()),
             Dialect::V3 => JavaFields::V3(JavaFields3::default()),
         };
-        Self { job_class: "ejob.RustJob".to_owned(), fields }
+        Self { job_class: Self::NO_CLASS.to_owned(), fields }
+    }
+
+    /// What stands in the place of the class of a Java job that there is not.
+    pub const NO_CLASS: &'static str = "ejob.RustJob";
+
+    /// Returns the class of the Java job, if one was given.
+    #[must_use]
+    pub fn given_class(&self) -> Option<&str> {
+        Some(self.job_class.as_str()).filter(|class| *class != Self::NO_CLASS)
+    }
+
+    /// Returns true if nothing but the class was given.
+    #[must_use]
+    pub fn has_default_fields(&self) -> bool {
+        self.fields == Self::of(self.dialect()).fields
     }
 
     /// Returns the dialect that the fields belong to.

@@ -11,6 +11,7 @@ mod foreign;
 mod id;
 mod job_config;
 mod job_event;
+mod latch;
 mod layout;
 mod ledger;
 mod local;

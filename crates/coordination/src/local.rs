@@ -8,6 +8,7 @@ use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
 use crate::foreign::Foreign;
+use crate::latch::Latch;
 use crate::mutant::{self, Mutant};
 use crate::view::{Triggered, Versioned};
 use crate::{FencingToken, FireTime, JobConfig, Ledger, OnceStage, Outcome, RunSource};
@@ -101,6 +102,23 @@ pub(crate) enum RequestWay {
     InDoubt,
 }
 
+/// How long something has lasted that is waited for with patience.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// On the monotonic clock.
+    pub(crate) since: Duration,
+    /// It has lasted for longer than that.
+    pub(crate) over: bool,
+}
+
+impl Wait {
+    /// Returns how long it has lasted now.
+    pub(crate) fn on(known: Option<Self>, now: Duration, patience: Duration) -> Self {
+        let since = known.map_or(now, |known| known.since);
+        Self { since, over: since + patience <= now }
+    }
+}
+
 /// A once-per-cluster callback that this instance calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LocalCall {
@@ -140,6 +158,8 @@ pub(crate) struct Local {
     pub(crate) due: Option<Due>,
     /// The last scheduled fire that came, due or not.
     pub(crate) last_fire_seen: Option<FireTime>,
+    /// A fire of a job that is not monitored, which waits until a Java leader has assigned items anew.
+    pub(crate) unmonitored_fire: Option<FireTime>,
     pub(crate) unmonitored_request: Option<UnmonitoredRequest>,
     /// Requests that this process was asked to leave in the registry, by their ids.
     pub(crate) wanted_triggers: BTreeMap<String, WantedTrigger>,
@@ -147,6 +167,10 @@ pub(crate) struct Local {
     pub(crate) trigger_seen: Option<Triggered>,
     /// Since when there are runs that wait to be taken over, on the monotonic clock.
     pub(crate) orphans_since: Option<Duration>,
+    /// Since when it stands in line at a latch without being the first.
+    pub(crate) latch_waits: BTreeMap<Latch, Wait>,
+    /// Since when Java instances are told that items will be assigned anew, if this instance leads.
+    pub(crate) announced: Option<Wait>,
     /// What is seen of Java instances.
     pub(crate) foreign: Foreign,
     /// Callbacks that this instance is calling, or has called without that being recorded.
@@ -216,6 +240,8 @@ impl Local {
         self.maybe_registered = false;
         self.maybe_claimed.clear();
         self.calls.clear();
+        self.latch_waits.clear();
+        self.announced = None;
         self.trigger_seen = None;
         self.doubt_requests();
         for run in self.runs.values_mut() {

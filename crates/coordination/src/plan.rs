@@ -2,17 +2,18 @@
 
 use std::fmt;
 
-use reg_center::Version;
+use reg_center::{NodePath, Version};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::assignment::AssignmentRecord;
 use crate::duty::{Context, Duty};
+use crate::latch::Latch;
 use crate::layout::NodeKind;
 use crate::mutant;
 use crate::once::OnceRecord;
 use crate::trigger_record::TriggerRecord;
 use crate::view::JobView;
-use crate::{Ledger, OnceStage, ServerIp};
+use crate::{Ledger, OnceStage, ServerIp, server_of};
 
 /// A transaction that a duty wants: everything happens, or nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +84,10 @@ pub(crate) enum Step {
     Lead(InstanceId),
     /// The leader's node gets a version that one that a Java instance makes in its place has not.
     SealLeader(InstanceId),
+    /// The instance stands in line at a latch.
+    JoinLatch { latch: Latch, name: String },
+    /// The instance stands in line no longer. This fails unless it did.
+    LeaveLatch { latch: Latch, name: String },
     /// A new term begins.
     SetTerm { expect: Option<Version>, leader: InstanceId },
     /// The leader leads no longer.
@@ -119,8 +124,14 @@ pub(crate) enum Step {
     QueueItem(ShardingItem),
     /// The item is no longer shown as waiting.
     DequeueItem(ShardingItem),
-    /// A Java instance's request for resharding is handled.
+    /// Java instances start nothing more until items are assigned anew.
+    Announce,
+    /// A request for resharding that Java instances see is handled.
     ClearNecessary,
+    /// The node that an instance has left behind gets a version that a new one has not.
+    SealGhost(InstanceId),
+    /// The node that an instance has left behind is taken away.
+    RemoveGhost { instance: InstanceId, version: Version },
     /// The instance shall run now; its node has this version.
     RequestTrigger { instance: InstanceId, version: Version },
     /// The instance takes note of the request.
@@ -174,6 +185,19 @@ impl Plan {
         Some(plan.steps(sealed.map(Step::LeaderIs)))
     }
 
+    /// Begins a plan that mends what somebody has left behind: the leader's, or anybody's under a Java leader, who mends
+    /// nothing.
+    pub(crate) fn as_keeper(
+        duty: Duty,
+        cx: &Context<'_>,
+        reason: impl Into<String>,
+    ) -> Option<Self> {
+        match cx.view.has_foreign_leader() {
+            true => Some(Self::as_instance(duty, cx, reason)),
+            false => Self::as_leader(duty, cx, reason),
+        }
+    }
+
     /// Begins a plan about items that this instance owns: it also fails if the items were resharded, or, by a Java leader,
     /// are about to be.
     pub(crate) fn as_owner(
@@ -203,9 +227,13 @@ impl Plan {
         self
     }
 
-    /// Neither the holder's instance nor the mark that goes with its session may be there.
+    /// Neither the holder's instance nor the mark that goes with its session may be there. What a damaged mark names may
+    /// be nobody's id.
     pub(crate) fn confirm_gone(mut self, holder: &InstanceId, mark: NodeKind) -> Self {
-        self.confirm_gone.extend([NodeKind::Instance(holder.clone()), mark]);
+        let could_be =
+            server_of(holder).is_some() && NodePath::root().join(holder.as_str()).is_ok();
+        let instance = could_be.then(|| NodeKind::Instance(holder.clone()));
+        self.confirm_gone.extend(instance.into_iter().chain([mark]));
         self
     }
 
@@ -253,6 +281,9 @@ impl Plan {
             Step::Register(id) => view.is_registered(id),
             Step::Deregister(id) => !view.is_registered(id),
             Step::MarkDraining(id) => view.is_draining(id),
+            Step::JoinLatch { latch, name } => view.has_latch_node(*latch, name),
+            Step::LeaveLatch { latch, name } => !view.has_latch_node(*latch, name),
+            Step::Announce => view.is_necessary(),
             Step::QueueItem(item) => view.item(*item).queued,
             Step::DequeueItem(item) => !view.item(*item).queued,
             Step::InstanceLives(_)
@@ -288,6 +319,8 @@ impl Plan {
             | Step::MarkFailover { .. }
             | Step::UnmarkFailover(_)
             | Step::ClearNecessary
+            | Step::SealGhost(_)
+            | Step::RemoveGhost { .. }
             | Step::RequestTrigger { .. }
             | Step::AcceptTrigger { .. } => true,
         })
@@ -412,7 +445,16 @@ impl fmt::Display for Step {
             Self::UnmarkFailover(item) => write!(f, "show {item} not taken over"),
             Self::QueueItem(item) => write!(f, "queue {item}"),
             Self::DequeueItem(item) => write!(f, "dequeue {item}"),
+            Self::JoinLatch { latch, .. } => write!(f, "stand in line {}", latch.purpose()),
+            Self::LeaveLatch { latch, .. } => {
+                write!(f, "stand no longer in line {}", latch.purpose())
+            }
+            Self::Announce => f.write_str("announce resharding"),
             Self::ClearNecessary => f.write_str("clear necessary"),
+            Self::SealGhost(id) => write!(f, "seal the node that {id} has left behind"),
+            Self::RemoveGhost { instance, .. } => {
+                write!(f, "remove the node that {instance} has left behind")
+            }
             Self::RequestTrigger { instance, .. } => write!(f, "trigger {instance}"),
             Self::AcceptTrigger { .. } => f.write_str("accept the trigger"),
         }

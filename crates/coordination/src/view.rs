@@ -8,6 +8,7 @@ use reg_center::{Change, Node, NodePath, Revision, SessionId, Version};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::assignment::AssignmentRecord;
+use crate::latch::{self, Latch};
 use crate::layout::{self, Layout, NodeKind};
 use crate::mutant::{self, Mutant};
 use crate::once::OnceRecord;
@@ -70,8 +71,10 @@ pub struct ItemView {
     pub lasting: Option<InstanceId>,
     /// The session of who runs it lives, where the other mark does not tell.
     pub alive: bool,
-    /// It is shown as taken over by a mark that does not go with a session.
-    pub failovering: bool,
+    /// When the mark of its run was made.
+    pub marked_at: Option<Revision>,
+    /// Who it is shown as taken over by, by a mark that does not go with a session.
+    pub failovering: Option<InstanceId>,
     /// It is shown as having misfired.
     pub misfire: bool,
     /// It is shown as taken over.
@@ -90,7 +93,8 @@ impl ItemView {
         running: false,
         lasting: None,
         alive: false,
-        failovering: false,
+        marked_at: None,
+        failovering: None,
         misfire: false,
         failover: false,
         queued: false,
@@ -118,6 +122,7 @@ impl ItemView {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct InstanceView {
     version: Version,
+    created: Revision,
     session: SessionId,
     foreign: bool,
 }
@@ -138,7 +143,8 @@ impl InstanceView {
         }
         let session =
             node.stat.owner.ok_or("the node outlives any instance: it is not ephemeral")?;
-        Ok(Self { version: node.stat.version, session, foreign: layout.is_of_java(&node.data) })
+        let (version, created) = (node.stat.version, node.stat.created);
+        Ok(Self { version, created, session, foreign: layout.is_of_java(&node.data) })
     }
 }
 
@@ -206,6 +212,8 @@ pub struct JobView {
     check: Check,
     config: ConfigState,
     instances: BTreeMap<InstanceId, InstanceView>,
+    /// Nodes of Java instances of 2.1.5 that outlive them: an operator's request has come too late.
+    ghosts: BTreeMap<InstanceId, Version>,
     draining: BTreeSet<InstanceId>,
     names: BTreeMap<InstanceId, String>,
     triggered: BTreeMap<InstanceId, Triggered>,
@@ -213,6 +221,8 @@ pub struct JobView {
     once: Option<Versioned<OnceRecord>>,
     servers: BTreeMap<ServerIp, ServerView>,
     leader: Option<Versioned<InstanceId>>,
+    /// Who stands in line at the latches, and since when.
+    latches: BTreeMap<(Latch, String), Revision>,
     term: Option<Versioned<InstanceId>>,
     servers_added: Option<Version>,
     request: Option<Version>,
@@ -233,6 +243,7 @@ impl JobView {
             check: Check(|_| Ok(())),
             config: ConfigState::Absent,
             instances: BTreeMap::new(),
+            ghosts: BTreeMap::new(),
             draining: BTreeSet::new(),
             names: BTreeMap::new(),
             triggered: BTreeMap::new(),
@@ -240,6 +251,7 @@ impl JobView {
             once: None,
             servers: BTreeMap::new(),
             leader: None,
+            latches: BTreeMap::new(),
             term: None,
             servers_added: None,
             request: None,
@@ -311,6 +323,10 @@ impl JobView {
             NodeKind::Instance(id) => {
                 let known = self.instances.get(&id).map(|known| known.foreign);
                 self.remove(&node.path);
+                if self.layout.is_left_behind(node) {
+                    self.ghosts.insert(id, version);
+                    return Ok(());
+                }
                 let mut instance = InstanceView::read(&self.layout, &id, node)?;
                 // An operator's wish hides whose the node is.
                 if node.data == layout::TRIGGER.as_bytes() {
@@ -356,6 +372,9 @@ impl JobView {
                 self.leader = Some(Versioned { value, version });
                 return fault;
             }
+            NodeKind::Latch(latch, name) => {
+                self.latches.insert((latch, name), node.stat.created);
+            }
             NodeKind::Term => {
                 let (value, fault) = readable(layout::decode_term(&node.data));
                 let value = value.unwrap_or_else(|| InstanceId::new(""));
@@ -384,13 +403,15 @@ impl JobView {
                 entry.ledger = Some(Versioned { value: decoded?, version });
             }
             NodeKind::Running(item) => {
-                let lasts = self.may_have_lasting_marks() && node.stat.owner.is_none();
-                let lasting = lasts.then(|| instance_in(node).0);
+                let lasting = node.stat.owner.is_none().then(|| instance_in(node).0);
+                let marked_at = Some(node.stat.created);
                 let entry = self.entry(item);
-                (entry.running, entry.lasting) = (true, lasting);
+                (entry.running, entry.lasting, entry.marked_at) = (true, lasting, marked_at);
             }
             NodeKind::Alive(item) => self.entry(item).alive = true,
-            NodeKind::Failovering(item) => self.entry(item).failovering = true,
+            NodeKind::Failovering(item) => {
+                self.entry(item).failovering = Some(instance_in(node).0);
+            }
             NodeKind::Misfire(item) => self.entry(item).misfire = true,
             NodeKind::Failover(item) => self.entry(item).failover = true,
             NodeKind::QueuedItem(item) => self.entry(item).queued = true,
@@ -421,6 +442,7 @@ impl JobView {
             Some(NodeKind::Config) => self.config = ConfigState::Absent,
             Some(NodeKind::Instance(id)) => {
                 self.instances.remove(&id);
+                self.ghosts.remove(&id);
                 if self.layout.dialect() == Dialect::V2 {
                     self.triggered.remove(&id);
                 }
@@ -444,6 +466,9 @@ impl JobView {
                 self.servers.remove(&ip);
             }
             Some(NodeKind::Leader) => self.leader = None,
+            Some(NodeKind::Latch(latch, name)) => {
+                self.latches.remove(&(latch, name));
+            }
             Some(NodeKind::Term) => self.term = None,
             Some(NodeKind::Servers) => self.servers_added = None,
             Some(NodeKind::Request) => self.request = None,
@@ -455,10 +480,12 @@ impl JobView {
                 self.change(item, |view| (view.ledger, view.unreadable) = (None, false));
             }
             Some(NodeKind::Running(item)) => {
-                self.change(item, |view| (view.running, view.lasting) = (false, None));
+                self.change(item, |view| {
+                    (view.running, view.lasting, view.marked_at) = (false, None, None);
+                });
             }
             Some(NodeKind::Alive(item)) => self.change(item, |view| view.alive = false),
-            Some(NodeKind::Failovering(item)) => self.change(item, |view| view.failovering = false),
+            Some(NodeKind::Failovering(item)) => self.change(item, |view| view.failovering = None),
             Some(NodeKind::Misfire(item)) => self.change(item, |view| view.misfire = false),
             Some(NodeKind::Failover(item)) => self.change(item, |view| view.failover = false),
             Some(NodeKind::QueuedItem(item)) => self.change(item, |view| view.queued = false),
@@ -570,6 +597,15 @@ impl JobView {
         !view.alive && (!view.running || left_behind)
     }
 
+    /// Returns the Java instance that is gone and has left a mark which does not go with its session: that it ran the item,
+    /// or had taken it over.
+    pub(crate) fn left_unfinished_by<'a>(&self, view: &'a ItemView) -> Option<&'a InstanceId> {
+        let taker = view.failovering.as_ref().filter(|_| !view.running && !view.queued);
+        let holder = view.lasting.as_ref().or(taker)?;
+        let gone = !view.alive && !self.is_registered(holder);
+        (gone && self.may_have_lasting_marks()).then_some(holder)
+    }
+
     /// Returns true if a mark of a run outlives the session of who runs the item: Java instances of 3.x find out by it
     /// what to take over.
     pub(crate) fn has_lasting_marks(&self, config: &JobConfig) -> bool {
@@ -621,6 +657,48 @@ impl JobView {
         self.instances.values().any(|instance| instance.foreign)
     }
 
+    /// Returns true if something is done by one instance at a time: a Java instance takes part, or stands in line to.
+    pub(crate) fn takes_turns(&self) -> bool {
+        let is_ours = |name: &str| self.instances.keys().any(|id| latch::is_of(id, name));
+        self.is_mixed() || self.latches.keys().any(|(_, name)| !is_ours(name))
+    }
+
+    /// Returns the name of an instance's node at a latch.
+    pub(crate) fn latch_node_of(&self, latch: Latch, me: &InstanceId) -> Option<&str> {
+        self.in_line_at(latch).map(|(name, _)| name).find(|name| latch::is_of(me, name))
+    }
+
+    pub(crate) fn has_latch_node(&self, latch: Latch, name: &str) -> bool {
+        self.in_line_at(latch).any(|(known, _)| known == name)
+    }
+
+    /// Returns true if nobody has stood in line for longer than this instance.
+    pub(crate) fn is_first_at(&self, latch: Latch, me: &InstanceId) -> bool {
+        let first = self.in_line_at(latch).min_by_key(|(_, since)| *since);
+        first.is_some_and(|(name, _)| latch::is_of(me, name))
+    }
+
+    /// Returns the number that the next in line has at least.
+    pub(crate) fn next_latch_number(&self, latch: Latch) -> u32 {
+        let numbers = self.in_line_at(latch).filter_map(|(name, _)| latch::number_in(name));
+        numbers.max().map_or(0, |number| number.saturating_add(1))
+    }
+
+    fn in_line_at(&self, latch: Latch) -> impl Iterator<Item = (&str, Revision)> {
+        let all = self.latches.iter().filter(move |((of, _), _)| *of == latch);
+        all.map(|((_, name), since)| (name.as_str(), *since))
+    }
+
+    /// Returns the nodes of instances of 2.1.5 that outlive them, with their versions.
+    pub(crate) fn ghosts(&self) -> impl Iterator<Item = (&InstanceId, Version)> {
+        self.ghosts.iter().map(|(id, version)| (id, *version))
+    }
+
+    /// Returns when the node of a registered instance was made.
+    pub(crate) fn registered_at(&self, id: &InstanceId) -> Option<Revision> {
+        self.instances.get(id).map(|instance| instance.created)
+    }
+
     /// Returns true if a Java instance leads: it writes owners, and nothing else of an assignment.
     pub(crate) fn has_foreign_leader(&self) -> bool {
         self.leader().is_some_and(|leader| self.is_foreign(leader))
@@ -629,6 +707,11 @@ impl JobView {
     /// Returns true if a Java instance has announced that items will be assigned anew: they are nobody's until then.
     pub(crate) fn awaits_foreign_resharding(&self) -> bool {
         self.necessary || self.processing
+    }
+
+    /// Returns true if a Java leader is about to assign items anew.
+    pub(crate) fn is_java_assigning(&self) -> bool {
+        self.has_foreign_leader() && self.awaits_foreign_resharding()
     }
 
     /// Returns the operators' requests that are in the registry.
@@ -754,7 +837,7 @@ impl JobView {
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
         let foreign = self.has_foreign_leader();
         let fits = match foreign {
-            true => !self.awaits_foreign_resharding(),
+            true => !self.is_java_assigning(),
             false => self.fits_config() || mutant::is(Mutant::TotalIgnored),
         };
         let total = self.config().filter(|_| fits).map(|c| c.sharding_total_count);

@@ -11,7 +11,8 @@ mod script;
 use std::time::Duration;
 
 use coordination::{
-    ConfigState, Dialect, JavaSettings, JobConfig, Layout, RunSource, ServerIp, ServerState,
+    ConfigState, Dialect, FireTime, JavaSettings, JobConfig, JobEvent, Layout, RunSource, ServerIp,
+    ServerState,
 };
 use script::{Cluster, job_of};
 
@@ -184,4 +185,99 @@ fn what_a_java_instance_of_3_x_left_unfinished_is_taken_over() {
     let next = cluster.fire();
     cluster.run_for(A_WHILE);
     assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.story());
+}
+
+/// Items 0 and 1, one of ours that leads, and a Java instance that has item 1 and shows it as running.
+fn with_java(of_3: JobConfig) -> (Cluster, script::JavaPeer, FireTime) {
+    let mut cluster = Cluster::settled_with(1, &of_3, |c, _| c.speaking(Dialect::V3));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.run_for(A_WHILE);
+    let fire = cluster.fire();
+    let of_java = (0..2).find(|i| cluster.owner(*i).unwrap().as_str() == java.id()).unwrap();
+    cluster.java_begins_for_good(&java, of_java);
+    cluster.run_for(A_WHILE);
+    cluster.end_runs(FIRST);
+    cluster.run_for(A_WHILE);
+    (cluster, java, fire)
+}
+
+#[test]
+fn our_leader_announces_to_java_instances_that_items_move_and_clears_that_afterwards() {
+    let (mut cluster, java, _) = with_java(job_of_3(2));
+    cluster.write("servers/10.0.9.1", "DISABLED");
+    cluster.run_for(A_WHILE);
+    let announced = cluster.data_of("leader/sharding/necessary");
+    assert!(announced.is_some(), "an item that runs is to move\n{}", cluster.story());
+    // It takes long: the leader assigns what it can.
+    cluster.run_for(Duration::from_secs(15));
+    assert_eq!(cluster.data_of("leader/sharding/necessary"), None, "{}", cluster.story());
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.data_of("leader/sharding/necessary"), None, "{}", cluster.story());
+}
+
+#[test]
+fn what_a_java_instance_of_3_x_left_unfinished_is_taken_over_once() {
+    let (mut cluster, java, fire) = with_java(job_of_3(2));
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    cluster.end_runs(FIRST);
+    cluster.run_for(A_WHILE);
+    let failovers = cluster.runs().filter(|(_, start)| start.source == RunSource::Failover);
+    assert_eq!(failovers.count(), 1, "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+    for item in 0..2 {
+        let mark = format!("sharding/{item}/running");
+        assert_eq!(cluster.data_of(&mark), None, "{}", cluster.story());
+    }
+}
+
+/// A Java survivor has taken it over and removed the mark before ours looked.
+#[test]
+fn what_a_java_survivor_of_3_x_has_taken_over_is_not_run_again() {
+    let (mut cluster, java, fire) = with_java(job_of_3(2));
+    let item = (0..2).find(|i| cluster.owner(*i).unwrap().as_str() == java.id()).unwrap();
+    let survivor = cluster.java_joins("10.0.9.2");
+    cluster.java_crashes(&java);
+    cluster.remove(&format!("sharding/{item}/running"));
+    cluster.create(&format!("leader/failover/items/{item}"), "");
+    cluster.java_takes_over(&survivor, item);
+    cluster.run_for(A_WHILE);
+    cluster.java_ends_takeover(&survivor, item);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire).len(), 1, "ours has run its own\n{}", cluster.story());
+}
+
+/// Failover was turned off while the mark stood: nobody takes it over, and nobody would run the item any more.
+#[test]
+fn a_mark_that_lasts_does_not_stay_when_failover_is_turned_off() {
+    let (mut cluster, java, _) = with_java(job_of_3(2));
+    cluster.configure(&JobConfig { failover: false, ..job_of_3(2) });
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+    let failovers = cluster.runs().filter(|(_, start)| start.source == RunSource::Failover);
+    assert_eq!(failovers.count(), 0, "{}", cluster.story());
+}
+
+/// A4: pid 1 in a container, with the address of the one before.
+#[test]
+fn a_mark_of_an_earlier_life_with_the_same_id_is_told() {
+    let (mut cluster, java, _) = with_java(job_of_3(2));
+    cluster.java_crashes(&java);
+    let again = cluster.java_joins("10.0.9.1");
+    assert_eq!(again.id(), java.id());
+    cluster.run_for(A_WHILE);
+    for _ in 0..3 {
+        cluster.fire();
+        cluster.run_for(A_WHILE);
+        cluster.end_runs(FIRST);
+    }
+    let told = cluster.events(FIRST).iter().filter(|event| match event {
+        JobEvent::Anomaly { reason, .. } => reason.contains("older than the instance"),
+        _ => false,
+    });
+    assert_eq!(told.count(), 1, "{}", cluster.story());
 }

@@ -10,7 +10,7 @@ mod script;
 
 use std::time::Duration;
 
-use coordination::{FireTime, RunSource};
+use coordination::{FireTime, JobConfig, JobEvent, RunSource};
 use script::{Cluster, JavaPeer, job_of};
 use sharding::ShardingItem;
 
@@ -166,10 +166,10 @@ fn what_a_java_instance_has_taken_over_is_not_run_again() {
     cluster.run_for(A_WHILE);
     cluster.crash(FIRST);
     cluster.join();
+    cluster.tell(1, coordination::Event::Paused);
     cluster.run_for(A_WHILE);
     let newcomer = cluster.id_of(1).to_string();
     cluster.java_assigns(&java, 0, &newcomer);
-    cluster.tell(1, coordination::Event::Paused);
     cluster.run_for(A_WHILE);
     assert!(cluster.truth().item(ShardingItem::new(0)).queued, "{}", cluster.story());
 
@@ -247,4 +247,242 @@ fn a_leader_whose_node_a_java_instance_has_replaced_writes_nothing_more() {
     cluster.run_for(A_WHILE);
     let noted = cluster.ledger(ShardingItem::new(2)).disabled;
     assert!(!noted, "it has written as the leader\n{}", cluster.story());
+}
+
+const LATCHES: [&str; 2] = ["leader/election/latch", "leader/failover/latch"];
+
+fn assert_nobody_stands_in_line(cluster: &Cluster) {
+    for latch in LATCHES {
+        assert!(cluster.nodes_below(latch).is_empty(), "{latch}: {}", cluster.story());
+    }
+}
+
+fn anomalies(cluster: &Cluster, instance: usize) -> Vec<String> {
+    let told = cluster.events(instance).iter();
+    let anomaly = |event: &JobEvent| match event {
+        JobEvent::Anomaly { path, reason } => Some(format!("{path}: {reason}")),
+        _ => None,
+    };
+    told.filter_map(anomaly).collect()
+}
+
+#[test]
+fn a_java_instance_that_is_being_elected_is_not_overtaken() {
+    let mut cluster = Cluster::unstarted(&job_of(2));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.java_stands_in_line(&java, "election", 7);
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.leader(), None, "{}", cluster.story());
+    assert_eq!(cluster.waits_for(FIRST), Some("a Java instance to leave a latch"));
+    cluster.java_leads(&java);
+    cluster.java_leaves_the_line(&java, "election", 7);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.leader(), None, "{}", cluster.story());
+    assert_nobody_stands_in_line(&cluster);
+}
+
+#[test]
+fn a_java_instance_that_comes_later_waits_and_finds_a_leader() {
+    let mut cluster = Cluster::unstarted(&job_of(2));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.join();
+    while cluster.nodes_below("leader/election/latch").is_empty() {
+        let stepped = cluster.deliver(FIRST) || cluster.execute(FIRST) || cluster.reply(FIRST);
+        assert!(stepped, "nobody stands in line: {}", cluster.story());
+    }
+    let ours = cluster.nodes_below("leader/election/latch").remove(0);
+    assert!(ours.ends_with("-latch-0000000000"), "{ours}");
+    cluster.java_stands_in_line(&java, "election", 1);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
+    cluster.java_leaves_the_line(&java, "election", 1);
+    assert_nobody_stands_in_line(&cluster);
+}
+
+/// Its process was stopped, or its network is gone, and its session lives on.
+#[test]
+fn a_java_instance_that_never_ends_its_turn_is_told_of_and_somebody_leads() {
+    let mut cluster = Cluster::unstarted(&job_of(2));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.java_stands_in_line(&java, "election", 7);
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.leader(), None, "{}", cluster.story());
+    cluster.run_for(3 * A_WHILE);
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
+    let expected =
+        "/report/leader/election/latch: a Java instance has had the turn to elect a leader for 5s";
+    assert_eq!(anomalies(&cluster, FIRST), [expected]);
+}
+
+/// Java takes in two steps: it looks which item comes first, and then writes that it has it.
+#[test]
+fn an_item_that_a_java_instance_is_taking_over_is_not_taken_as_well() {
+    let (mut cluster, java) = led_by_java(2, &[0]);
+    let fire = cluster.fire();
+    cluster.java_begins(&java, 1);
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    let other = cluster.java_joins("10.0.9.2");
+    cluster.java_stands_in_line(&other, "failover", 3);
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    assert!(cluster.truth().item(ShardingItem::new(1)).queued, "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.story());
+
+    cluster.java_takes_over(&other, 1);
+    cluster.java_leaves_the_line(&other, "failover", 3);
+    cluster.run_for(A_WHILE);
+    cluster.java_ends_takeover(&other, 1);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), [0], "Java has run item 1\n{}", cluster.story());
+    assert_nobody_stands_in_line(&cluster);
+}
+
+#[test]
+fn a_request_of_ours_reaches_everybody_under_a_java_leader() {
+    let (mut cluster, java) = led_by_java(3, &[0, 2]);
+    cluster.tell(FIRST, coordination::Event::TriggerRequested);
+    cluster.run_for(A_WHILE);
+    let expected = [(0, RunSource::Manual), (2, RunSource::Manual)];
+    assert_eq!(sources(&cluster), expected, "{}", cluster.story());
+    let of_java = format!("instances/{}", java.id());
+    assert_eq!(cluster.data_of(&of_java).as_deref(), Some("TRIGGER"), "{}", cluster.story());
+    assert!(cluster.nodes_below("coordination/triggers").is_empty(), "{}", cluster.story());
+}
+
+/// A job that is not monitored has no records and no marks: its items are run by whoever has them.
+fn unmonitored_led_by_java(items: u32, of_ours: &[u32]) -> (Cluster, JavaPeer) {
+    let config = JobConfig { monitor_execution: false, failover: false, ..job_of(items) };
+    let mut cluster = Cluster::unstarted(&config);
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.java_leads(&java);
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    assign(&mut cluster, &java, items, of_ours);
+    (cluster, java)
+}
+
+#[test]
+fn without_monitoring_ours_run_what_a_java_leader_gives_them() {
+    let (mut cluster, java) = unmonitored_led_by_java(4, &[1, 3]);
+    for _ in 0..2 {
+        let fire = cluster.fire();
+        cluster.run_for(A_WHILE);
+        assert_eq!(cluster.items_run_for(fire), [1, 3], "{}", cluster.story());
+        cluster.end_all_runs();
+    }
+    assign(&mut cluster, &java, 4, &[0]);
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.story());
+    assert!(cluster.nodes_below("ledger").is_empty(), "{}", cluster.story());
+}
+
+#[test]
+fn without_monitoring_a_fire_waits_until_a_java_leader_has_assigned_items_anew() {
+    let (mut cluster, java) = unmonitored_led_by_java(2, &[0]);
+    cluster.create("leader/sharding/necessary", "");
+    cluster.run_for(A_WHILE);
+    let overtaken = cluster.fire();
+    cluster.run_for(A_WHILE);
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.story());
+    assign(&mut cluster, &java, 2, &[1]);
+    cluster.remove("leader/sharding/necessary");
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), [1], "{}", cluster.story());
+    assert!(cluster.items_run_for(overtaken).is_empty(), "{}", cluster.story());
+    let missed = |event: &JobEvent| matches!(event, JobEvent::Missed { item: None, fire, .. } if *fire == overtaken);
+    assert!(cluster.events(FIRST).iter().any(missed), "{}", cluster.story());
+}
+
+#[test]
+fn without_monitoring_items_move_to_a_java_instance_and_back() {
+    let config = JobConfig { monitor_execution: false, failover: false, ..job_of(2) };
+    let mut cluster = Cluster::settled(1, &config);
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.run_for(A_WHILE);
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire).len(), 1, "{}", cluster.story());
+    cluster.end_all_runs();
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    let next = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire).len(), 1, "nothing runs again\n{}", cluster.story());
+}
+
+/// Java instances start nothing while they are told that items will be assigned anew: the fire is run by who has the item
+/// afterwards. What one of them still runs from before it has seen by itself.
+#[test]
+fn a_fire_that_comes_while_java_instances_hold_back_is_run_by_who_has_the_item_then() {
+    let mut cluster = Cluster::settled(1, &job_of(4));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.run_for(A_WHILE);
+    let of_java = |item: &u32| cluster.owner(*item).unwrap().as_str() == java.id();
+    let items: Vec<u32> = (0..4).filter(of_java).collect();
+    cluster.fire();
+    cluster.java_begins(&java, items[0]);
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.write("servers/10.0.9.1", "DISABLED");
+    cluster.run_for(A_WHILE);
+    let flag = "leader/sharding/necessary";
+    assert!(cluster.data_of(flag).is_some(), "{}", cluster.story());
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire).len(), 2, "{}", cluster.story());
+    cluster.java_ends(&java, items[0]);
+    cluster.run_for(A_WHILE);
+    let expected: Vec<u32> = (0..4).filter(|item| *item != items[0]).collect();
+    assert_eq!(cluster.items_run_for(fire), expected, "{}", cluster.story());
+    assert_eq!(cluster.data_of(flag), None, "{}", cluster.story());
+}
+
+/// A8: an item that failed stays marked, and Java never begins it again.
+#[test]
+fn a_mark_that_a_living_java_instance_has_left_behind_is_told_once() {
+    let (mut cluster, java) = led_by_java(3, &[0]);
+    cluster.fire();
+    cluster.java_begins(&java, 1);
+    cluster.java_begins(&java, 2);
+    cluster.run_for(A_WHILE);
+    cluster.java_ends(&java, 2);
+    for _ in 0..3 {
+        cluster.fire();
+        cluster.java_begins(&java, 2);
+        cluster.run_for(A_WHILE);
+        cluster.end_all_runs();
+        cluster.java_ends(&java, 2);
+        cluster.run_for(A_WHILE);
+    }
+    let told = anomalies(&cluster, FIRST);
+    assert_eq!(told.len(), 1, "{told:?}\n{}", cluster.story());
+    assert!(told[0].starts_with("/report/sharding/1/running: 10.0.9.1@-@4123"), "{told:?}");
+    assert!(told[0].contains("it runs a later fire already"), "{told:?}");
+}
+
+#[test]
+fn a_java_instance_that_works_long_and_often_is_not_suspected() {
+    let (mut cluster, java) = led_by_java(3, &[0]);
+    for _ in 0..4 {
+        cluster.java_begins(&java, 1);
+        cluster.run_for(A_WHILE);
+        cluster.fire();
+        cluster.java_begins(&java, 2);
+        for _ in 0..3 {
+            cluster.run_for(A_WHILE);
+            cluster.end_all_runs();
+            cluster.fire();
+        }
+        cluster.java_ends(&java, 1);
+        cluster.java_ends(&java, 2);
+    }
+    assert!(anomalies(&cluster, FIRST).is_empty(), "{}", cluster.story());
 }

@@ -12,7 +12,7 @@ pub(crate) struct Registry {
     pub(crate) addresses: String,
     pub(crate) namespace: String,
     pub(crate) session_ms: u64,
-    /// The port that a Java worker answers dumps at; −1 is none.
+    /// The port that a worker answers dumps at; −1 is none.
     pub(crate) dump_port: i32,
 }
 

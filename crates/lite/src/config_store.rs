@@ -7,7 +7,7 @@ use bytes::Bytes;
 use coordination::{
     ConfigError, Dialect, JavaSettings, JobConfig, Layout, decode_config, encode_config,
 };
-use reg_center::{Lifetime, Node, NodePath, SessionChange, Txn, TxnOutcome};
+use reg_center::{Expect, Lifetime, Node, NodePath, Op, SessionChange, Txn, TxnOutcome};
 
 use crate::seams::{Elapsed, Seams};
 use crate::{Error, Result};
@@ -70,12 +70,30 @@ impl ConfigStore<'_> {
             let node = self.read(&path).await?;
             let stored = node.as_ref().map(|node| decode_config(&node.data));
             let local = self.in_dialect_of(stored.as_ref())?;
-            match verdict(&path, node.as_ref().zip(stored), &local) {
-                Verdict::Keep(settled) => return Ok((settled, local.java.dialect())),
-                // What became of the write shows at the next reading, whatever its outcome.
-                Verdict::Write(txn) => self.write(txn).await?,
+            let root = self.root_with_class(&local).await?;
+            let overwrite = self.local.overwrite;
+            let class = root.as_ref().and_then(|root| root.write(overwrite));
+            // What became of a write shows at the next reading, whatever its outcome.
+            match (verdict(&path, node.as_ref().zip(stored), &local), class) {
+                (Verdict::Write(txn), class) => self.write(with_first(class, txn)).await?,
+                (Verdict::Keep(_), Some(class)) if overwrite => {
+                    self.write(Txn::new().op(class)).await?;
+                }
+                (Verdict::Keep(settled), _) => {
+                    let differing = root.and_then(|root| root.difference());
+                    return Ok((settled.with(differing), local.java.dialect()));
+                }
             }
         }
+    }
+
+    /// Returns the root node of the job if it is where the class belongs: that of a job of 3.x, if a class was given.
+    async fn root_with_class(&self, local: &JobConfig) -> Result<Option<RootNode>> {
+        let class = local.java.given_class().filter(|_| local.java.dialect() == Dialect::V3);
+        let Some(class) = class.map(str::to_owned) else { return Ok(None) };
+        let path = Layout::new(&local.job_name).root();
+        let node = self.read(&path).await?;
+        Ok(Some(RootNode { path, node, class }))
     }
 
     /// Returns the local configuration in the dialect of the stored one.
@@ -85,7 +103,7 @@ impl ConfigStore<'_> {
             Some(Ok(stored)) => stored.java.dialect(),
             Some(Err(_)) | None => self.dialect.unwrap_or(given),
         };
-        let settings_given = self.local.java != JavaSettings::of(given);
+        let settings_given = !self.local.java.has_default_fields();
         let wanted = self.dialect.or(settings_given.then_some(given));
         match wanted {
             Some(wanted) if wanted != found => {
@@ -93,7 +111,11 @@ impl ConfigStore<'_> {
                 Err(Error::Dialect { job, stored: found, wanted })
             }
             _ if found == given => Ok(self.local.clone()),
-            _ => Ok(JobConfig { java: JavaSettings::of(found), ..self.local.clone() }),
+            _ => {
+                let job_class = self.local.java.job_class.clone();
+                let java = JavaSettings { job_class, ..JavaSettings::of(found) };
+                Ok(JobConfig { java, ..self.local.clone() })
+            }
         }
     }
 
@@ -203,8 +225,11 @@ fn document(config: &JobConfig) -> Bytes {
 /// Overwriting replaces what this process knows about; Java's settings and unknown fields stay unless they are given.
 fn keeping_what_is_not_ours(local: &JobConfig, stored: &JobConfig) -> JobConfig {
     let mut wanted = local.clone();
-    if wanted.java == JavaSettings::of(wanted.java.dialect()) {
-        wanted.java = stored.java.clone();
+    if wanted.java.has_default_fields() {
+        wanted.java.fields = stored.java.fields.clone();
+    }
+    if wanted.java.given_class().is_none() {
+        wanted.java.job_class.clone_from(&stored.java.job_class);
     }
     if wanted.unknown.is_empty() {
         wanted.unknown = stored.unknown.clone();
@@ -214,10 +239,70 @@ fn keeping_what_is_not_ours(local: &JobConfig, stored: &JobConfig) -> JobConfig 
 
 fn differences(stored: &JobConfig, local: &JobConfig) -> Vec<ConfigDifference> {
     let pairs = fields(stored).into_iter().zip(fields(local));
-    pairs
+    let differing = pairs
         .filter(|((_, stored), (_, local))| stored != local)
-        .map(|((field, stored), (_, local))| ConfigDifference { field, stored, local })
-        .collect()
+        .map(|((field, stored), (_, local))| ConfigDifference { field, stored, local });
+    let of_2 = stored.java.dialect() == Dialect::V2;
+    let class = local.java.given_class().filter(|_| of_2);
+    differing.chain(class.and_then(|class| other_class(&stored.java.job_class, class))).collect()
+}
+
+/// Java instances refuse to start where another class stands.
+fn other_class(stored: &str, local: &str) -> Option<ConfigDifference> {
+    let (field, quoted) = ("java_class", |class: &str| format!("{class:?}"));
+    (stored != local).then(|| ConfigDifference {
+        field,
+        stored: quoted(stored),
+        local: quoted(local),
+    })
+}
+
+/// The root node of a job of 3.x, in which the class of the Java job stands.
+struct RootNode {
+    path: NodePath,
+    node: Option<Node>,
+    class: String,
+}
+
+impl RootNode {
+    /// Returns what writes the class: where there is none, and where another one is to be overwritten. Java itself writes
+    /// the class only when it writes the configuration.
+    fn write(&self, overwrite: bool) -> Option<Op> {
+        let (path, data) = (self.path.clone(), Bytes::from(self.class.clone()));
+        let Some(node) = &self.node else {
+            return Some(Op::Create { path, data, lifetime: Lifetime::Persistent });
+        };
+        let replaces = node.data.trim_ascii().is_empty() || overwrite;
+        let expect = Expect::Version(node.stat.version);
+        (node.data != data && replaces).then(|| Op::Put { path, data, expect })
+    }
+
+    /// Tells that another class stands there.
+    fn difference(&self) -> Option<ConfigDifference> {
+        let stored = self.node.as_ref().map(|node| String::from_utf8_lossy(&node.data))?;
+        let blank = stored.trim().is_empty();
+        if blank { None } else { other_class(&stored, &self.class) }
+    }
+}
+
+impl Settled {
+    /// Adds a difference between what is stored and what is not.
+    fn with(self, difference: Option<ConfigDifference>) -> Self {
+        match (self, difference) {
+            (Self::Local, Some(difference)) => Self::Stored(vec![difference]),
+            (Self::Stored(mut differences), difference) => {
+                differences.extend(difference);
+                Self::Stored(differences)
+            }
+            (settled, _) => settled,
+        }
+    }
+}
+
+/// Puts an operation before those of a transaction.
+fn with_first(first: Option<Op>, txn: Txn) -> Txn {
+    let all = first.into_iter().chain(txn.ops().iter().cloned());
+    all.fold(Txn::new(), Txn::op)
 }
 
 /// The fields that people set, as they would read them.

@@ -1,5 +1,6 @@
 //! What can go wrong between an application and its scheduler.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use coordination::{Dialect, InvalidConfig, InvalidName, JobName};
@@ -7,7 +8,8 @@ use coordination::{Dialect, InvalidConfig, InvalidName, JobName};
 /// Why a scheduler or a job could not be set up, or not be asked.
 ///
 /// Nothing was written if it is [`Config`](Self::Config), [`Name`](Self::Name),
-/// [`AlreadyScheduled`](Self::AlreadyScheduled), [`Dialect`](Self::Dialect) or [`Stopped`](Self::Stopped).
+/// [`AlreadyScheduled`](Self::AlreadyScheduled), [`Dialect`](Self::Dialect), [`Listen`](Self::Listen) or
+/// [`Stopped`](Self::Stopped).
 /// After [`Deadline`](Self::Deadline) and [`Registry`](Self::Registry) the configuration may have been written, and
 /// trying again is harmless.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +60,15 @@ pub enum Error {
         #[source]
         source: reg_center::Error,
     },
+    /// Nobody can listen at an address.
+    #[error("cannot listen for dumps at {address}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// What the operating system said.
+        #[source]
+        source: std::io::Error,
+    },
     /// The job has ended and can be asked no more.
     #[error("job {job} has ended")]
     Stopped {
@@ -89,6 +100,7 @@ impl Error {
             | Self::Dialect { .. }
             | Self::Deadline { .. }
             | Self::Registry { .. }
+            | Self::Listen { .. }
             | Self::Stopped { .. } => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coordination::{CatchUp, InvalidConfig, JobConfig, JobName};
+use coordination::{CatchUp, InvalidConfig, JavaSettings, JobConfig, JobName};
 
 use crate::config_check;
 
@@ -24,6 +24,8 @@ use crate::config_check;
 /// | [`reconcile_interval`](Self::reconcile_interval) | 10 min | how often everything is looked at without an event |
 /// | [`description`](Self::description) | empty | for people |
 /// | [`disabled`](Self::disabled) | off | servers come up disabled |
+/// | [`java_class`](Self::java_class) | none | the class of a Java job that may take part |
+/// | [`java_settings`](Self::java_settings) | Java's defaults | what only Java instances read |
 /// | [`overwrite`](Self::overwrite) | off | this configuration replaces the stored one |
 ///
 /// # Examples
@@ -55,6 +57,8 @@ pub struct JobBuilder {
     max_time_diff: Option<Duration>,
     reconcile_interval: Duration,
     catch_up: Option<(Duration, u32)>,
+    java_class: Option<String>,
+    java_settings: Option<JavaSettings>,
     rest: Options,
 }
 
@@ -88,6 +92,8 @@ impl JobBuilder {
             max_time_diff: None,
             reconcile_interval: Duration::from_secs(600),
             catch_up: None,
+            java_class: None,
+            java_settings: None,
             rest: Options {
                 cron: None,
                 time_zone: None,
@@ -225,6 +231,24 @@ impl JobBuilder {
         self
     }
 
+    /// Names the class of the Java job that this one stands beside or in the place of, `com.acme.ReportJob`: Java instances
+    /// refuse to start where another class is stored. In 3.x it may also be the type of a job without one, `SCRIPT`.
+    ///
+    /// It is stored together with the configuration: in the document with 2.1.5, in the job's root node with 3.x.
+    #[must_use]
+    pub fn java_class(mut self, class: impl Into<String>) -> Self {
+        self.java_class = Some(class.into());
+        self
+    }
+
+    /// Sets everything that only Java instances read of a stored configuration: the kind of job, handlers, listeners, ports.
+    /// The job is then stored in the dialect of these settings, and [`java_class`](Self::java_class) replaces their class.
+    #[must_use]
+    pub fn java_settings(mut self, settings: JavaSettings) -> Self {
+        self.java_settings = Some(settings);
+        self
+    }
+
     /// Sets whether this configuration replaces the stored one. Otherwise the stored one wins and the differences are
     /// reported.
     #[must_use]
@@ -255,6 +279,7 @@ impl JobBuilder {
             description: self.rest.description,
             disabled: self.rest.disabled,
             overwrite: self.rest.overwrite,
+            java: java(self.java_settings, self.java_class)?,
             ..JobConfig::new(job_name(&self.name)?, self.sharding_total_count)
         };
         config.check()?;
@@ -268,6 +293,19 @@ fn job_name(name: &str) -> Result<JobName, InvalidConfig> {
         let valid = format!("a name of 1 to 128 bytes that can be a node ({error})");
         InvalidConfig::new("job_name", format!("{name:?}"), valid)
     })
+}
+
+fn java(
+    settings: Option<JavaSettings>,
+    class: Option<String>,
+) -> Result<JavaSettings, InvalidConfig> {
+    let mut settings = settings.unwrap_or_default();
+    settings.job_class = class.unwrap_or(settings.job_class);
+    if settings.job_class.trim().is_empty() {
+        let found = format!("{:?}", settings.job_class);
+        return Err(InvalidConfig::new("java_class", found, "the name of a class"));
+    }
+    Ok(settings)
 }
 
 fn policy((window, max): (Duration, u32)) -> Result<CatchUp, InvalidConfig> {

@@ -6,6 +6,7 @@ mod config_check;
 mod config_store;
 mod context;
 mod driver;
+mod dump;
 mod error;
 mod executor;
 mod handle;
@@ -28,8 +29,10 @@ pub use config_store::ConfigDifference;
 pub use context::ShardingContext;
 pub use coordination::{
     CatchUp, Dialect, DropReason, FencingToken, FireRange, FireTime, InvalidConfig, InvalidName,
-    JobConfig, JobEvent, JobName, MissReason, Outcome, Phase, RunSource, ServerIp,
+    JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType, JavaSettings, JobConfig,
+    JobEvent, JobName, MissReason, Outcome, Phase, RunSource, ServerIp,
 };
+pub use dump::{DumpListener, DumpOptions};
 pub use error::{Error, Result};
 pub use handle::JobHandle;
 pub use job::{Job, JobError, JobFn, job_fn};

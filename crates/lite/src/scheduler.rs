@@ -15,7 +15,10 @@ use tokio_util::sync::CancellationToken;
 use crate::identity::{Lives, default_server};
 use crate::seams::{Clock, Randomness, Seams, Spawn, SystemClock, SystemRandomness, TokioSpawn};
 use crate::timer::Timer;
-use crate::{Error, EventSubscriber, Job, JobHandle, Registration, Result, ShutdownReport};
+use crate::{
+    DumpListener, DumpOptions, Error, EventSubscriber, Job, JobHandle, Registration, Result,
+    ShutdownReport,
+};
 
 /// A process that takes part in jobs: one registry, one identity, any number of jobs.
 ///
@@ -128,6 +131,34 @@ impl Scheduler {
     #[must_use]
     pub fn server_ip(&self) -> &ServerIp {
         self.inner.lives.server()
+    }
+
+    /// Answers at a port what the registry holds of a job, as Java instances do: one request line, `dump@{job}` or, with
+    /// [`DumpOptions::job`], `dump`; then one line per node, `path | data`, addresses masked; then the connection is
+    /// closed. A request that cannot be answered gets one line that begins with `error: ` and says why.
+    ///
+    /// # Errors
+    /// [`Error::Listen`] if the port cannot be had. [`Error::Name`] and [`Error::Config`] if an option cannot be used.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped nobody listens.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// use lite::{DumpOptions, Scheduler};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// # let registry = Arc::new(reg_center::MemoryRegistry::new().connect());
+    /// let scheduler = Scheduler::builder(registry).build()?;
+    /// let listener = scheduler.listen_for_dumps(DumpOptions::on_port(0)).await?;
+    /// assert!(listener.local_addr().ip().is_loopback());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn listen_for_dumps(&self, options: DumpOptions) -> Result<DumpListener> {
+        DumpListener::open(options, self.inner.seams.clone(), &self.inner.abort).await
     }
 
     /// Shuts all jobs down at the same time, each as [`JobHandle::shutdown`] does, and takes no more.

@@ -370,3 +370,40 @@ async fn overwriting_in_the_dialect_of_3_x_ends_although_the_class_is_not_in_the
         assert_eq!(handle.config_differences(), []);
     }
 }
+
+/// A Java process finds its class there, and can take the job over.
+#[tokio::test(start_paused = true)]
+async fn the_class_of_a_java_job_is_stored_where_its_release_looks_for_it() {
+    let java = "com.example.Report";
+    for dialect in [Dialect::V2, Dialect::V3] {
+        let cluster = Cluster::new();
+        let one = cluster.member_with(1, |builder| builder.dialect(dialect));
+        let config = every_ten_seconds().java_class(java).build().unwrap();
+        let handle = one.scheduler.schedule(config, Runs::default().job()).await.unwrap();
+        assert_eq!(handle.config_differences(), [], "{dialect}");
+        let config = cluster.stored("job", &["config"]).unwrap();
+        let (root, in_document) = (cluster.stored("job", &[]), config.contains(java));
+        let (expected_root, expected) = match dialect {
+            Dialect::V2 => ("", true),
+            Dialect::V3 => (java, false),
+        };
+        assert_eq!((root.as_deref(), in_document), (Some(expected_root), expected), "{dialect}");
+
+        // Another class loses and is named, unless it overwrites.
+        let mut other = every_ten_seconds().java_class("com.example.Other").build().unwrap();
+        let two = cluster.member_with(2, |builder| builder.dialect(dialect));
+        let handle = two.scheduler.schedule(other.clone(), Runs::default().job()).await.unwrap();
+        let [difference] = handle.config_differences() else { panic!("{dialect}: one") };
+        let shown = difference.to_string();
+        let text = r#"java_class: "com.example.Report" is in force, "com.example.Other" is not"#;
+        assert_eq!(shown, text, "{dialect}");
+
+        other.overwrite = true;
+        let three = cluster.member_with(3, |builder| builder.dialect(dialect));
+        let handle = three.scheduler.schedule(other, Runs::default().job()).await.unwrap();
+        assert_eq!(handle.config_differences(), [], "{dialect}");
+        let config = cluster.stored("job", &["config"]).unwrap();
+        let root = cluster.stored("job", &[]).unwrap();
+        assert!(format!("{root}{config}").contains("com.example.Other"), "{dialect}: {config}");
+    }
+}

@@ -1,6 +1,7 @@
 //! The coordinator: records what happened, observes what is new, then asks each duty what it wants.
 
 mod decide;
+mod java;
 mod observe;
 mod record;
 mod reply;
@@ -8,7 +9,7 @@ mod reply;
 #[path = "../exhaustive/seat.rs"]
 pub(crate) mod seat;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -151,6 +152,8 @@ struct Told {
     patience_over: bool,
     /// The last fire of each item that was said to be missed here.
     missed: BTreeMap<ShardingItem, FireTime>,
+    /// The marks, and when they were made, that were said to be left behind by Java instances that live.
+    leftovers: BTreeSet<(ShardingItem, Option<Revision>)>,
     /// The last fire that was said to be missed by all items of this instance.
     all_missed: Option<FireTime>,
 }
@@ -274,7 +277,7 @@ impl Coordinator {
         });
         let patience = self.local.orphans_since.map(|since| since + ORPHAN_PATIENCE);
         let patience = patience.filter(|_| !self.local.runs.is_empty() && !self.told.patience_over);
-        retries.chain(self.next_reconcile).chain(patience).min()
+        retries.chain(self.next_reconcile).chain(patience).chain(self.end_of_patience()).min()
     }
 
     /// Returns the fire after which a job that catches up may have something left to run, if there is any: the shell
@@ -351,6 +354,7 @@ impl Coordinator {
             (self.local.phase == Phase::Draining, Some("the end of the runs in progress")),
             (self.has_namesake(), Some("the end of another session that has registered its id")),
             (!self.is_available(), Some("registration, or its server being enabled")),
+            (self.stands_in_line(), Some("a Java instance to leave a latch")),
             (self.view.leader().is_none(), Some("a leader")),
             (self.view.assignment().is_none(), Some("the first assignment")),
             (pending, Some("the end of runs of items that are to move")),

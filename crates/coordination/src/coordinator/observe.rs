@@ -19,7 +19,7 @@ use crate::{
 impl Coordinator {
     pub(super) fn observe(&mut self, now: Now, out: &mut Vec<Command>) {
         self.observe_config(out);
-        self.local.foreign.observe(&self.view, self.local.last_fire_seen, now.mono);
+        self.observe_java(now, out);
         self.observe_runs(out);
         self.observe_membership(out);
         self.observe_leadership(out);
@@ -28,6 +28,7 @@ impl Coordinator {
         self.observe_request();
         self.observe_orphans(now);
         self.observe_calls(out);
+        self.run_unmonitored_fire(out);
         self.run_unmonitored_request(out);
     }
 
@@ -299,6 +300,16 @@ impl Coordinator {
             {
                 self.local.calls.remove(&stage);
             }
+        }
+    }
+
+    /// Without monitoring, a fire that came while a Java leader assigned items anew is run once it has.
+    fn run_unmonitored_fire(&mut self, out: &mut Vec<Command>) {
+        if let Some(fire) = self.local.unmonitored_fire
+            && !self.view.is_java_assigning()
+        {
+            self.local.unmonitored_fire = None;
+            self.run_unmonitored(fire, out);
         }
     }
 

@@ -103,6 +103,7 @@ impl Coordinator {
             return;
         }
         self.report_unclaimed(MissReason::Superseded, out);
+        self.report_unstarted(MissReason::Superseded, out);
         self.local.foreign.fire(&self.view, at);
         self.local.last_fire_seen = Some(at);
         let reason = match self.local.phase {
@@ -147,8 +148,20 @@ impl Coordinator {
         }
     }
 
-    /// Without monitoring nothing is claimed: the owner runs what does not run here already.
-    fn run_unmonitored(&mut self, fire: FireTime, out: &mut Vec<Command>) {
+    /// Reports the fire of a job that is not monitored for which nobody knew in time whose the items are.
+    fn report_unstarted(&mut self, reason: MissReason, out: &mut Vec<Command>) {
+        if let Some(fire) = self.local.unmonitored_fire.take() {
+            out.push(Command::Emit(JobEvent::Missed { item: None, fire, reason }));
+        }
+    }
+
+    /// Without monitoring nothing is claimed: the owner runs what does not run here already. While a Java leader is about to
+    /// assign items anew nobody knows whose they are: the fire waits, as it does at Java instances.
+    pub(super) fn run_unmonitored(&mut self, fire: FireTime, out: &mut Vec<Command>) {
+        if self.may_start_unclaimed() && self.view.is_java_assigning() {
+            self.local.unmonitored_fire = Some(fire);
+            return;
+        }
         let Some(me) = self.me.as_ref().filter(|_| self.may_start_unclaimed()) else { return };
         let items: Vec<_> =
             self.view.claimable_by(me).map(|(item, view)| (item, view.is_disabled())).collect();
@@ -230,6 +243,7 @@ impl Coordinator {
     fn drain(&mut self, out: &mut Vec<Command>) {
         if self.local.phase == Phase::Active {
             self.report_unclaimed(MissReason::Leaving, out);
+            self.report_unstarted(MissReason::Leaving, out);
             self.local.phase = Phase::Draining;
             self.local.unmonitored_request = None;
             for (id, wanted) in std::mem::take(&mut self.local.wanted_triggers) {

@@ -1,13 +1,23 @@
-//! Cleanup: nothing stale stays in the failover queue, or shown as misfired.
+//! Cleanup: nothing stale stays in the failover queue, shown as misfired, or registered.
+
+use reg_center::Version;
+use sharding::ShardingItem;
 
 use super::{Context, Duty};
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
+use crate::view::ItemView;
 use crate::{Ledger, LedgerState};
 
 /// Takes items out of the queue that nobody has to take over: finished, retired, out of range; and takes away marks of
-/// misfires that are not noted (any more). What Java instances queue and mark, which note nothing, is theirs.
+/// misfires that are not noted (any more). What Java instances queue and mark, which note nothing, is theirs, unless nobody
+/// may take it over: they would.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
+    let plan = of_ours(cx).filter(|_| !mutant::is(Mutant::NoCleanup));
+    plan.or_else(|| of_java(cx))
+}
+
+fn of_ours(cx: &Context<'_>) -> Option<Plan> {
     let mixed = cx.view.is_mixed();
     let stale = cx.view.items().filter(|(_, view)| {
         let orphan = |ledger: &Ledger| matches!(ledger.state, LedgerState::Orphan(_));
@@ -25,17 +35,39 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         Some([Step::LedgerIs(item, ledger.version), Step::UnmarkMisfire(item)])
     });
     let marked = marked.take(cx.settings.items_per_plan).flatten();
-    Plan::as_leader(Duty::Cleanup, cx, "stale entries")?
-        .steps(queued)
-        .steps(marked)
+    Plan::as_leader(Duty::Cleanup, cx, "stale entries")?.steps(queued).steps(marked).if_any()
+}
+
+/// Takes away what Java leaves behind: entries of the failover queue that are out of range, or of a job without failover
+/// (its instances run both), and the nodes of instances of 2.1.5 that were triggered when they were gone.
+///
+/// Such a node may be replaced by one of a living instance at any moment. So it first gets a version that a new one has not,
+/// and is then taken away by it.
+fn of_java(cx: &Context<'_>) -> Option<Plan> {
+    let config = cx.view.config_to_lead_by()?;
+    let most = cx.settings.items_per_plan;
+    let to_nobody =
+        |item: ShardingItem| !config.fails_over() || item.index() >= config.sharding_total_count;
+    let java = cx.view.is_mixed();
+    let ours = |view: &ItemView| view.ledger.as_ref().is_some_and(|l| l.value.is_busy());
+    let stale =
+        cx.view.items().filter(|(item, v)| java && v.queued && to_nobody(*item) && !ours(v));
+    let ghosts = cx.view.ghosts().map(|(id, version)| match version {
+        Version(0) => Step::SealGhost(id.clone()),
+        version => Step::RemoveGhost { instance: id.clone(), version },
+    });
+    Plan::as_keeper(Duty::Cleanup, cx, "what Java instances have left behind")?
+        .step(Step::ConfigIs(cx.view.config_version()?))
+        .steps(stale.map(|(item, _)| Step::DequeueItem(item)).take(most))
+        .steps(ghosts.take(most))
         .if_any()
-        .filter(|_| !mutant::is(Mutant::NoCleanup))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::scene::{Scene, check, item, running_by};
     use super::*;
+    use crate::JobConfig;
     use crate::layout::NodeKind;
 
     #[test]
@@ -62,5 +94,52 @@ mod tests {
             ("somebody else leads", queued(Scene::cluster(2, 1), 7).member(2).led_by(2), "nothing"),
         ];
         check(Duty::Cleanup, rows);
+    }
+
+    #[test]
+    fn what_java_has_queued_stays_unless_nobody_may_take_it_over() {
+        let queued = |scene: Scene, i| scene.java(5).marked(&NodeKind::QueuedItem(item(i)));
+        let off = |config: &mut JobConfig| config.failover = false;
+        let left = |i| format!("cleanup: what Java instances have left behind\n  dequeue {i}");
+        let led_by_java = || Scene::job(2).member(1).java(4).led_by_java(4);
+        let rows = [
+            ("in range", queued(Scene::cluster(2, 1), 0), "nothing".to_owned()),
+            ("A22: out of range", queued(Scene::cluster(2, 1), 7), left(7)),
+            ("A22: without failover", queued(Scene::cluster(2, 1).configure(off), 0), left(0)),
+            ("A22: a Java instance leads", queued(led_by_java(), 7), left(7)),
+            (
+                "somebody else of ours leads",
+                queued(Scene::cluster(2, 1).member(2).led_by(2), 7),
+                "nothing".to_owned(),
+            ),
+        ];
+        for (case, scene, expected) in rows {
+            check(Duty::Cleanup, vec![(case, scene, &*expected)]);
+        }
+    }
+
+    /// A18: a request that came too late has left it.
+    #[test]
+    fn the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away() {
+        let reason = "cleanup: what Java instances have left behind";
+        let sealed = format!("{reason}\n  seal the node that 10.0.0.9@-@9 has left behind");
+        let removed = format!("{reason}\n  remove the node that 10.0.0.9@-@9 has left behind");
+        let scenes = [
+            ("ours lead", Scene::cluster(2, 1).ghost(9)),
+            ("a Java instance leads", Scene::job(2).member(1).java(4).led_by_java(4).ghost(9)),
+        ];
+        for (case, scene) in scenes {
+            assert_eq!(scene.settle(Duty::Cleanup), [&*sealed, &*removed], "{case}");
+        }
+    }
+
+    /// The instance was away and comes back under its id while its former node is being taken away.
+    #[test]
+    fn an_instance_that_comes_back_keeps_its_new_node() {
+        let plan = Scene::cluster(2, 1).ghost(9).commit_once(Duty::Cleanup);
+        let removal = plan.plan(Duty::Cleanup).unwrap();
+        let back = plan.gone(9).java(9);
+        assert!(!back.would_commit(&removal), "it has taken a living node away");
+        assert_eq!(back.wants(Duty::Cleanup), "nothing");
     }
 }

@@ -1,18 +1,39 @@
 //! Election: there is one leader, and it is available.
 
+use reg_center::Version;
+
+use super::latch::{Turn, leave, turn};
 use super::{Context, Duty};
+use crate::latch::Latch;
+use crate::layout::NodeKind;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 
 /// Stands if nobody leads; abdicates if the leader should not lead.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let available = cx.view.is_available(cx.me) && cx.local.is_active();
-    match cx.view.leader() {
-        None if available || mutant::is(Mutant::UnavailableStand) => Some(stand(cx)),
+    let wanted = match cx.view.leader() {
+        None if available || mutant::is(Mutant::UnavailableStand) => return stand_in_turn(cx),
         Some(leader) if leader == cx.me && !available => {
             abdicate(cx).filter(|_| !mutant::is(Mutant::NoAbdication))
         }
+        Some(leader) if leader == cx.me => seal(cx),
         None | Some(_) => None,
+    };
+    wanted.or_else(|| leave(cx, Duty::Election, Latch::Election))
+}
+
+/// Where Java instances are, one stands at a time. Whoever has waited long enough does so all the same: a Java instance whose
+/// turn it still is may then put its own node in the place of this one's, which ends this term.
+fn stand_in_turn(cx: &Context<'_>) -> Option<Plan> {
+    match turn(cx, Latch::Election) {
+        Turn::Free => Some(stand(cx)),
+        Turn::Mine(leave) | Turn::Impatient(leave) => Some(stand(cx).step(leave)),
+        Turn::Join(join) => {
+            let plan = Plan::as_instance(Duty::Election, cx, "no leader, and Java instances");
+            Some(plan.step(Step::IsAbsent(NodeKind::Leader)).step(join))
+        }
+        Turn::Wait => None,
     }
 }
 
@@ -23,8 +44,16 @@ fn stand(cx: &Context<'_>) -> Plan {
     let expect = cx.view.term().map(|term| term.version);
     Plan::as_instance(Duty::Election, cx, "no leader")
         .step(Step::Lead(cx.me.clone()))
-        .step_if(cx.view.is_mixed(), || Step::SealLeader(cx.me.clone()))
+        .step_if(cx.view.takes_turns(), || Step::SealLeader(cx.me.clone()))
         .step(Step::SetTerm { expect, leader: cx.me.clone() })
+}
+
+/// A leader that was elected among ours alone has a node without a version.
+fn seal(cx: &Context<'_>) -> Option<Plan> {
+    let unsealed = cx.view.leader_version() == Some(Version(0)) && cx.view.takes_turns();
+    let term = Step::TermIs(cx.view.term_of(cx.me).filter(|_| unsealed)?);
+    let plan = Plan::as_instance(Duty::Election, cx, "Java instances have come");
+    Some(plan.step(term).step(Step::SealLeader(cx.me.clone())))
 }
 
 /// The instance may be registered no longer, so that only the term fences this.
@@ -36,10 +65,12 @@ fn abdicate(cx: &Context<'_>) -> Option<Plan> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::super::scene::{Scene, check, id};
     use super::*;
-    use crate::layout::NodeKind;
-    use crate::local::Phase;
+    use crate::latch::name_of;
+    use crate::local::{Phase, Wait};
 
     #[test]
     fn somebody_available_leads_and_nobody_else() {
@@ -63,5 +94,72 @@ mod tests {
             ),
         ];
         check(Duty::Election, rows);
+    }
+
+    const OF_JAVA: &str = "_c_0e8b0a2c-3f41-4c15-9d3b-5b4b3f0c6c11-latch-0000000003";
+
+    fn mine(number: u32) -> String {
+        name_of(&id(1), number)
+    }
+
+    /// Instance 1, a Java instance, and nobody who leads.
+    fn mixed() -> Scene {
+        Scene::job(1).member(1).java(2)
+    }
+
+    #[test]
+    fn among_java_instances_one_stands_at_a_time() {
+        let join = "election: no leader, and Java instances\n  stand in line to elect a leader";
+        let stand = "election: no leader\n  10.0.0.1@-@1 leads\n  seal the leadership\n  begin a term\n  stand no longer in line to elect a leader";
+        let leave =
+            "election: no turn is wanted any more\n  stand no longer in line to elect a leader";
+        let in_line = |scene: Scene, name: &str| scene.in_line(Latch::Election, name);
+        let waits = |scene: Scene, over| {
+            let wait = Wait { since: Duration::ZERO, over };
+            scene.local(|local| drop(local.latch_waits.insert(Latch::Election, wait)))
+        };
+        let behind = || in_line(in_line(mixed(), OF_JAVA), &mine(4));
+        let rows = [
+            ("a Java instance is there", mixed(), join),
+            ("one is about to come", in_line(Scene::job(1).member(1), OF_JAVA), join),
+            ("it is the first", in_line(mixed(), &mine(0)), stand),
+            ("it came first", in_line(in_line(mixed(), &mine(0)), OF_JAVA), stand),
+            ("Java came first", waits(behind(), false), "nothing"),
+            ("Java came first and does not go", waits(behind(), true), stand),
+            (
+                "Java came first, and chose a greater number",
+                in_line(in_line(mixed(), OF_JAVA), &mine(0)),
+                "nothing",
+            ),
+            (
+                "Java has gone for good",
+                in_line(Scene::job(1).member(1), &mine(4)),
+                "election: no leader\n  10.0.0.1@-@1 leads\n  begin a term\n  stand no longer in line to elect a leader",
+            ),
+            ("Java leads", behind().led_by_java(2), leave),
+            ("nobody leads, and my server is disabled", behind().server(1, "DISABLED"), leave),
+            (
+                "it leads, and was elected without Java instances",
+                Scene::cluster(1, 1).java(2),
+                "election: Java instances have come\n  seal the leadership",
+            ),
+        ];
+        for (case, scene, expected) in rows {
+            assert_eq!(scene.wants(Duty::Election), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn whoever_stands_in_line_alone_leads_and_leaves_nothing_behind() {
+        let plans = mixed().settle(Duty::Election);
+        assert_eq!(plans.len(), 2, "{plans:?}");
+    }
+
+    #[test]
+    fn numbers_follow_the_greatest_that_is_seen() {
+        let joined = |scene: Scene| scene.plan(Duty::Election).unwrap().steps.pop();
+        let step = |number| Step::JoinLatch { latch: Latch::Election, name: mine(number) };
+        assert_eq!(joined(mixed()), Some(step(0)));
+        assert_eq!(joined(mixed().in_line(Latch::Election, OF_JAVA)), Some(step(4)));
     }
 }

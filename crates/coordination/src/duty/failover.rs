@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use sharding::{InstanceId, ShardingItem};
 
+use super::latch::{Turn, leave, turn};
 use super::{Context, Duty};
 use crate::foreign::Interrupted;
+use crate::latch::Latch;
 use crate::layout::NodeKind;
 use crate::local::LocalRun;
 use crate::mutant::{self, Mutant};
@@ -29,7 +31,9 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     };
     let plan = plan.step(Step::ConfigIs(cx.view.config_version()?));
     let is_mine = |view: &ItemView| {
-        !foreign_leader || view.owner.as_ref().is_some_and(|owner| owner.value == *cx.me)
+        let owner = view.owner.as_ref().map(|owner| &owner.value);
+        let abandoned = |owner: &InstanceId| owner == cx.me || !cx.view.is_registered(owner);
+        !foreign_leader || owner.is_some_and(abandoned)
     };
     let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
     let items = cx.view.items().filter(|(_, view)| is_mine(view));
@@ -69,19 +73,71 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     let plan = swept.into_iter().fold(plan, |plan, (item, view, ledger, run, wanted)| {
         give_up(plan, item, view, ledger, run, wanted, cx.now.wall_ms)
     });
-    let foreign =
-        cx.local.foreign.interrupted().filter(|(item, _)| {
-            config.fails_over() && in_force(*item) && is_mine(cx.view.item(*item))
-        });
-    foreign
-        .take(room)
-        .fold(plan, |plan, (item, run)| orphan_of_java(plan, item, cx.view.item(item), run))
-        .if_any()
+    let of_java = cx.view.items().filter(|(_, view)| is_mine(view)).filter_map(|(item, view)| {
+        let fails_over = config.fails_over() && in_force(item);
+        match cx.interrupted(item).filter(|_| fails_over) {
+            Some(run) => Some((item, view, Some(run))),
+            None => has_leftovers(cx, view, fails_over).then_some((item, view, None)),
+        }
+    });
+    let of_java: Vec<_> = of_java.take(room).collect();
+    let mended = of_java.into_iter().fold(plan, |plan, (item, view, run)| match run {
+        Some(run) => orphan_of_java(plan, item, view, &run),
+        None => mend(plan, cx, item, view),
+    });
+    mended.if_any()
+}
+
+/// Returns true if marks tell of runs that nobody has to take over, by instances that are gone. Java leaves them if failover
+/// was turned off meanwhile, or whoever had taken the item over was lost as well; as long as they are there Java runs the
+/// item no more, and its leaders assign nothing.
+fn has_leftovers(cx: &Context<'_>, view: &ItemView, fails_over: bool) -> bool {
+    let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
+    // Until the first fire nobody here knows what has to be taken over.
+    let unclear = fails_over && !view.failover && cx.local.last_fire_seen.is_none();
+    idle && !view.alive && !unclear && leftovers(cx, view).any()
+}
+
+/// The marks at an item whose holder is gone.
+#[derive(Clone, Copy)]
+struct Leftovers<'a> {
+    running: Option<&'a InstanceId>,
+    failovering: Option<&'a InstanceId>,
+}
+
+impl Leftovers<'_> {
+    fn any(&self) -> bool {
+        self.running.is_some() || self.failovering.is_some()
+    }
+}
+
+fn leftovers<'a>(cx: &Context<'_>, view: &'a ItemView) -> Leftovers<'a> {
+    let gone = |holder: &&InstanceId| !cx.view.is_registered(holder);
+    let running = view.lasting.as_ref().filter(gone);
+    let taken = view.failover || (view.running && running.is_none());
+    let failovering = view.failovering.as_ref().filter(gone).filter(|_| !taken);
+    Leftovers { running, failovering }
+}
+
+/// Takes leftovers away. The item's record says that no run of ours is behind them, and Java starts none beside them.
+fn mend(plan: Plan, cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> Plan {
+    let Leftovers { running, failovering } = leftovers(cx, view);
+    let record = match &view.ledger {
+        Some(ledger) => Step::LedgerIs(item, ledger.version),
+        None => Step::IsAbsent(NodeKind::Ledger(item)),
+    };
+    let holders = running.into_iter().chain(failovering);
+    let plan = holders.fold(plan, |plan, holder| plan.confirm_gone(holder, NodeKind::Alive(item)));
+    plan.step(record)
+        .step_if(!view.failover, || Step::IsAbsent(NodeKind::Failover(item)))
+        .step_if(running.is_some(), || Step::UnmarkRunning(item))
+        .step_if(failovering.is_some(), || Step::UnmarkFailovering(item))
 }
 
 const REASON: &str = "runs without a holder";
 
-/// Makes an orphan of a run that a Java instance has left unfinished. Its mark is gone with its session.
+/// Makes an orphan of a run that a Java instance has left unfinished, unless another one has taken it over meanwhile: the
+/// mark that the view shows may then be of another run.
 fn orphan_of_java(plan: Plan, item: ShardingItem, view: &ItemView, run: &Interrupted) -> Plan {
     let known = view.ledger.as_ref();
     let fresh = Ledger::new(None);
@@ -90,6 +146,7 @@ fn orphan_of_java(plan: Plan, item: ShardingItem, view: &ItemView, run: &Interru
     let Some(next) = next else { return plan };
     let expect = known.map(|ledger| ledger.version);
     plan.confirm_gone(&run.owner, mark_of_session(item, view))
+        .step(Step::IsAbsent(NodeKind::Failover(item)))
         .step(Step::SetLedger { item, expect, ledger: next })
         .steps(left_behind(item, view))
         .step_if(!view.queued, || Step::QueueItem(item))
@@ -106,7 +163,7 @@ fn mark_of_session(item: ShardingItem, view: &ItemView) -> NodeKind {
 /// Takes away the marks that a holder which is gone has left behind.
 fn left_behind(item: ShardingItem, view: &ItemView) -> impl Iterator<Item = Step> {
     let running = view.lasting.is_some().then_some(Step::UnmarkRunning(item));
-    let failovering = view.failovering.then_some(Step::UnmarkFailovering(item));
+    let failovering = view.failovering.as_ref().map(|_| Step::UnmarkFailovering(item));
     running.into_iter().chain(failovering)
 }
 
@@ -141,7 +198,24 @@ pub(crate) const ORPHAN_PATIENCE: Duration = Duration::from_secs(1);
 ///
 /// Idle instances come first. If there is none, because each has a slow item, the busy ones take over too, one orphan
 /// at a time each, so that no slow item can delay somebody else's.
+///
+/// Java instances take from the queue in two steps, one instance at a time: so do ours, where there are any.
 pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
+    let Some(plan) = take_one(cx) else { return leave(cx, Duty::Takeover, Latch::Failover) };
+    match turn(cx, Latch::Failover) {
+        Turn::Free => Some(plan),
+        Turn::Mine(leave) => Some(plan.step(leave)),
+        Turn::Join(join) => {
+            let plan = Plan::as_instance(Duty::Takeover, cx, "an item was left unfinished");
+            Some(plan.step(join))
+        }
+        Turn::Wait => None,
+        // It is not safe to do without: the others come first, once more.
+        Turn::Impatient(_) => leave(cx, Duty::Takeover, Latch::Failover),
+    }
+}
+
+fn take_one(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.startable()?;
     if !config.fails_over() || !is_idle_enough(cx) {
         return None;
@@ -197,10 +271,11 @@ fn spread(me: &InstanceId, len: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scene::{Scene, check, id, item, running_by};
+    use super::super::scene::{Scene, check, done, id, item, running_by};
     use super::*;
-    use crate::layout::NodeKind;
-    use crate::local::Local;
+    use crate::latch::name_of;
+    use crate::local::{Local, Wait};
+    use crate::{Dialect, JobConfig};
 
     fn orphan() -> Ledger {
         running_by(3).orphan().unwrap()
@@ -295,5 +370,107 @@ mod tests {
             ),
         ];
         check(Duty::Takeover, rows);
+    }
+
+    #[test]
+    fn what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away() {
+        let running = |i| NodeKind::Running(item(i));
+        let taken = |i| NodeKind::Failovering(item(i));
+        let cluster = || Scene::cluster_in(Dialect::V3, 2, 2).due(200);
+        let marked = |scene: Scene| scene.named_mark(&running(1), 3);
+        let off = |config: &mut JobConfig| config.failover = false;
+        let queued = "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  show 1 not running\n  queue 1";
+        let unmarked = "sweep: runs without a holder\n  show 1 not running";
+        let no_turn = "sweep: runs without a holder\n  no longer show 1 failing over";
+        let led_by_java =
+            || Scene::job_in(Dialect::V3, 2).member(1).java(4).led_by_java(4).due(200);
+        let rows = vec![
+            ("A3, A5, A7: it runs no more", marked(cluster()), queued),
+            ("it runs", marked(cluster().java(3)), "nothing"),
+            (
+                "nobody knows yet for which fire it ran",
+                Scene::cluster_in(Dialect::V3, 2, 2).named_mark(&running(1), 3),
+                "nothing",
+            ),
+            ("A3: failover was turned off", marked(cluster().configure(off)), unmarked),
+            (
+                "A3: failover was turned off before the first fire",
+                marked(Scene::cluster_in(Dialect::V3, 2, 2).configure(off)),
+                unmarked,
+            ),
+            (
+                "A6: somebody has taken over and waits for the mark to go",
+                marked(cluster().java(4)).marked(&NodeKind::Failover(item(1))),
+                unmarked,
+            ),
+            ("A6: its fire is done", marked(cluster()).ledger(1, done(200)), unmarked),
+            (
+                "A6: whoever had taken over was lost before it began",
+                cluster().named_mark(&taken(1), 3),
+                "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  no longer show 1 failing over\n  queue 1",
+            ),
+            (
+                "A6: failover was turned off",
+                cluster().configure(off).named_mark(&taken(1), 3),
+                no_turn,
+            ),
+            (
+                "out of range",
+                cluster().named_mark(&running(7), 3),
+                "sweep: runs without a holder\n  show 7 not running",
+            ),
+            ("the mark names nobody", cluster().configure(off).marked(&running(1)), unmarked),
+            (
+                "2.1.5: a mark that no session owns",
+                Scene::cluster(2, 2).due(200).marked(&running(1)),
+                unmarked,
+            ),
+            (
+                "A5: a Java instance leads",
+                marked(led_by_java().owned(1, 3)),
+                "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  show 1 not running\n  queue 1",
+            ),
+            (
+                "a Java instance leads, and the item is another one's",
+                marked(led_by_java().java(5).owned(1, 5)),
+                "nothing",
+            ),
+        ];
+        check(Duty::Sweep, rows);
+    }
+
+    #[test]
+    fn among_java_instances_one_takes_over_at_a_time() {
+        let waiting = || {
+            let scene = Scene::cluster(2, 2).java(4).ledger(1, orphan());
+            scene.marked(&NodeKind::QueuedItem(item(1)))
+        };
+        let in_line = |scene: Scene, name: &str| scene.in_line(Latch::Failover, name);
+        let of_java = "_c_0e8b0a2c-3f41-4c15-9d3b-5b4b3f0c6c11-latch-0000000003";
+        let mine = name_of(&id(1), 4);
+        let leave = "stand no longer in line to take an item over";
+        let taken = format!(
+            "takeover: item 1 was left unfinished\n  item 1 running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  show 1 running\n  show 1 taken over\n  dequeue 1\n  {leave}"
+        );
+        let gone = format!("takeover: no turn is wanted any more\n  {leave}");
+        let patient = |over| {
+            let wait = Wait { since: Duration::ZERO, over };
+            let scene = in_line(in_line(waiting(), of_java), &mine);
+            scene.local(|local| drop(local.latch_waits.insert(Latch::Failover, wait)))
+        };
+        let rows = [
+            (
+                "it has yet to stand in line",
+                waiting(),
+                "takeover: an item was left unfinished\n  stand in line to take an item over",
+            ),
+            ("it is the first", in_line(in_line(waiting(), &mine), of_java), &*taken),
+            ("Java came first", patient(false), "nothing"),
+            ("Java came first and does not go: it tries again", patient(true), &*gone),
+            ("Java has taken it", in_line(Scene::cluster(2, 2).java(4), &mine), &*gone),
+        ];
+        for (case, scene, expected) in rows {
+            assert_eq!(scene.wants(Duty::Takeover), expected, "{case}");
+        }
     }
 }

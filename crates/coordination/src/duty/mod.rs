@@ -24,6 +24,7 @@ pub(crate) mod cleanup;
 pub(crate) mod disabling;
 pub(crate) mod election;
 pub(crate) mod failover;
+mod latch;
 pub(crate) mod membership;
 pub(crate) mod misfire;
 pub(crate) mod once;
@@ -41,6 +42,7 @@ use reg_center::{Limits, Version};
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use crate::coordinator::Settings;
+use crate::foreign::Interrupted;
 use crate::local::Local;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
@@ -179,6 +181,11 @@ impl<'a> Context<'a> {
     pub(crate) fn claimant(&self) -> Option<Claimant> {
         let (holder, config) = (self.me.clone(), self.view.config_version()?);
         Some(Claimant { holder, config, now_ms: self.now.wall_ms })
+    }
+
+    /// Returns the run of an item that a Java instance has left unfinished.
+    pub(crate) fn interrupted(&self, item: ShardingItem) -> Option<Interrupted> {
+        self.local.foreign.interrupted(self.view, item, self.local.last_fire_seen)
     }
 
     /// Returns the items that this instance may claim, if their records are known.

@@ -1,6 +1,7 @@
 //! Resharding: the assignment fits the available instances, and nothing moves under a run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput};
 
@@ -31,6 +32,14 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     // Nobody can tell whether a Java instance has run it.
     let known = !cx.view.is_mixed() && !cx.local.foreign.is_known();
     record.due = cx.local.due.as_ref().map(|due| due.at).or(record.due).filter(|_| known);
+    if cx.view.is_mixed() && target.reason != FOLLOW {
+        if !cx.view.is_necessary() {
+            return announce(cx, target.reason);
+        }
+        if waits_for_java(cx, &record.pending) {
+            return None;
+        }
+    }
     let expect = cx.view.assignment_version();
     let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?
         .step(Step::ConfigIs(cx.view.config_version()?))
@@ -39,6 +48,23 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         .step_if(cx.view.is_necessary(), || Step::ClearNecessary)
         .step(Step::SetAssignment { expect, record });
     Some(plan)
+}
+
+/// How long the leader waits for runs of Java instances that stand in the way before it assigns what it can.
+pub(crate) const ANNOUNCEMENT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Java instances start nothing more once they are told that items will be assigned anew, and go on once they have been. Those
+/// of 2.1.5 tell each other when members come and go, those of 3.x leave it to the leader.
+fn announce(cx: &Context<'_>, reason: &str) -> Option<Plan> {
+    Some(Plan::as_leader(Duty::Resharding, cx, reason)?.step(Step::Announce))
+}
+
+/// Returns true while a Java instance still runs an item that is to move. Unless its run takes long it is waited for: what
+/// comes meanwhile is run by whoever has the item then.
+fn waits_for_java(cx: &Context<'_>, pending: &BTreeMap<ShardingItem, InstanceId>) -> bool {
+    let patient = cx.local.announced.is_none_or(|announced| !announced.over);
+    let runs = |item: &ShardingItem| cx.view.java_owner(cx.view.item(*item)).is_some();
+    patient && pending.keys().any(runs)
 }
 
 /// Returns the last fire that anybody is known to have seen: new items have nothing to do with it.
@@ -212,8 +238,10 @@ impl Moves {
         for (item, owner) in target.owners.iter() {
             let Some(owner) = owner else { continue };
             // What a Java instance has left unfinished of its last fire is still to be made an orphan of.
-            let born = born.filter(|_| !cx.local.foreign.has_interrupted(item));
-            let steps = steps_to(view.item(item), item, owner, config.monitor_execution, born);
+            let born = born.filter(|_| cx.interrupted(item).is_none());
+            let of_java = view.java_owner(view.item(item)).is_some();
+            let monitored = config.monitor_execution;
+            let steps = steps_to(view.item(item), item, owner, monitored, of_java, born);
             match steps {
                 Some(steps) if moved < most || steps.is_empty() => {
                     moved += usize::from(!steps.is_empty());
@@ -240,11 +268,15 @@ fn steps_to(
     item: ShardingItem,
     owner: &InstanceId,
     monitored: bool,
+    of_java: bool,
     born: Option<FireTime>,
 ) -> Option<Vec<Step>> {
     let stays = view.owner.as_ref().is_some_and(|current| current.value == *owner);
     if view.unreadable && !mutant::is(Mutant::UnreadableMoved) {
         return stays.then(Vec::new);
+    }
+    if of_java && !stays && view.running {
+        return None;
     }
     let record = match &view.ledger {
         None if monitored => {
@@ -260,9 +292,11 @@ fn steps_to(
             None => Some(Step::LedgerIs(item, ledger.version)),
         },
     };
+    // A Java instance writes no records, so that only its mark tells that it has begun meanwhile.
+    let unmarked = (!stays && of_java).then_some(Step::IsAbsent(NodeKind::Running(item)));
     let expect = view.owner.as_ref().map(|current| current.version);
     let set = (!stays).then(|| Step::SetOwner { item, expect, owner: owner.clone() });
-    Some(record.into_iter().chain(set).collect())
+    Some(record.into_iter().chain(unmarked).chain(set).collect())
 }
 
 /// Returns the steps that take an item out of the job; none while it is busy.
@@ -287,6 +321,7 @@ mod tests {
     use super::super::MAX_ITEMS_PER_PLAN;
     use super::super::scene::{Scene, check, id, idle, item, running_by};
     use super::*;
+    use crate::local::Wait;
 
     /// Two items for two instances where average allocation wants them: item 0 with instance 2, item 1 with 1.
     fn settled() -> Scene {
@@ -424,5 +459,55 @@ mod tests {
         let owners = plan.steps.iter().filter(|step| matches!(step, Step::SetOwner { .. })).count();
         assert_eq!(owners, MAX_ITEMS_PER_PLAN);
         assert!(plan.to_string().ends_with("3 to follow"), "{}", plan.reason);
+    }
+
+    #[test]
+    fn java_instances_are_told_before_items_move_and_their_runs_are_waited_for() {
+        let runs = || {
+            let mark = NodeKind::Running(item(0));
+            Scene::cluster(2, 1).java(2).owned(0, 2).java(3).marked_in_session(&mark)
+        };
+        let announced = |scene: Scene, over| {
+            let wait = Wait { since: Duration::ZERO, over };
+            let scene = scene.marked(&NodeKind::Necessary);
+            scene.local(|local| local.announced = Some(wait))
+        };
+        let changed = "resharding: the available instances changed";
+        let rows = [
+            (
+                "a Java instance has come",
+                Scene::cluster(2, 1).java(2),
+                format!("{changed}\n  announce resharding"),
+            ),
+            (
+                "they know",
+                announced(Scene::cluster(2, 1).java(2), false),
+                format!(
+                    "{changed}\n  item 0 to 10.0.0.2@-@2\n  clear necessary\n  assign 2 items to 2 instances, 0 to follow"
+                ),
+            ),
+            ("one of them still runs what is to move", announced(runs(), false), "nothing".into()),
+            (
+                "its run takes long",
+                announced(runs(), true),
+                format!(
+                    "{changed}\n  item 1 to 10.0.0.2@-@2\n  clear necessary\n  assign 2 items to 3 instances, 1 to follow"
+                ),
+            ),
+        ];
+        for (case, scene, expected) in rows {
+            assert_eq!(scene.wants(Duty::Resharding), expected, "{case}");
+        }
+    }
+
+    /// It began the item when the leader had looked.
+    #[test]
+    fn an_item_that_a_java_instance_begins_meanwhile_does_not_move() {
+        let scene = Scene::cluster(2, 1).java(2).owned(0, 2).gone(2).java(2).java(3);
+        let scene = scene.marked(&NodeKind::Necessary);
+        let plan = scene.plan(Duty::Resharding).unwrap();
+        assert!(scene.would_commit(&plan), "{plan}");
+        let begun = scene.marked_in_session(&NodeKind::Running(item(0)));
+        assert!(!begun.would_commit(&plan), "{plan}");
     }
 }

@@ -12,6 +12,7 @@ use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 use super::{Context, Duty};
 use crate::assignment::AssignmentRecord;
 use crate::coordinator::Settings;
+use crate::latch::Latch;
 use crate::layout::{self, Layout, NodeKind};
 use crate::local::{Due, Local, LocalRun};
 use crate::once::OnceRecord;
@@ -19,8 +20,8 @@ use crate::plan::{Plan, Step};
 use crate::trigger_record::TriggerRecord;
 use crate::view::JobView;
 use crate::{
-    Claimant, FencingToken, FireTime, JobConfig, JobName, Ledger, Now, Outcome, RunSource,
-    ServerIp, encode_config,
+    Claimant, Dialect, FencingToken, FireTime, JavaSettings, JobConfig, JobName, Ledger, Now,
+    Outcome, RunSource, ServerIp, encode_config,
 };
 
 pub(crate) fn id(n: u32) -> InstanceId {
@@ -68,8 +69,13 @@ pub(crate) struct Scene {
 impl Scene {
     /// A job with this many items and nobody there yet.
     pub(crate) fn job(total: u32) -> Self {
+        Self::job_in(Dialect::V2, total)
+    }
+
+    pub(crate) fn job_in(dialect: Dialect, total: u32) -> Self {
         let name = JobName::new("job").unwrap();
-        let layout = Layout::new(&name);
+        let layout = Layout::new(&name).speaking(dialect);
+        let java = JavaSettings::of(dialect);
         let mut model = Model::new();
         let session = model.open_session();
         let mut scene = Self {
@@ -78,7 +84,7 @@ impl Scene {
             view: JobView::new(layout.clone()),
             layout,
             local: Local { lease: true, ..Local::default() },
-            config: JobConfig { failover: true, ..JobConfig::new(name, total) },
+            config: JobConfig { failover: true, java, ..JobConfig::new(name, total) },
             settings: Settings::default(),
         };
         scene.view.apply(Change::Init).unwrap();
@@ -88,7 +94,12 @@ impl Scene {
 
     /// A job whose items are dealt out to instances 1..=n in turn, all idle; instance 1 leads.
     pub(crate) fn cluster(total: u32, n: u32) -> Self {
-        let scene = (1..=n).fold(Self::job(total), Self::member).led_by(1).requested();
+        Self::cluster_in(Dialect::V2, total, n)
+    }
+
+    pub(crate) fn cluster_in(dialect: Dialect, total: u32, n: u32) -> Self {
+        let scene = (1..=n).fold(Self::job_in(dialect, total), Self::member);
+        let scene = scene.led_by(1).requested();
         let owned = (0..total).fold(scene, |scene, i| scene.owned(i, 1 + i % n).ledger(i, idle()));
         owned.assigned_to(n, total)
     }
@@ -124,6 +135,33 @@ impl Scene {
     pub(crate) fn member(self, n: u32) -> Self {
         let data = self.layout.instance_data(&id(n));
         self.server(n, "").write(&NodeKind::Instance(id(n)), data, Lifetime::Ephemeral)
+    }
+
+    /// Instance `n`, which is Java's.
+    pub(crate) fn java(self, n: u32) -> Self {
+        self.server(n, "").write(&NodeKind::Instance(id(n)), String::new(), Lifetime::Ephemeral)
+    }
+
+    /// A Java instance leads: it begins no term.
+    pub(crate) fn led_by_java(self, n: u32) -> Self {
+        self.write(&NodeKind::Leader, id(n).to_string(), Lifetime::Ephemeral)
+    }
+
+    /// The node of an instance that no session owns.
+    pub(crate) fn ghost(self, n: u32) -> Self {
+        let data = layout::TRIGGER.to_owned();
+        self.write(&NodeKind::Instance(id(n)), data, Lifetime::Persistent)
+    }
+
+    /// A persistent mark that names instance `n`.
+    pub(crate) fn named_mark(self, kind: &NodeKind, n: u32) -> Self {
+        self.write(kind, id(n).to_string(), Lifetime::Persistent)
+    }
+
+    /// A node at a latch, by its name.
+    pub(crate) fn in_line(self, latch: Latch, name: &str) -> Self {
+        let node = NodeKind::Latch(latch, name.to_owned());
+        self.write(&node, String::new(), Lifetime::Ephemeral)
     }
 
     pub(crate) fn without_server(mut self, n: u32) -> Self {
@@ -195,6 +233,10 @@ impl Scene {
 
     pub(crate) fn marked(self, kind: &NodeKind) -> Self {
         self.write(kind, String::new(), Lifetime::Persistent)
+    }
+
+    pub(crate) fn marked_in_session(self, kind: &NodeKind) -> Self {
+        self.write(kind, String::new(), Lifetime::Ephemeral)
     }
 
     /// An item that instance `n` runs, with its mark.
@@ -291,6 +333,33 @@ impl Scene {
             strategies: &StrategyRegistry::default(),
             settings: &self.settings,
         })
+    }
+
+    /// Commits what a duty wants until it wants nothing more, and returns each plan.
+    pub(crate) fn settle(mut self, duty: Duty) -> Vec<String> {
+        let mut plans = Vec::new();
+        while let Some(plan) = self.plan(duty) {
+            assert!(plans.len() < 10, "no end: {plans:?}");
+            plans.push(plan.to_string());
+            let txn = self.layout.encode(&plan, self.session);
+            let outcome = self.commit(&txn);
+            assert!(outcome.is_committed(), "{plan} on a fresh view: {outcome:?}");
+        }
+        plans
+    }
+
+    /// Commits what a duty wants now.
+    pub(crate) fn commit_once(mut self, duty: Duty) -> Self {
+        let plan = self.plan(duty).expect("the duty wants something");
+        let txn = self.layout.encode(&plan, self.session);
+        assert!(self.commit(&txn).is_committed(), "{plan}");
+        self
+    }
+
+    /// Returns true if a plan that was made before could be committed now.
+    pub(crate) fn would_commit(&self, plan: &Plan) -> bool {
+        let txn = self.layout.encode(plan, self.session);
+        self.model.clone().commit(self.session, txn.ops()).unwrap().0.is_committed()
     }
 
     /// Returns what the plan would write, or `nothing`.

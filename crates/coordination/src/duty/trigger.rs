@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sharding::ShardingItem;
+use sharding::{InstanceId, ShardingItem};
 
 use super::{Context, Duty, OwnItem};
 use crate::local::RequestWay;
@@ -62,9 +62,12 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
 
 /// Takes the oldest request that has something to go on with. Items that still have an earlier one get theirs later.
 fn pass_on(cx: &Context<'_>) -> Option<Plan> {
-    let config = cx.view.config().filter(|_| fits(cx))?;
     let mut waiting: Vec<_> = cx.view.triggers().filter(|(_, t)| !t.value.is_handled()).collect();
     waiting.sort_by_key(|(id, trigger)| (trigger.value.at, *id));
+    if cx.view.has_foreign_leader() {
+        return waiting.into_iter().find_map(|(id, trigger)| pass_as_java_does(cx, id, trigger));
+    }
+    let config = cx.view.config().filter(|_| fits(cx))?;
     waiting.into_iter().find_map(|(id, trigger)| match config.monitor_execution {
         true => pass_to_items(cx, config, id, trigger),
         false => pass_to_instances(cx, id, trigger),
@@ -113,6 +116,36 @@ fn pass_to_instances(
     Some(plan.steps(steps).step(passed_on(id, trigger, BTreeSet::new())))
 }
 
+/// A Java leader passes nothing on. So whoever has left the request does, or if that one is gone, the first of ours: in
+/// ElasticJob's own convention, to the instances that have the items now. Java instances that are running drop it.
+fn pass_as_java_does(
+    cx: &Context<'_>,
+    id: &str,
+    trigger: &Versioned<TriggerRecord>,
+) -> Option<Plan> {
+    if !is_mine_to_handle(cx, &trigger.value.by) || !cx.view.is_registered(cx.me) {
+        return None;
+    }
+    let has_items = |instance: &InstanceId| match &trigger.value.items {
+        None => true,
+        Some(wanted) => cx.view.items_of(instance).any(|(item, _)| wanted.contains(&item)),
+    };
+    let asked = cx.view.instances().filter(|id| cx.view.trigger_of(id).is_none() && has_items(id));
+    let steps = asked.filter_map(|instance| {
+        let version = cx.view.instance_version(instance)?;
+        Some(Step::RequestTrigger { instance: instance.clone(), version })
+    });
+    let plan = Plan::as_instance(Duty::Trigger, cx, "an operator's request, under a Java leader");
+    Some(plan.steps(steps).step(passed_on(id, trigger, BTreeSet::new())))
+}
+
+/// Under a Java leader, whoever has left a request handles it, or, once that one is gone, the first of ours.
+fn is_mine_to_handle(cx: &Context<'_>, by: &str) -> bool {
+    let is_there = cx.view.instances().any(|id| id.as_str() == by);
+    let first_of_ours = || cx.view.instances().find(|id| !cx.view.is_foreign(id));
+    by == cx.me.as_str() || (!is_there && first_of_ours() == Some(cx.me))
+}
+
 fn passed_on(id: &str, trigger: &Versioned<TriggerRecord>, rest: BTreeSet<ShardingItem>) -> Step {
     let record = TriggerRecord { items: Some(rest), ..trigger.value.clone() };
     Step::SetTrigger { id: id.to_owned(), expect: Some(trigger.version), record }
@@ -121,6 +154,7 @@ fn passed_on(id: &str, trigger: &Versioned<TriggerRecord>, rest: BTreeSet<Shardi
 /// Whoever left a request takes it away once it was passed on, so that it never has to wonder whether it arrived. The
 /// leader takes away what others left that are no instances (any more).
 fn clear(cx: &Context<'_>) -> Option<Plan> {
+    let keeps = cx.view.has_foreign_leader();
     let leads = cx.view.term_of(cx.me).is_some();
     let mine = |by: &str| by == cx.me.as_str();
     let nobodys = |by: &str| leads && !cx.view.instances().any(|id| id.as_str() == by);
@@ -128,7 +162,8 @@ fn clear(cx: &Context<'_>) -> Option<Plan> {
         let by = trigger.value.by.as_str();
         let awaited =
             cx.local.wanted_triggers.contains_key(*id) && !mutant::is(Mutant::RequestClearedEarly);
-        trigger.value.is_handled() && !awaited && (mine(by) || nobodys(by))
+        let to_keep = keeps && is_mine_to_handle(cx, by);
+        trigger.value.is_handled() && !awaited && (mine(by) || nobodys(by) || to_keep)
     });
     let clear = |(id, trigger): (&str, &Versioned<TriggerRecord>)| Step::ClearTrigger {
         id: id.to_owned(),
@@ -240,5 +275,44 @@ mod tests {
             .trigger("r", request(None, 1));
         let expected = "trigger: an operator's request for the instances\n  trigger 10.0.0.1@-@1\n  trigger 10.0.0.2@-@2\n  request r is passed on";
         assert_eq!(scene.wants(Duty::Trigger), expected);
+    }
+
+    #[test]
+    fn under_a_java_leader_requests_go_to_the_instances_that_have_the_items() {
+        let led_by_java = || {
+            let scene = Scene::job(2).member(1).member(2).java(4).led_by_java(4);
+            scene.owned(0, 1).owned(1, 4)
+        };
+        let reason = "trigger: an operator's request, under a Java leader";
+        let all = format!(
+            "{reason}\n  trigger 10.0.0.1@-@1\n  trigger 10.0.0.2@-@2\n  trigger 10.0.0.4@-@4\n  request r is passed on"
+        );
+        let one = format!("{reason}\n  trigger 10.0.0.4@-@4\n  request r is passed on");
+        let gone = "trigger: requests that were passed on\n  clear request r";
+        let rows = [
+            ("of mine", led_by_java().trigger("r", request(None, 1)), &*all),
+            ("for one item", led_by_java().trigger("r", request(Some(&[1]), 1)), &*one),
+            ("of somebody else of ours", led_by_java().trigger("r", request(None, 2)), "nothing"),
+            ("of somebody who is gone", led_by_java().trigger("r", request(None, 9)), &*all),
+            (
+                "of somebody who is gone, and I am not the first of ours",
+                Scene::job(2)
+                    .member(1)
+                    .member(0)
+                    .java(4)
+                    .led_by_java(4)
+                    .trigger("r", request(None, 9)),
+                "nothing",
+            ),
+            (
+                "one is asked already",
+                led_by_java().triggered(4).trigger("r", request(Some(&[1]), 1)),
+                &*format!("{reason}\n  request r is passed on"),
+            ),
+            ("passed on", led_by_java().trigger("r", request(Some(&[]), 9)), gone),
+        ];
+        for (case, scene, expected) in rows {
+            assert_eq!(scene.wants(Duty::Trigger), expected, "{case}");
+        }
     }
 }

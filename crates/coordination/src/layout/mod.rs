@@ -10,9 +10,11 @@
 //! | `trigger/{id}` | persistent | 3.x: empty; an operator wants the instance to run |
 //! | `servers/{ip}` | persistent | 2.1.5: empty, 3.x: `ENABLED`; `DISABLED`, or (ours) `PAUSED` |
 //! | `leader/election/instance` | ephemeral | id of the leader |
-//! | `leader/sharding/necessary` | persistent | empty; a Java instance asks for resharding |
+//! | `leader/election/latch/{name}` | ephemeral | empty; an instance wants to lead, where Java instances are |
+//! | `leader/sharding/necessary` | persistent | empty; a Java instance asks for resharding, or our leader announces it to them |
 //! | `leader/sharding/processing` | ephemeral | empty; a Java leader is about to assign items anew |
 //! | `leader/failover/items/{i}` | persistent | empty; the item waits for somebody to take it over |
+//! | `leader/failover/latch/{name}` | ephemeral | empty; an instance wants to take an item over, where Java instances are |
 //! | `sharding/{i}/instance` | persistent | id of the owner |
 //! | `sharding/{i}/running` | ephemeral; 3.x with failover: persistent | 2.1.5: empty, 3.x: id of who runs the item |
 //! | `sharding/{i}/failovering` | persistent | 3.x: id of who took the item over |
@@ -38,9 +40,10 @@ mod records;
 mod yaml;
 
 use bytes::Bytes;
-use reg_center::{Expect, Lifetime, NodePath, Op, SessionId, Txn, Version};
+use reg_center::{Expect, Lifetime, Node, NodePath, Op, SessionId, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
+use crate::latch::Latch;
 use crate::mutant;
 use crate::plan::{Plan, Step};
 use crate::{Dialect, JobName, ServerIp, ServerState, server_of};
@@ -72,6 +75,7 @@ pub(crate) enum NodeKind {
     Trigger(InstanceId),
     Server(ServerIp),
     Leader,
+    Latch(Latch, String),
     Necessary,
     Processing,
     QueuedItem(ShardingItem),
@@ -103,6 +107,7 @@ impl NodeKind {
             Self::Trigger(id) => format!("trigger/{id}"),
             Self::Server(ip) => format!("servers/{ip}"),
             Self::Leader => "leader/election/instance".to_owned(),
+            Self::Latch(latch, name) => format!("{}/{name}", latch.node()),
             Self::Necessary => "leader/sharding/necessary".to_owned(),
             Self::Processing => "leader/sharding/processing".to_owned(),
             Self::QueuedItem(item) => format!("leader/failover/items/{item}"),
@@ -136,6 +141,8 @@ impl NodeKind {
             ["trigger", id] => Self::Trigger(InstanceId::new(*id)),
             ["servers", ip] => Self::Server(ServerIp::new(ip).ok()?),
             ["leader", "election", "instance"] => Self::Leader,
+            ["leader", "election", "latch", name] => Self::latch(Latch::Election, name),
+            ["leader", "failover", "latch", name] => Self::latch(Latch::Failover, name),
             ["leader", "sharding", "necessary"] => Self::Necessary,
             ["leader", "sharding", "processing"] => Self::Processing,
             ["leader", "failover", "items", i] => Self::QueuedItem(item(i)?),
@@ -158,6 +165,12 @@ impl NodeKind {
             ["coordination", "once"] => Self::Once,
             _ => return None,
         })
+    }
+}
+
+impl NodeKind {
+    fn latch(latch: Latch, name: &str) -> Self {
+        Self::Latch(latch, name.to_owned())
     }
 }
 
@@ -291,6 +304,8 @@ impl Layout {
             Step::SealLeader(me) => {
                 self.set(&NodeKind::Leader, Some(Version(0)), me.as_str().to_owned())
             }
+            Step::JoinLatch { latch, name } => self.mark(&NodeKind::latch(*latch, name), ""),
+            Step::LeaveLatch { latch, name } => self.unmark(&NodeKind::latch(*latch, name)),
             Step::Abdicate => self.unmark(&NodeKind::Leader),
             Step::SetTerm { expect, leader } => {
                 self.set(&NodeKind::Term, *expect, encode_term(leader))
@@ -336,7 +351,15 @@ impl Layout {
                 self.create(&NodeKind::QueuedItem(*item), "", Lifetime::Persistent)
             }
             Step::DequeueItem(item) => self.unmark(&NodeKind::QueuedItem(*item)),
+            Step::Announce => self.create(&NodeKind::Necessary, "", Lifetime::Persistent),
             Step::ClearNecessary => self.unmark(&NodeKind::Necessary),
+            Step::SealGhost(id) => {
+                self.set(&NodeKind::Instance(id.clone()), Some(Version(0)), String::new())
+            }
+            Step::RemoveGhost { instance, version } => Op::Delete {
+                path: self.path(&NodeKind::Instance(instance.clone())),
+                expect: Expect::Version(*version),
+            },
             Step::RequestTrigger { instance, version } => match self.dialect {
                 Dialect::V2 => {
                     let node = NodeKind::Instance(instance.clone());
@@ -393,6 +416,13 @@ impl Layout {
         }
     }
 
+    /// Returns true if this is what an operator's request through the Java API of 2.1.5 leaves behind if it comes too late:
+    /// a node of an instance that no session owns. Nobody else makes one.
+    pub(crate) fn is_left_behind(&self, node: &Node) -> bool {
+        let known = node.data.is_empty() || node.data == TRIGGER.as_bytes();
+        self.dialect == Dialect::V2 && node.stat.owner.is_none() && known
+    }
+
     fn check(&self, kind: &NodeKind, version: Option<Version>) -> Op {
         let expect = version.map_or(Expect::Exists, Expect::Version);
         Op::Check { path: self.path(kind), expect }
@@ -447,6 +477,8 @@ mod tests {
             NodeKind::Instance(id.clone()),
             NodeKind::Server(ServerIp::new("10.0.0.1").unwrap()),
             NodeKind::Leader,
+            NodeKind::latch(Latch::Election, "_c_0-latch-0000000000"),
+            NodeKind::latch(Latch::Failover, "_c_0-latch-0000000001"),
             NodeKind::Necessary,
             NodeKind::QueuedItem(i),
             NodeKind::Owner(i),

@@ -549,7 +549,10 @@ impl Cluster {
     pub(crate) fn java_joins(&mut self, ip: &str) -> JavaPeer {
         let java = JavaPeer { session: self.registry.open_session(), id: format!("{ip}@-@4123") };
         let enabled = self.layout.dialect() == Dialect::V3;
-        self.create(&format!("servers/{ip}"), if enabled { "ENABLED" } else { "" });
+        let server = format!("servers/{ip}");
+        if self.data_of(&server).is_none() {
+            self.create(&server, if enabled { "ENABLED" } else { "" });
+        }
         let node = self.path(&format!("instances/{}", java.id));
         self.java_writes(&java, &Txn::new().create(node, "", Lifetime::Ephemeral));
         java
@@ -592,6 +595,24 @@ impl Cluster {
         self.java_writes(java, &Txn::new().create(node, "", Lifetime::Ephemeral));
     }
 
+    /// A Java instance of 3.x begins an item of a job with failover: its mark is there for good.
+    pub(crate) fn java_begins_for_good(&mut self, java: &JavaPeer, item: u32) {
+        let node = self.path(&format!("sharding/{item}/running"));
+        self.java_writes(java, &Txn::new().create(node, java.id.clone(), Lifetime::Persistent));
+    }
+
+    /// A Java instance stands in line at a latch, `election` or `failover`, with a number of the registry's.
+    pub(crate) fn java_stands_in_line(&mut self, java: &JavaPeer, latch: &str, number: u32) {
+        let node = self.path(&latch_node(java, latch, number));
+        self.java_writes(java, &Txn::new().create(node, "", Lifetime::Ephemeral));
+    }
+
+    /// A Java instance has had its turn.
+    pub(crate) fn java_leaves_the_line(&mut self, java: &JavaPeer, latch: &str, number: u32) {
+        let node = self.path(&latch_node(java, latch, number));
+        self.java_writes(java, &Txn::new().delete(node));
+    }
+
     /// A Java instance ends an item.
     pub(crate) fn java_ends(&mut self, java: &JavaPeer, item: u32) {
         let node = self.path(&format!("sharding/{item}/running"));
@@ -621,6 +642,11 @@ impl Cluster {
         let changes = self.registry.end_session(java.session);
         self.publish(changes);
     }
+}
+
+fn latch_node(java: &JavaPeer, latch: &str, number: u32) -> String {
+    let host = java.session.0;
+    format!("leader/{latch}/latch/_c_0e8b0a2c-3f41-4c15-9d3b-{host:012x}-latch-{number:010}")
 }
 
 /// What has come of it.

@@ -12,7 +12,8 @@ use crate::stage::{Cast, Entry, Failure, PATIENCE};
 /// How long a cluster may take to get over the loss of a member: the session, an election, a resharding.
 pub(super) const RECOVERY: Duration = Duration::from_secs(20);
 
-/// Waits until the items of a job belong to exactly these instances, and to all of them.
+/// Waits until the items of a job belong to exactly these instances, and to all of them, and nobody is about to assign them
+/// anew: owners that were written together are seen one after the other, and the flag goes after them.
 pub(super) async fn assigned(
     cast: &Cast<'_>,
     job: &str,
@@ -27,7 +28,9 @@ pub(super) async fn assigned(
         let mut present: Vec<String> = owners.values().cloned().collect();
         present.sort();
         present.dedup();
-        match present == wanted && owners.keys().copied().eq(0..total) {
+        let is_flagged = |flag| nodes.has(&format!("/{job}/leader/sharding/{flag}"));
+        let settled = !is_flagged("necessary") && !is_flagged("processing");
+        match settled && present == wanted && owners.keys().copied().eq(0..total) {
             true => Ok(()),
             false => Err(format!("{owners:?}; all nodes:\n{}", nodes.draw(&format!("/{job}")))),
         }

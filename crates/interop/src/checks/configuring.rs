@@ -143,12 +143,16 @@ impl Changes<'_> {
     ) -> Result<(), Failure> {
         let cron = format!("0/{} * * * * ?", PERIOD.as_secs());
         self.configure(&[("failover", "true"), ("cron", &cron)]).await?;
+        // The next fire is far away then: what is held from here on is held before it comes.
+        let from = now_ms();
+        let is_new = |run: &Run| run.fire > from && is_of(PERIOD, run);
+        self.followed(&["java"], "a run of the slower schedule", is_new, report).await?;
         let items = items_of(self.cast, JOB, java_id);
+        let from = now_ms();
         java.work(JOB, 0, &items).await?;
-        let from = now_ms() + 1500;
-        let (run, began) =
-            begins(self.cast, PERIOD * 2, "java", "an item that is held", |run, _| run.fire > from)
-                .await?;
+        let what = "an item that is held";
+        let held = begins(self.cast, PERIOD * 2, "java", what, |run, _| run.fire > from);
+        let (run, began) = held.await?;
         java.kill().await?;
         let limit = run.fire + 14_500;
         let what = format!("item {} before the next fire", run.item);
@@ -161,4 +165,9 @@ impl Changes<'_> {
         report.holds("Rust takes over once failover is on", "source FAILOVER", &found, is_takeover);
         Ok(())
     }
+}
+
+/// Tells whether a run is for one of the fires that come once in a period.
+fn is_of(period: Duration, run: &Run) -> bool {
+    u128::try_from(run.fire).is_ok_and(|fire| fire.is_multiple_of(period.as_millis()))
 }

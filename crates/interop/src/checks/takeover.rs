@@ -105,6 +105,10 @@ impl Case<'_> {
         assigned(self.cast, &self.job, TOTAL, &[&ids[0], &ids[1]]).await?;
         let killed_id = if leader.name() == self.killed.name() { &ids[0] } else { &ids[1] };
         self.items = items_of(self.cast, &self.job, killed_id);
+        if self.items.len() < 2 {
+            let found = format!("{killed_id} has items {:?} of {}", self.items, self.job);
+            return Err(Failure::unreadable(format!("two items are needed: {found}")));
+        }
         self.killed.work(&self.job, 0, &self.items[..1]).await
     }
 

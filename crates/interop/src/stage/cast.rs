@@ -85,7 +85,7 @@ impl Cast<'_> {
         self.start_with_dump(kind, name, host, -1)
     }
 
-    /// Starts a worker that, if it is Java's, answers dumps at a port.
+    /// Starts a worker that answers dumps at a port.
     pub(crate) fn start_with_dump(
         &self,
         kind: Kind,

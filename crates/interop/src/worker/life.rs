@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
+use std::net::Ipv4Addr;
 use std::process::{ExitCode, exit};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use coordination::{Dialect, JavaFields, JavaSettings};
-use lite::{JobBuilder, JobConfig, JobRecord, Scheduler};
+use lite::{DumpListener, DumpOptions, JobBuilder, JobConfig, JobRecord, Scheduler};
 use reg_center::RegistryCenter;
 use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -69,7 +70,7 @@ async fn obey(registry: Registry) -> Result<ExitCode, WorkerError> {
         .session_timeout(Duration::from_millis(registry.session_ms));
     let center: Arc<dyn RegistryCenter> = ZookeeperCenter::connect(options).await?;
     let scheduler = Scheduler::builder(Arc::clone(&center)).event_subscriber(tell).build()?;
-    let mut worker = Worker { scheduler, registry, behaviours: BTreeMap::new() };
+    let mut worker = Worker { scheduler, registry, behaviours: BTreeMap::new(), dumps: None };
     say(Said::Ready);
     while let Some(line) = orders.recv().await {
         let Order { order, act } = parse(&line)?;
@@ -98,6 +99,8 @@ struct Worker {
     scheduler: Scheduler,
     registry: Registry,
     behaviours: BTreeMap<String, watch::Sender<Behaviour>>,
+    /// The port for dumps, from the first job on.
+    dumps: Option<DumpListener>,
 }
 
 impl Worker {
@@ -130,7 +133,18 @@ impl Worker {
         java
     }
 
+    /// Answers dumps as a Java worker does: for everybody who reaches this host, at one port for the only job.
+    async fn listen_for_dumps(&mut self, job: &str) -> Result<(), WorkerError> {
+        let port = u16::try_from(self.registry.dump_port).ok().filter(|_| self.dumps.is_none());
+        if let Some(port) = port {
+            let options = DumpOptions::at((Ipv4Addr::UNSPECIFIED, port).into()).job(job);
+            self.dumps = Some(self.scheduler.listen_for_dumps(options).await?);
+        }
+        Ok(())
+    }
+
     async fn schedule(&mut self, plan: JobPlan) -> Result<String, WorkerError> {
+        self.listen_for_dumps(&plan.name).await?;
         let behaviour = self.behaviour(&plan.name).subscribe();
         let mut config = config(plan)?;
         config.java = self.java_settings();

@@ -1,0 +1,78 @@
+//! Observing Java instances: what is waited for because of them, and what they have left behind.
+
+use std::time::Duration;
+
+use super::Coordinator;
+use crate::duty::resharding::ANNOUNCEMENT_PATIENCE;
+use crate::latch::{LATCH_PATIENCE, Latch};
+use crate::layout::NodeKind;
+use crate::local::Wait;
+use crate::{Command, JobEvent, Now};
+
+impl Coordinator {
+    pub(super) fn observe_java(&mut self, now: Now, out: &mut Vec<Command>) {
+        self.local.foreign.observe(&self.view, self.local.last_fire_seen, now.mono);
+        self.observe_latches(now, out);
+        self.observe_announcement(now);
+        self.observe_leftovers(out);
+    }
+
+    fn observe_latches(&mut self, now: Now, out: &mut Vec<Command>) {
+        for latch in Latch::ALL {
+            let known = self.local.latch_waits.get(&latch).copied();
+            if !self.waits_at(latch) {
+                self.local.latch_waits.remove(&latch);
+                continue;
+            }
+            let wait = Wait::on(known, now.mono, LATCH_PATIENCE);
+            self.local.latch_waits.insert(latch, wait);
+            if wait.over && !known.is_some_and(|known| known.over) {
+                let path = format!("{}/{}", self.layout.root(), latch.node());
+                let purpose = latch.purpose();
+                let reason =
+                    format!("a Java instance has had the turn {purpose} for {LATCH_PATIENCE:?}");
+                out.push(Command::Emit(JobEvent::Anomaly { path, reason }));
+            }
+        }
+    }
+
+    fn waits_at(&self, latch: Latch) -> bool {
+        let Some(me) = &self.me else { return false };
+        let stands = self.view.latch_node_of(latch, me).is_some();
+        stands && self.view.takes_turns() && !self.view.is_first_at(latch, me)
+    }
+
+    pub(super) fn stands_in_line(&self) -> bool {
+        Latch::ALL.into_iter().any(|latch| self.waits_at(latch))
+    }
+
+    fn observe_announcement(&mut self, now: Now) {
+        let leads = self.me.as_ref().is_some_and(|me| self.view.term_of(me).is_some());
+        let announced = leads && self.view.is_necessary();
+        let wait = || Wait::on(self.local.announced, now.mono, ANNOUNCEMENT_PATIENCE);
+        self.local.announced = announced.then(wait);
+    }
+
+    /// Returns when something has lasted for longer than patience with Java instances does.
+    pub(super) fn end_of_patience(&self) -> Option<Duration> {
+        let latches = self.local.latch_waits.values().map(|wait| (wait, LATCH_PATIENCE));
+        let announced = self.local.announced.iter().map(|wait| (wait, ANNOUNCEMENT_PATIENCE));
+        let open = latches.chain(announced).filter(|(wait, _)| !wait.over);
+        open.map(|(wait, patience)| wait.since + patience).min()
+    }
+
+    /// Tells of marks by which a living Java instance shows runs that it cannot be running any more: it runs those items no
+    /// more, and a Java leader waits for them for ever. Nobody can tell for certain, so nobody takes the marks away.
+    fn observe_leftovers(&mut self, out: &mut Vec<Command>) {
+        let found = self.local.foreign.leftovers(&self.view);
+        let view = &self.view;
+        self.told.leftovers.retain(|(item, at)| view.item(*item).marked_at == *at);
+        for leftover in found {
+            if self.told.leftovers.insert((leftover.item, leftover.marked_at)) {
+                let path = self.layout.path(&NodeKind::Running(leftover.item)).to_string();
+                let reason = leftover.to_string();
+                out.push(Command::Emit(JobEvent::Anomaly { path, reason }));
+            }
+        }
+    }
+}

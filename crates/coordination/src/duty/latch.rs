@@ -1,0 +1,44 @@
+//! Whose turn it is, where Java instances take turns.
+
+use super::{Context, Duty};
+use crate::latch::{Latch, name_of};
+use crate::plan::{Plan, Step};
+
+/// How an instance stands to a latch.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Nobody takes turns: all instances are ours, and guards do.
+    Free,
+    /// It is this instance's turn; it ends with this step.
+    Mine(Step),
+    /// It has yet to stand in line, by this step.
+    Join(Step),
+    /// Others come before it.
+    Wait,
+    /// It has waited long enough, and can leave by this step.
+    Impatient(Step),
+}
+
+/// Returns how this instance stands to a latch.
+pub(crate) fn turn(cx: &Context<'_>, latch: Latch) -> Turn {
+    let Some(name) = cx.view.latch_node_of(latch, cx.me) else {
+        let number = cx.view.next_latch_number(latch);
+        let join = || Turn::Join(Step::JoinLatch { latch, name: name_of(cx.me, number) });
+        return if cx.view.takes_turns() { join() } else { Turn::Free };
+    };
+    let leave = Step::LeaveLatch { latch, name: name.to_owned() };
+    match () {
+        () if !cx.view.takes_turns() || cx.view.is_first_at(latch, cx.me) => Turn::Mine(leave),
+        () if cx.local.latch_waits.get(&latch).is_some_and(|wait| wait.over) => {
+            Turn::Impatient(leave)
+        }
+        () => Turn::Wait,
+    }
+}
+
+/// Takes this instance's node away if it still stands in line for what it does not want any more.
+pub(crate) fn leave(cx: &Context<'_>, duty: Duty, latch: Latch) -> Option<Plan> {
+    let name = cx.view.latch_node_of(latch, cx.me)?.to_owned();
+    let plan = Plan::as_session(duty, "no turn is wanted any more");
+    Some(plan.step(Step::LeaveLatch { latch, name }))
+}

@@ -1,0 +1,108 @@
+//! The latches by which Java instances elect a leader and take from the failover queue, one at a time: each contender adds
+//! a node of its own below the latch, and the one whose node comes first has its turn.
+//!
+//! Java orders the nodes by the number at the end of their names, which the registry counts up. Ours choose theirs, one
+//! above the greatest that they see, and order by creation instead: a number that was chosen can only be less than that of a
+//! node created later, so that Java waits for ours, and ours, which look at creation, wait for Java's. If a Java node came
+//! in between with a number that is not less, both wait, until ours has been patient enough.
+
+use std::time::Duration;
+
+use sharding::InstanceId;
+
+/// How long an instance waits for its turn before it does without a latch, or tries again.
+pub(crate) const LATCH_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What comes before the number in a name.
+const SEPARATOR: &str = "-latch-";
+
+/// What is done by one instance at a time where Java instances are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Latch {
+    /// To become the leader.
+    Election,
+    /// To take an item out of the failover queue.
+    Failover,
+}
+
+impl Latch {
+    pub(crate) const ALL: [Self; 2] = [Self::Election, Self::Failover];
+
+    /// Returns the node below which contenders stand, below the job's root.
+    pub(crate) fn node(self) -> &'static str {
+        match self {
+            Self::Election => "leader/election/latch",
+            Self::Failover => "leader/failover/latch",
+        }
+    }
+
+    /// Returns what a node below it is for, for people.
+    pub(crate) fn purpose(self) -> &'static str {
+        match self {
+            Self::Election => "to elect a leader",
+            Self::Failover => "to take an item over",
+        }
+    }
+}
+
+/// Returns the name of an instance's node with a number: `_c_{UUID}-latch-{ten digits}`.
+pub(crate) fn name_of(me: &InstanceId, number: u32) -> String {
+    format!("{}{number:010}", prefix_of(me))
+}
+
+/// Returns true if a node is this instance's.
+pub(crate) fn is_of(me: &InstanceId, name: &str) -> bool {
+    name.strip_prefix(&prefix_of(me)).is_some_and(|rest| rest.parse::<u32>().is_ok())
+}
+
+/// Returns the number in a name; `None` if there is none that Java would have chosen.
+pub(crate) fn number_in(name: &str) -> Option<u32> {
+    let (_, number) = name.rsplit_once("latch-")?;
+    number.parse().ok()
+}
+
+/// What Curator puts before a name is a random UUID. Ours is made of the instance's id, which is used once only.
+fn prefix_of(me: &InstanceId) -> String {
+    let hex = format!("{:032x}", fnv_1a(me.as_str().as_bytes()));
+    let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    format!("_c_{}{SEPARATOR}", parts.join("-"))
+}
+
+/// Fowler, Noll and Vo's hash of 128 bits, variant 1a.
+fn fnv_1a(bytes: &[u8]) -> u128 {
+    const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    bytes.iter().fold(OFFSET, |hash, byte| (hash ^ u128::from(*byte)).wrapping_mul(PRIME))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_the_form_that_java_reads() {
+        let me = InstanceId::new("10.0.0.1@-@7-k3f9");
+        let name = name_of(&me, 12);
+        let (uuid, number) = (&name[3..39], &name[39..]);
+        assert!(name.starts_with("_c_"), "{name}");
+        assert_eq!(number, "-latch-0000000012", "{name}");
+        let groups: Vec<usize> = uuid.split('-').map(str::len).collect();
+        assert_eq!(groups, [8, 4, 4, 4, 12], "{name}");
+        assert!(uuid.chars().all(|c| c == '-' || c.is_ascii_hexdigit()), "{name}");
+        assert!(is_of(&me, &name) && !is_of(&InstanceId::new("10.0.0.1@-@8"), &name), "{name}");
+    }
+
+    #[test]
+    fn the_number_is_what_comes_last() {
+        let rows = [
+            ("_c_0e8b0a2c-0000-0000-0000-000000000000-latch-0000000041", Some(41)),
+            ("_c_latch-0000000001-latch-0000000002", Some(2)),
+            ("latch-0000000007", Some(7)),
+            ("_c_x-latch--2147483648", None),
+            ("_c_x-lock-0000000001", None),
+        ];
+        for (name, expected) in rows {
+            assert_eq!(number_in(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Addresses are nobody's business who reads a dump: each is replaced by a name of its own.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+/// The names that addresses have been given: `ip1`, `ip2` and so on, in the order in which they appear.
+#[derive(Debug, Default)]
+pub(super) struct Mask(BTreeMap<Ipv4Addr, usize>);
+
+impl Mask {
+    /// Replaces every IPv4 address in a text by its name.
+    ///
+    /// Differs: Java 2.1.5 takes `192.168.0.12` for `192.168.0.1` and a `2`, and both releases replace the beginning of a
+    /// longer address in a line where the shorter one appears as well, so that part of it stays legible.
+    pub(super) fn apply(&mut self, text: &str) -> String {
+        let mut masked = String::with_capacity(text.len());
+        let (mut rest, mut after_digit) = (text, false);
+        while let Some(first) = rest.chars().next() {
+            let address = (!after_digit).then(|| address_at(rest)).flatten();
+            if let Some((address, len)) = address {
+                let next = self.0.len() + 1;
+                masked.push_str(&format!("ip{}", self.0.entry(address).or_insert(next)));
+                (rest, after_digit) = (&rest[len..], true);
+            } else {
+                masked.push(first);
+                (rest, after_digit) = (&rest[first.len_utf8()..], first.is_ascii_digit());
+            }
+        }
+        masked
+    }
+}
+
+/// Returns the address that a text begins with, and its length.
+fn address_at(text: &str) -> Option<(Ipv4Addr, usize)> {
+    let mut dots = 0;
+    let end = text.find(|c: char| {
+        dots += usize::from(c == '.');
+        dots == 4 || !(c.is_ascii_digit() || c == '.')
+    });
+    let word = &text[..end.unwrap_or(text.len())];
+    let word = word.strip_suffix('.').unwrap_or(word);
+    Some((word.parse().ok()?, word.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_address_has_one_name_wherever_it_appears() {
+        let rows = [
+            ("none", "/job/sharding/0 | ", "/job/sharding/0 | "),
+            ("one", "/job/servers/10.0.0.1 | ENABLED", "/job/servers/ip1 | ENABLED"),
+            ("again", "10.0.0.1@-@7 10.0.0.10 10.0.0.1", "ip1@-@7 ip2 ip1"),
+            ("two digits at the end", "192.168.0.12@-@1", "ip1@-@1"),
+            ("at the end of a sentence", "It is 10.0.0.1.", "It is ip1."),
+            ("more numbers", "1.2.3.4.5", "ip1.5"),
+            ("too few", "1.2.3", "1.2.3"),
+            ("too great", "300.1.1.1 1.1.1.256", "300.1.1.1 1.1.1.256"),
+            ("beside letters", "报告10.0.0.1号", "报告ip1号"),
+            ("two in a row", "10.0.0.1,10.0.0.2", "ip1,ip2"),
+        ];
+        for (case, text, expected) in rows {
+            assert_eq!(Mask::default().apply(text), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn names_are_kept_from_line_to_line() {
+        let mut mask = Mask::default();
+        let masked: Vec<_> =
+            ["10.0.0.2", "10.0.0.1", "10.0.0.2"].iter().map(|line| mask.apply(line)).collect();
+        assert_eq!(masked, ["ip1", "ip2", "ip1"]);
+    }
+}
