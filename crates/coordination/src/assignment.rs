@@ -13,7 +13,7 @@ use crate::FireTime;
 /// claims nothing for them any more, and the leader moves each as soon as it is idle.
 ///
 /// The default was made for nobody and nothing: it fits no configuration.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct AssignmentRecord {
     /// The available instances, in the order in which the strategy saw them.
     pub(crate) members: Vec<InstanceId>,

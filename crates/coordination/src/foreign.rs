@@ -16,7 +16,7 @@ use crate::view::JobView;
 const GRACE: Duration = Duration::from_millis(500);
 
 /// A run of a Java instance.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ForeignRun {
     owner: InstanceId,
     fire: FireTime,
@@ -31,14 +31,14 @@ struct ForeignRun {
 }
 
 /// A run that a Java instance has left unfinished.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Interrupted {
     pub(crate) owner: InstanceId,
     pub(crate) fire: FireTime,
 }
 
 /// A mark by which a living Java instance shows a run that it cannot be running any more.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Leftover {
     pub(crate) item: ShardingItem,
     pub(crate) marked_at: Option<Revision>,
@@ -64,7 +64,7 @@ impl fmt::Display for Leftover {
 }
 
 /// What one instance has seen of the Java instances of a job.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Foreign {
     /// The last fire of each item that came while a Java instance had it.
     accounted: BTreeMap<ShardingItem, FireTime>,

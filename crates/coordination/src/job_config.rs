@@ -30,7 +30,7 @@ pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
 /// | `strategy` | empty | name of the sharding strategy; empty is average allocation |
 /// | `disabled` | false | instances come up with their server disabled |
 /// | `overwrite` | false | the local configuration replaces the stored one at start |
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JobConfig {
     /// The job's name; also its node in the registry.
     pub job_name: JobName,
@@ -162,7 +162,7 @@ impl JobConfig {
 }
 
 /// Which fires a job runs afterwards that nobody ran in their time, each by itself, oldest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CatchUp {
     /// How old a fire may be, in seconds before the next one, from 1.
     pub window_seconds: u32,
@@ -177,7 +177,7 @@ impl fmt::Display for CatchUp {
 }
 
 /// How the nodes of a job are written. ElasticJob changed it between 2.x and 3.x, and neither reads the other's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
     /// ElasticJob-Lite 2.1.5: JSON.
     #[default]
@@ -204,7 +204,7 @@ impl fmt::Display for Dialect {
 }
 
 /// What only Java peers read of a stored configuration. Ours keep it as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JavaSettings {
     /// The class that Java instances of the job have; they refuse to start if it differs from theirs. In 3.x it stands
     /// in the job's root node, and not in the document.
@@ -214,7 +214,7 @@ pub struct JavaSettings {
 }
 
 /// The fields of a stored configuration that only one dialect has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum JavaFields {
     /// Those of ElasticJob 2.1.5.
     V2(JavaFields2),
@@ -223,7 +223,7 @@ pub enum JavaFields {
 }
 
 /// The fields that only documents of ElasticJob 2.1.5 have.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JavaFields2 {
     /// The kind of job.
     pub job_type: JavaJobType,
@@ -236,7 +236,7 @@ pub struct JavaFields2 {
 }
 
 /// The fields that only documents of ElasticJob 3.x have.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct JavaFields3 {
     /// The type of the error handler, for example `LOG`.
     pub error_handler: Option<String>,
@@ -254,7 +254,7 @@ pub struct JavaFields3 {
 }
 
 /// What gives a job of ElasticJob 3.x its threads. The key changed in 3.0.5, and each reader refuses the other's.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum JavaExecutor {
     /// `jobExecutorServiceHandlerType`, up to 3.0.4.
     ServiceHandler(String),
@@ -263,7 +263,7 @@ pub enum JavaExecutor {
 }
 
 /// The kinds of job of ElasticJob 2.1.5, with what only they have.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum JavaJobType {
     /// Code that is called once per item.
     Simple,

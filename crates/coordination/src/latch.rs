@@ -17,7 +17,7 @@ pub(crate) const LATCH_PATIENCE: Duration = Duration::from_secs(5);
 const SEPARATOR: &str = "-latch-";
 
 /// What is done by one instance at a time where Java instances are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Latch {
     /// To become the leader.
     Election,

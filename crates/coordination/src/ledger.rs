@@ -13,7 +13,7 @@ use crate::mutant::{self, Mutant};
 use crate::{FencingToken, FireTime};
 
 /// Why an item runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RunSource {
     /// A scheduled fire.
     Normal,
@@ -45,7 +45,7 @@ impl fmt::Display for RunSource {
 }
 
 /// How a fire of an item ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
     /// The job's code returned without an error.
     Succeeded,
@@ -80,7 +80,7 @@ impl fmt::Display for Outcome {
 }
 
 /// Scheduled fires that were merged into one: the first, the last, and how many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FireRange {
     /// The first fire.
     pub first: FireTime,
@@ -107,7 +107,7 @@ impl fmt::Display for FireRange {
 }
 
 /// An operator's request to run an item now, from the moment at which it is passed on to the item until its claim.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ManualRequest {
     /// What the request is known by.
     pub id: Arc<str>,
@@ -117,7 +117,7 @@ pub struct ManualRequest {
 }
 
 /// Who claims an item, when, and under which configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Claimant {
     /// Who, in which life.
     pub holder: InstanceId,
@@ -128,7 +128,7 @@ pub struct Claimant {
 }
 
 /// A run in progress, or left unfinished.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Run {
     /// Who claimed it, in which life.
     pub holder: InstanceId,
@@ -149,7 +149,7 @@ impl Run {
 }
 
 /// Where an item stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LedgerState {
     /// Nobody runs it.
     Idle,
@@ -182,7 +182,7 @@ pub enum LedgerState {
 /// assert_eq!(done.last_fire, Some(FireTime(1_000)));
 /// assert_eq!(done.gap_before(FireTime(3_000)), Some(FireTime(2_000)), "2 000 was missed");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ledger {
     /// Where the item stands.
     pub state: LedgerState,

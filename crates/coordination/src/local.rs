@@ -14,7 +14,7 @@ use crate::view::{Triggered, Versioned};
 use crate::{FencingToken, FireTime, JobConfig, Ledger, OnceStage, Outcome, RunSource};
 
 /// Whether the instance takes part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// It takes part, or will as soon as the registry lets it.
     #[default]
@@ -26,7 +26,7 @@ pub enum Phase {
 }
 
 /// A run on this instance, from its claim until the view shows that its end is recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LocalRun {
     /// The life that claimed it; an earlier one after a lost session.
     pub(crate) holder: InstanceId,
@@ -45,7 +45,7 @@ pub(crate) struct LocalRun {
 }
 
 /// A scheduled fire that has come, with what surrounds it in the schedule.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Due {
     pub(crate) at: FireTime,
     /// What the schedule has next.
@@ -67,7 +67,7 @@ impl Due {
 }
 
 /// An operator's request to run items of a job that is not monitored: nothing about it is in the registry.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct UnmonitoredRequest {
     /// What identifies the runs: when the request was noticed here.
     pub(crate) at: FireTime,
@@ -76,7 +76,7 @@ pub(crate) struct UnmonitoredRequest {
 }
 
 /// A request that this process was asked to leave in the registry, and has not seen there yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct WantedTrigger {
     /// When it was asked for: it identifies the runs.
     pub(crate) at: FireTime,
@@ -90,7 +90,7 @@ impl WantedTrigger {
 }
 
 /// How far a request has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum RequestWay {
     /// It was not sent.
     Here,
@@ -103,7 +103,7 @@ pub(crate) enum RequestWay {
 }
 
 /// How long something has lasted that is waited for with patience.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Wait {
     /// On the monotonic clock.
     pub(crate) since: Duration,
@@ -120,7 +120,7 @@ impl Wait {
 }
 
 /// A once-per-cluster callback that this instance calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LocalCall {
     pub(crate) token: FencingToken,
     /// Whether it has returned.
@@ -128,7 +128,7 @@ pub(crate) struct LocalCall {
 }
 
 /// What there was before a claim whose outcome nobody knows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Doubt {
     /// The version of the item's record.
     pub(crate) before: Version,
@@ -137,7 +137,7 @@ pub(crate) struct Doubt {
 }
 
 /// What an instance knows about itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Local {
     pub(crate) phase: Phase,
     pub(crate) paused: bool,

@@ -7,7 +7,7 @@ use sharding::InstanceId;
 use crate::{FencingToken, FireTime};
 
 /// When a once-per-cluster callback is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OnceStage {
     /// Every item has begun the fire, or accounted for it otherwise.
     Started,
@@ -36,7 +36,7 @@ impl fmt::Display for OnceStage {
 }
 
 /// One call of a callback.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OnceCall {
     /// The last fire that it stands for; those since the call before were merged into it.
     pub fire: FireTime,
@@ -49,7 +49,7 @@ pub struct OnceCall {
 }
 
 /// The last call of each callback: who has won the write has won the call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct OnceRecord {
     pub(crate) started: Option<OnceCall>,
     pub(crate) completed: Option<OnceCall>,

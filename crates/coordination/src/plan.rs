@@ -29,7 +29,7 @@ pub(crate) struct Plan {
 }
 
 /// One check or write. Each becomes one operation of the transaction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Step {
     /// The instance is registered. Its id is never used again, so this fences a former life.
     InstanceLives(InstanceId),

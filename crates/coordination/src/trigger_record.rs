@@ -9,7 +9,7 @@ use crate::FireTime;
 /// A request, from the moment at which somebody leaves it until all items have it.
 ///
 /// It stays, without items, until whoever left it has seen that; so whoever does not know whether it arrived can look.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TriggerRecord {
     /// Who left it: an instance, or anybody else by a name of their own.
     pub(crate) by: String,

@@ -16,7 +16,7 @@ use crate::trigger_record::TriggerRecord;
 use crate::{ConfigError, Dialect, InvalidConfig, JobConfig, Ledger, ServerIp, server_of};
 
 /// A value with the version of the node that holds it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Versioned<T> {
     /// What the node holds.
     pub value: T,
@@ -128,7 +128,7 @@ struct InstanceView {
 }
 
 /// An operator's wish that an instance runs now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Triggered {
     /// The version of the node that says so.
     pub(crate) version: Version,

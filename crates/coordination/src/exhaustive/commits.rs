@@ -6,7 +6,7 @@ use reg_center::{Conflict, Revision};
 
 use super::judge::Transition;
 use super::label::{Draft, Label};
-use super::print::{Print, hash_of};
+use super::print::{Print, print_of};
 use super::scope::session;
 use super::state::{Process, State};
 use super::world::{Commit, Trial, World};
@@ -76,7 +76,7 @@ impl World {
     ) -> Arc<Trial> {
         let live = state.processes.iter().map(|other| (other.life, other.standing.has_session()));
         let live: Vec<_> = live.collect();
-        let key = hash_of(&(state.registry.print, process.print, print, live));
+        let key = print_of(&(state.registry.print, process.print, print, live));
         self.trials.get_or(key, || {
             let outcome = self.commit(state, process, flight);
             let reply = match &outcome {

@@ -20,7 +20,7 @@ use reg_center::{
 
 use sharding::{InstanceId, ShardingItem};
 
-use super::print::{Print, hash_of};
+use super::print::{Print, print_of};
 use crate::Ledger;
 use crate::layout::{
     Layout, NodeKind, decode_assignment, decode_ledger, encode_assignment, encode_ledger,
@@ -41,7 +41,7 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn new(path: &NodePath, data: Bytes, owner: Option<SessionId>) -> Self {
-        let print = hash_of(&(path, &data, owner));
+        let print = print_of(&(path, &data, owner));
         Self { data, owner, print }
     }
 }

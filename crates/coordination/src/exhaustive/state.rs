@@ -13,7 +13,7 @@ use super::world::Commit;
 use crate::coordinator::seat::{Flight, Memory};
 
 /// How a process and its session stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Standing {
     /// It works, and its session lives.
     Up,

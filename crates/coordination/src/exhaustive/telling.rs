@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sharding::ShardingItem;
 
-use super::print::{hash_of, print_of};
+use super::print::print_of;
 use super::registry::Registry;
 use super::rule::Breach;
 use super::scope::fire_time;
@@ -20,7 +20,7 @@ impl World {
     /// Tells a process of an event; it records the event and decides nothing yet.
     pub(super) fn told(&self, state: &State, p: usize, event: Event) -> State {
         let process = &state.processes[p];
-        let key = hash_of(&(state.registry.print, process.print, print_of(&event)));
+        let key = print_of(&(state.registry.print, process.print, format!("{event:?}")));
         let told = self.tellings.get_or(key, || {
             let (memory, commands) = self.seated(process, &state.registry, |seat| {
                 let lost = event == Event::Lost;

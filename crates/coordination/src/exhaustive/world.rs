@@ -8,7 +8,7 @@ use reg_center::{Conflict, NodePath};
 use sharding::InstanceId;
 
 use super::cache::Cache;
-use super::print::{Print, hash_of};
+use super::print::{Print, print_of};
 use super::registry::{Entry, Registry, Written};
 use super::rule::Breach;
 use super::scope::{Scope, instance, server, session};
@@ -207,7 +207,7 @@ impl World {
 
     /// Returns what a process makes of the registry as it is now.
     pub(super) fn outlook(&self, registry: &Registry, process: &Arc<Process>) -> Arc<Outlook> {
-        let key = hash_of(&(registry.print, process.print()));
+        let key = print_of(&(registry.print, process.print()));
         self.outlooks.get_or(key, || match process.standing {
             Standing::Up => self.look(registry, process),
             Standing::Zombie | Standing::Crashed | Standing::Dead | Standing::Left => {
@@ -245,7 +245,7 @@ impl World {
         registry: &Registry,
         process: &Arc<Process>,
     ) -> Arc<Vec<Wish>> {
-        let key = hash_of(&(registry.print, process.print()));
+        let key = print_of(&(registry.print, process.print()));
         self.torn.get_or(key, || {
             let view = self.view(registry);
             let me = self.id(process.index, process.life);

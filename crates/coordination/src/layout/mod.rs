@@ -68,7 +68,7 @@ pub(crate) const OURS: &str = "RUST";
 pub(crate) const TRIGGER: &str = "TRIGGER";
 
 /// A node of a job, by what it is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum NodeKind {
     Config,
     Instance(InstanceId),
