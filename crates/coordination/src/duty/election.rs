@@ -57,10 +57,12 @@ fn seal(cx: &Context<'_>) -> Option<Plan> {
 }
 
 /// The instance may be registered no longer, so that only the term fences this.
+///
+/// A Java instance of 3.x that comes to lead then assigns nothing by itself: it has seen why while it did not lead yet.
 fn abdicate(cx: &Context<'_>) -> Option<Plan> {
     let term = Step::TermIs(cx.view.term_of(cx.me)?);
     let plan = Plan::as_session(Duty::Election, "not available any more");
-    Some(plan.step(term).step(Step::Abdicate))
+    Some(plan.step(term).step(Step::Abdicate).step_if(cx.tells_java(), || Step::Announce))
 }
 
 #[cfg(test)]
@@ -138,6 +140,11 @@ mod tests {
             ),
             ("Java leads", behind().led_by_java(2), leave),
             ("nobody leads, and my server is disabled", behind().server(1, "DISABLED"), leave),
+            (
+                "it leads, and its server is disabled",
+                Scene::cluster(1, 1).java(2).server(1, "DISABLED"),
+                "election: not available any more\n  abdicate\n  announce resharding",
+            ),
             (
                 "it leads, and was elected without Java instances",
                 Scene::cluster(1, 1).java(2),

@@ -183,6 +183,11 @@ impl<'a> Context<'a> {
         Some(Claimant { holder, config, now_ms: self.now.wall_ms })
     }
 
+    /// Returns true if a leader that goes has to tell Java instances that items will be assigned anew.
+    pub(crate) fn tells_java(&self) -> bool {
+        self.view.is_mixed() && !self.view.is_necessary()
+    }
+
     /// Returns the run of an item that a Java instance has left unfinished.
     pub(crate) fn interrupted(&self, item: ShardingItem) -> Option<Interrupted> {
         self.local.foreign.interrupted(self.view, item, self.local.last_fire_seen)
