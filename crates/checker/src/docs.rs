@@ -199,6 +199,18 @@ pub(crate) fn term(text: &str, names: &mut Names) -> Result<Name, String> {
     Ok(names.of(&doc.leader))
 }
 
+/// A callback that happens once per cluster, as somebody has won it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Call {
+    pub(crate) fire: i64,
+    pub(crate) token: u64,
+}
+
+/// Reads the last call of each stage.
+pub(crate) fn calls(text: &str) -> Result<BTreeMap<String, Call>, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
 /// What to do about fires that nobody ran in their time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -24,6 +24,7 @@ use crate::{FencingToken, FireRange, FireTime, Outcome, RunSource};
 /// | `StrategyFailed` | the sharding strategy gave no usable assignment; the old one stays |
 /// | `ConfigRejected` | the stored configuration cannot be used; the last good one stays in force |
 /// | `Anomaly` | a node holds what it should not; it is ignored |
+/// | `RequestDropped` | a request to run that this process was asked for is not pursued any more, with the reason |
 /// | `CommitRefused` | a transaction is over the registry's limit |
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -140,6 +141,13 @@ pub enum JobEvent {
         /// What is wrong.
         reason: String,
     },
+    /// A request to run that this process was asked for is not pursued any more.
+    RequestDropped {
+        /// The id that it has, or would have had, in the registry.
+        id: String,
+        /// Why.
+        reason: DropReason,
+    },
     /// A transaction is over the registry's limit.
     CommitRefused {
         /// What it was for.
@@ -184,6 +192,26 @@ impl fmt::Display for MissReason {
     }
 }
 
+/// Why a request to run is not pursued any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// This instance is leaving, and had not sent it: the items do not run for it.
+    Leaving,
+    /// It was on its way when the session ended or this instance began to leave. Nobody can tell whether it arrived:
+    /// ask again if the items do not run for it, and know that they may.
+    InDoubt,
+}
+
+impl fmt::Display for DropReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Leaving => "the instance is leaving",
+            Self::InDoubt => "whether it reached the registry is not known",
+        })
+    }
+}
+
 impl JobEvent {
     /// Returns the kind of event as a word for histories and metrics: `became_leader`, `misfire_noted`.
     #[must_use]
@@ -203,6 +231,7 @@ impl JobEvent {
             Self::StrategyFailed { .. } => "strategy_failed",
             Self::ConfigRejected { .. } => "config_rejected",
             Self::Anomaly { .. } => "anomaly",
+            Self::RequestDropped { .. } => "request_dropped",
             Self::CommitRefused { .. } => "commit_refused",
             Self::Gap { .. } => "gap",
         }
@@ -252,6 +281,7 @@ impl fmt::Display for JobEvent {
             Self::StrategyFailed { reason } => write!(f, "sharding strategy failed: {reason}"),
             Self::ConfigRejected { reason } => write!(f, "stored configuration rejected: {reason}"),
             Self::Anomaly { path, reason } => write!(f, "{path}: {reason}"),
+            Self::RequestDropped { id, reason } => write!(f, "request {id} dropped: {reason}"),
             Self::CommitRefused { reason } => write!(f, "transaction too large: {reason}"),
         }
     }

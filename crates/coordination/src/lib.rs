@@ -34,7 +34,7 @@ pub use job_config::{
     CatchUp, Dialect, InvalidConfig, JavaExecutor, JavaFields, JavaFields2, JavaFields3,
     JavaJobType, JavaSettings, JobConfig, MAX_SHARDING_TOTAL_COUNT,
 };
-pub use job_event::{JobEvent, MissReason};
+pub use job_event::{DropReason, JobEvent, MissReason};
 pub use layout::{ConfigError, Layout, decode_config, encode_config};
 pub use ledger::{
     Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,

@@ -75,6 +75,33 @@ pub(crate) struct UnmonitoredRequest {
     pub(crate) items: BTreeSet<ShardingItem>,
 }
 
+/// A request that this process was asked to leave in the registry, and has not seen there yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WantedTrigger {
+    /// When it was asked for: it identifies the runs.
+    pub(crate) at: FireTime,
+    pub(crate) way: RequestWay,
+}
+
+impl WantedTrigger {
+    pub(crate) fn new(at: FireTime) -> Self {
+        Self { at, way: RequestWay::Here }
+    }
+}
+
+/// How far a request has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RequestWay {
+    /// It was not sent.
+    Here,
+    /// This life has sent it, and sends it again until it is seen: nobody else takes it away while this life is
+    /// registered.
+    Sent,
+    /// A former life has sent it. It may have arrived, been passed on, and been taken away as that of somebody who is
+    /// gone: to send it again might run the items twice.
+    InDoubt,
+}
+
 /// How long something has lasted that is waited for with patience.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wait {
@@ -135,7 +162,7 @@ pub(crate) struct Local {
     pub(crate) unmonitored_fire: Option<FireTime>,
     pub(crate) unmonitored_request: Option<UnmonitoredRequest>,
     /// Requests that this process was asked to leave in the registry, by their ids.
-    pub(crate) wanted_triggers: BTreeMap<String, FireTime>,
+    pub(crate) wanted_triggers: BTreeMap<String, WantedTrigger>,
     /// The wish of an operator that was seen at this life.
     pub(crate) trigger_seen: Option<Triggered>,
     /// Since when there are runs that wait to be taken over, on the monotonic clock.
@@ -196,6 +223,16 @@ impl Local {
         true
     }
 
+    /// Notes that this life is over: nobody answers for what it has sent.
+    pub(crate) fn doubt_requests(&mut self) {
+        if mutant::is(Mutant::RequestSentAgain) {
+            return;
+        }
+        for wanted in self.wanted_triggers.values_mut().filter(|w| w.way == RequestWay::Sent) {
+            wanted.way = RequestWay::InDoubt;
+        }
+    }
+
     /// Notes that the session is over, and with it everything that it owned.
     pub(crate) fn lose_session(&mut self) {
         self.lease = false;
@@ -206,6 +243,7 @@ impl Local {
         self.latch_waits.clear();
         self.announced = None;
         self.trigger_seen = None;
+        self.doubt_requests();
         for run in self.runs.values_mut() {
             run.shows_running &= run.lasting;
             run.shows_failover = false;

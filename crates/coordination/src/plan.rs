@@ -248,6 +248,14 @@ impl Plan {
         self.steps.iter().any(|step| !step.is_check()).then_some(self)
     }
 
+    /// Returns the ids of requests to run that this leaves in the registry.
+    pub(crate) fn requests_left(&self) -> impl Iterator<Item = &String> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::SetTrigger { id, expect: None, .. } => Some(id),
+            _ => None,
+        })
+    }
+
     /// Returns true if the view shows every write of this plan that has a version, so that whoever decides on the view
     /// does not repeat it.
     pub(crate) fn is_visible_in(&self, view: &JobView) -> bool {

@@ -791,6 +791,11 @@ impl JobView {
         self.items().filter(move |(_, view)| view.owner.as_ref().is_some_and(|o| o.value == *me))
     }
 
+    /// Returns true if the stored configuration can be used, and so is the one in force.
+    pub(crate) fn has_usable_config(&self) -> bool {
+        matches!(self.config, ConfigState::Valid(_))
+    }
+
     /// Returns the configuration that a leader may decide by. While the stored one cannot be used, instances fall back to
     /// the last good one that each of them has seen, and that may have been replaced since: it does if items were assigned
     /// by it, because then all have seen it.
@@ -801,7 +806,7 @@ impl JobView {
             let same = current.total_count == config.sharding_total_count;
             Some(same && current.strategy == config.strategy)
         };
-        let sure = matches!(self.config, ConfigState::Valid(_)) || assigned_by_it() == Some(true);
+        let sure = self.has_usable_config() || assigned_by_it() == Some(true);
         Some(config).filter(|_| sure || mutant::is(Mutant::LedByOlderConfig))
     }
 

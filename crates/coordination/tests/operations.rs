@@ -12,8 +12,8 @@ mod script;
 use std::time::Duration;
 
 use coordination::{
-    CatchUp, Event, FireTime, JobConfig, JobEvent, MissReason, OnceStage, Outcome, RunSource,
-    StartItem,
+    CatchUp, DropReason, Event, FireTime, JobConfig, JobEvent, MissReason, OnceStage, Outcome,
+    RunSource, StartItem,
 };
 use reg_center::{Limits, Version};
 use script::{Cluster, job_of};
@@ -172,6 +172,49 @@ fn a_request_outlives_whoever_left_it() {
     assert_eq!(manual.map(|(i, _)| i).collect::<Vec<_>>(), [0, 1], "{}", cluster.story());
     let left = cluster.nodes_below("coordination/triggers");
     assert!(left.is_empty(), "left behind: {left:?}\n{}", cluster.story());
+}
+
+/// The leader has taken the request away as that of somebody who is gone. Whether it was ever there is not to be seen any
+/// more, so it is not left again.
+#[test]
+fn a_request_whose_reply_went_with_the_session_is_not_left_again() {
+    let mut cluster = Cluster::settled(2, &job_of(2));
+    let asks = 1 - cluster.leader().unwrap();
+    cluster.fire();
+    run_through(&mut cluster);
+    cluster.tell(asks, Event::TriggerRequested);
+    cluster.execute_all(asks);
+    cluster.lose_session(asks);
+    run_through(&mut cluster);
+    let left = cluster.nodes_below("coordination/triggers");
+    assert!(left.is_empty(), "left behind: {left:?}\n{}", cluster.story());
+    cluster.connect_again(asks);
+    run_through(&mut cluster);
+    let manual = sources(&cluster).into_iter().filter(|(_, s)| *s == RunSource::Manual);
+    assert_eq!(manual.map(|(i, _)| i).collect::<Vec<_>>(), [0, 1], "{}", cluster.story());
+    let dropped = |event: &JobEvent| match event {
+        JobEvent::RequestDropped { reason, .. } => Some(*reason),
+        _ => None,
+    };
+    let dropped: Vec<_> = cluster.events(asks).iter().filter_map(dropped).collect();
+    assert_eq!(dropped, [DropReason::InDoubt], "{}", cluster.story());
+}
+
+#[test]
+fn a_request_that_was_not_sent_waits_for_the_next_life_and_one_that_is_seen_there_has_arrived() {
+    let mut cluster = Cluster::settled(1, &job_of(1));
+    cluster.fire();
+    run_through(&mut cluster);
+    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.execute_all(FIRST);
+    cluster.lose_session(FIRST);
+    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.connect_again(FIRST);
+    run_through(&mut cluster);
+    let manual = sources(&cluster).into_iter().filter(|(_, s)| *s == RunSource::Manual);
+    assert_eq!(manual.count(), 2, "{}", cluster.story());
+    let dropped = |event: &&JobEvent| matches!(event, JobEvent::RequestDropped { .. });
+    assert_eq!(cluster.events(FIRST).iter().find(dropped), None, "{}", cluster.story());
 }
 
 #[test]

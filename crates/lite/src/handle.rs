@@ -75,6 +75,10 @@ impl JobHandle {
     /// registry: an item that runs already, or still has an earlier request, runs for this one afterwards; one that is
     /// disabled does not run for it. Requests survive the loss of this process once the registry has them.
     ///
+    /// Returns as soon as the job has taken note, before the registry has the request: that waits until this instance
+    /// is registered. If the instance leaves first, or loses its session while the request is on its way,
+    /// [`JobEvent::RequestDropped`] says so.
+    ///
     /// # Errors
     /// [`Error::Stopped`] if the job has ended.
     pub async fn trigger(&self) -> Result<()> {

@@ -28,9 +28,9 @@ mod timer;
 pub use config_store::ConfigDifference;
 pub use context::ShardingContext;
 pub use coordination::{
-    CatchUp, Dialect, FencingToken, FireRange, FireTime, InvalidConfig, InvalidName, JavaExecutor,
-    JavaFields, JavaFields2, JavaFields3, JavaJobType, JavaSettings, JobConfig, JobEvent, JobName,
-    MissReason, Outcome, Phase, RunSource, ServerIp,
+    CatchUp, Dialect, DropReason, FencingToken, FireRange, FireTime, InvalidConfig, InvalidName,
+    JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType, JavaSettings, JobConfig,
+    JobEvent, JobName, MissReason, Outcome, Phase, RunSource, ServerIp,
 };
 pub use dump::{DumpListener, DumpOptions};
 pub use error::{Error, Result};

@@ -62,6 +62,7 @@ fn log(event: &JobEvent) {
         JobEvent::StrategyFailed { reason } => error!(reason, "sharding strategy failed"),
         JobEvent::ConfigRejected { reason } => error!(reason, "stored configuration rejected"),
         JobEvent::Anomaly { path, reason } => warn!(path, reason, "unexpected node content"),
+        JobEvent::RequestDropped { id, reason } => warn!(id, %reason, "request to run dropped"),
         JobEvent::CommitRefused { reason } => error!(reason, "transaction too large"),
         other => info!(event = %other, "job event"),
     }

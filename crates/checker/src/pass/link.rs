@@ -44,14 +44,13 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
 
 /// A run without a claim: only jobs that are not monitored have those.
 fn unclaimed(facts: &Facts<'_>, findings: &mut Findings, exec: &Exec<'_>) {
-    let configs = exec.job.and_then(|job| facts.trace().jobs.get(job)).map(|job| &job.configs);
-    let configs = configs.map_or(&[][..], Vec::as_slice);
     let is_unmonitored =
         |from: &ConfigFrom| from.config.as_ref().is_some_and(|config| !config.monitor);
-    let unmonitored = configs.iter().enumerate().any(|(place, from)| {
-        // What could not be read was fallen back from, to anything that may have been seen before.
-        let meant = if from.readable { &configs[place..=place] } else { &configs[..=place] };
-        u32::try_from(from.version).ok() == Some(exec.config) && meant.iter().any(is_unmonitored)
+    let unmonitored = exec.job.and_then(|job| facts.trace().jobs.get(job)).is_some_and(|job| {
+        job.configs.iter().enumerate().any(|(place, from)| {
+            u32::try_from(from.version).ok() == Some(exec.config)
+                && job.configs_meant(place).iter().any(is_unmonitored)
+        })
     });
     if unmonitored && exec.token == 0 {
         return findings.count("runs without monitoring", 1);

@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 
 use super::{Facts, Findings};
 use crate::Property::S13;
-use crate::docs::{Ledger, State};
-use crate::history::Fact;
+use crate::docs::{self, Ledger, State};
+use crate::history::{Fact, RegOp};
 use crate::replay::trace::{JobTrace, Spot};
 
+/// A job, a stage, a fire and a token.
+type CallId<'a> = (&'a str, String, i64, u64);
+
 pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
+    let won = won(facts);
     let mut seen: BTreeMap<(&str, &str, i64, u64), Spot> = BTreeMap::new();
     for (place, record) in facts.records.iter().enumerate() {
         let Fact::Once { job, fire, stage, token } = &record.fact else { continue };
@@ -20,7 +24,9 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
         });
         let Some((_, _, trace)) = facts.jobs().find(|(_, name, _)| name == job) else { continue };
         if stage == "completed" {
-            let open = unfinished(facts, trace, *fire, spot.mt);
+            let id = (job.as_str(), stage.clone(), *fire, *token);
+            let decided = won.get(&id).copied().unwrap_or(spot.mt);
+            let open = unfinished(facts, trace, *fire, decided);
             findings.expect(open.is_none(), S13, (job, open), &[spot], || {
                 format!("completed was called for fire {fire}, which this item had not ended")
             });
@@ -28,15 +34,41 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     }
 }
 
+/// Returns when each call was won. Which items the job has may change before its code is called.
+fn won<'a>(facts: &Facts<'a>) -> BTreeMap<CallId<'a>, u64> {
+    let mut won = BTreeMap::new();
+    for record in facts.records {
+        let Fact::Reg { ops, .. } = &record.fact else { continue };
+        for op in ops {
+            let (RegOp::Create { path, data, .. } | RegOp::Set { path, data, .. }) = op else {
+                continue;
+            };
+            let job = path.strip_prefix('/').and_then(|path| path.strip_suffix(RECORD));
+            let Some((job, calls)) = job.zip(docs::calls(data).ok()) else { continue };
+            for (stage, call) in calls {
+                won.entry((job, stage, call.fire, call.token)).or_insert(record.mt);
+            }
+        }
+    }
+    won
+}
+
+/// Where a job has its record of calls.
+const RECORD: &str = "/coordination/once";
+
 /// Returns an item in force that had yet to begin or to end the fire.
 fn unfinished(facts: &Facts<'_>, trace: &JobTrace, fire: i64, mt: u64) -> Option<u32> {
     let now = mt.saturating_add(facts.bounds.clock);
-    let config = trace.configs.iter().rev().find(|from| from.mt <= now)?.config.as_ref()?;
-    let open = trace.items.range(..config.total).find(|(_, item)| {
-        let record = item.changes.iter().rev().find(|change| change.spot.mt <= now);
-        record.and_then(|change| change.after).is_some_and(|ledger| is_open(&ledger, fire))
-    });
-    open.map(|(item, _)| *item)
+    let place = trace.configs.partition_point(|from| from.mt <= now).checked_sub(1)?;
+    let meant = trace.configs_meant(place).iter();
+    let totals = meant.filter_map(|from| Some(from.config.as_ref()?.total));
+    let open = |total: u32| {
+        trace.items.range(..total).find_map(|(item, of)| {
+            let record = of.changes.iter().rev().find(|change| change.spot.mt <= now)?;
+            record.after.is_some_and(|ledger| is_open(&ledger, fire)).then_some(*item)
+        })
+    };
+    totals.map(open).min()?
 }
 
 fn is_open(ledger: &Ledger, fire: i64) -> bool {

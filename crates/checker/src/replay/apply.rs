@@ -138,7 +138,9 @@ impl Replay {
     fn take_config(&mut self, job: JobIndex, data: Option<(&str, i32)>) {
         let old = self.jobs[job].config.take();
         let before = old.as_ref().and_then(|old| old.config.clone());
-        self.jobs[job].config_before = before.clone();
+        let known = self.jobs[job].configs_before.last();
+        let is_new = before.as_ref().filter(|b| known.is_none_or(|known| !Arc::ptr_eq(b, known)));
+        self.jobs[job].configs_before.extend(is_new.cloned());
         let mt = self.spot.mt;
         let Some((text, version)) = data else {
             let gone = ConfigFrom { mt, version: -1, readable: true, config: None, schedule: None };

@@ -75,8 +75,8 @@ impl Item {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Job {
     pub(crate) config: Option<InForce>,
-    /// The configuration before, to be patient with who has not seen its end yet.
-    pub(crate) config_before: Option<Arc<Config>>,
+    /// The usable configurations before that one.
+    pub(crate) configs_before: Vec<Arc<Config>>,
     pub(crate) instances: BTreeMap<Name, Instance>,
     pub(crate) servers: BTreeMap<Name, Server>,
     pub(crate) draining: BTreeSet<Name>,
@@ -94,6 +94,13 @@ pub(crate) struct Job {
 impl Job {
     pub(crate) fn config(&self) -> Option<&Arc<Config>> {
         self.config.as_ref()?.config.as_ref()
+    }
+
+    /// Returns the configurations that a leader may decide by. What is stored, if it can be used, because its writes
+    /// check that; else the last usable one that it has seen, and it may have missed some.
+    pub(crate) fn configs_to_lead_by(&self) -> impl Iterator<Item = &Arc<Config>> {
+        let before = (!self.is_readable()).then_some(&self.configs_before);
+        self.config().into_iter().chain(before.into_iter().flatten())
     }
 
     /// Returns true if items stay with their instances, whoever comes and goes.

@@ -155,12 +155,11 @@ impl Judge<'_> {
         self.nobody_takes_over(i, before);
     }
 
-    /// A run may be given up for good only where failover is off, or the item is not in force. Who reads the
-    /// configuration a moment before it changes is forgiven.
+    /// A run may be given up for good only where failover is off, or the item is not in force.
     fn nobody_takes_over(&mut self, i: u32, before: &Ledger) {
-        let configs = [self.job.config(), self.job.config_before.as_ref()];
-        let wanted =
-            configs.into_iter().flatten().all(|config| config.fails_over() && i < config.total);
+        let mut configs = self.job.configs_to_lead_by().peekable();
+        let known = configs.peek().is_some();
+        let wanted = known && configs.all(|config| config.fails_over() && i < config.total);
         self.expect(!wanted, S7, Some(i), |judge| {
             format!("{} was given up although failover is on", judge.run(before.run))
         });

@@ -113,6 +113,13 @@ pub(crate) struct JobTrace {
 }
 
 impl JobTrace {
+    /// Returns what instances go by while the configuration at a place is stored: that one, if it can be used, else any
+    /// that they may have seen before.
+    pub(crate) fn configs_meant(&self, place: usize) -> &[ConfigFrom] {
+        let first = if self.configs[place].readable { place } else { 0 };
+        &self.configs[first..=place]
+    }
+
     /// Returns true if a server was there and enabled all the time from one moment to another, ends included.
     pub(crate) fn was_enabled(&self, server: Name, from: u64, until: u64) -> bool {
         let Some(states) = self.servers.get(&server) else { return false };

@@ -306,6 +306,11 @@ fn s7_only_the_holder_completes() {
                 s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b").sweep("a", 1);
                 s.ledger_by_leader(1, "interrupted");
             }),
+            ("failover was turned on while the run was under way", |s| {
+                s.configure(|c| c["failover"] = json!(false)).at(10.01).claim("b", 1, 1).crash("b");
+                s.at(12.0).configure(|c| c["failover"] = json!(true));
+                s.at(15.0).expire("b").ledger_by_leader(1, "interrupted");
+            }),
             ("a running item is retired", |s| {
                 s.at(10.01)
                     .claim("b", 1, 1)
@@ -328,6 +333,13 @@ fn s7_only_the_holder_completes() {
                     .claim("a", 0, 1)
                     .claim("b", 1, 1);
                 s.done("a", 0).crash("b").at(15.0).expire("b").ledger_by_leader(1, "interrupted");
+            }),
+            ("nobody can use what is stored, and it was off before", |s| {
+                s.configure(|c| c["failover"] = json!(false)).at(10.01).claim("a", 0, 1);
+                s.claim("b", 1, 1).done("a", 0).crash("b");
+                s.at(12.0).configure(|c| c["failover"] = json!(true));
+                s.write("operator", "/j/config", Some("poison"));
+                s.at(15.0).expire("b").ledger_by_leader(1, "interrupted");
             }),
             ("failover is turned off while an orphan waits", |s| {
                 s.at(10.01)

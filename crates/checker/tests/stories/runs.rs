@@ -168,6 +168,13 @@ fn s1c_is_judged_if_the_resource_says_so() {
     }
 }
 
+/// Returns a record of calls in which *completed* was won.
+fn won(k: i64, token: u64) -> String {
+    let fire = crate::story::fire(k);
+    serde_json::json!({"completed": {"fire": fire, "token": token, "holder": "a", "done": false}})
+        .to_string()
+}
+
 #[test]
 fn s13_callbacks_come_once_and_not_too_early() {
     assert_bad(
@@ -203,6 +210,11 @@ fn s13_callbacks_come_once_and_not_too_early() {
                 );
                 s.at(10.3).claim("b", 1, 1).done("b", 1);
             }),
+            ("completed was won while an item ran", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("a", 0);
+                s.write("a", "/j/coordination/once", Some(&won(1, 3))).at(12.0).done("b", 1);
+                s.once("a", "completed", 1, 3);
+            }),
             ("completed while an item waits to be taken over", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
@@ -235,6 +247,12 @@ fn s13_callbacks_come_once_and_not_too_early() {
             ("again under the next token, after its caller died", |s| {
                 s.round(1).once("b", "completed", 1, 3).crash("b").at(16.0).expire("b");
                 s.once("a", "completed", 1, 4);
+            }),
+            ("completed was won before the job had more items", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("a", 0).done("b", 1);
+                s.write("a", "/j/coordination/once", Some(&won(1, 3)));
+                s.configure(|c| c["shardingTotalCount"] = serde_json::json!(3));
+                s.deal(&["a", "b"]).at(11.1).once("a", "completed", 1, 3);
             }),
             ("completed, an item being disabled", |s| {
                 s.at(5.0).ledger("a", 0, |l| l["disabled"] = serde_json::json!(true)).at(10.01);

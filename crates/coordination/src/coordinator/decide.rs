@@ -8,7 +8,7 @@ use sharding::InstanceId;
 
 use super::{Coordinator, InFlight, Stage};
 use crate::duty::{Context, Duty, resharding};
-use crate::local::Phase;
+use crate::local::{Phase, RequestWay};
 use crate::mutant::{self, Mutant};
 use crate::plan::Plan;
 use crate::{Command, JobEvent, Now, Ticket};
@@ -69,6 +69,11 @@ impl Coordinator {
             txn: self.layout.encode(&plan, session),
             confirm_absent: confirm_absent.into_iter().collect(),
         });
+        for id in plan.requests_left() {
+            if let Some(wanted) = self.local.wanted_triggers.get_mut(id) {
+                wanted.way = RequestWay::Sent;
+            }
+        }
         let config = self.view.config_in_force().cloned();
         self.in_flight.insert(plan.duty, InFlight { ticket, plan, config, stage: Stage::Sent });
     }

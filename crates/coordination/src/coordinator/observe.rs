@@ -7,13 +7,13 @@ use sharding::{InstanceId, ShardingItem};
 use super::Coordinator;
 use crate::duty::Duty;
 use crate::duty::failover::ORPHAN_PATIENCE;
-use crate::local::{Due, LocalCall, LocalRun, Phase, UnmonitoredRequest};
+use crate::local::{Due, LocalCall, LocalRun, Phase, RequestWay, UnmonitoredRequest};
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::{ConfigState, Versioned};
 use crate::{
-    Command, FencingToken, FireTime, JobConfig, JobEvent, Ledger, LedgerState, Now, OnceCall,
-    OnceStage, Outcome, RunSource, StartItem,
+    Command, DropReason, FencingToken, FireTime, JobConfig, JobEvent, Ledger, LedgerState, Now,
+    OnceCall, OnceStage, Outcome, RunSource, StartItem,
 };
 
 impl Coordinator {
@@ -24,7 +24,7 @@ impl Coordinator {
         self.observe_membership(out);
         self.observe_leadership(out);
         self.observe_due(now);
-        self.observe_triggers(now);
+        self.observe_triggers(now, out);
         self.observe_request();
         self.observe_orphans(now);
         self.observe_calls(out);
@@ -227,9 +227,17 @@ impl Coordinator {
 
     /// A request that was seen at this life's node and is no longer there was accepted: nobody else takes it away. One
     /// that this process has left has arrived once it is there.
-    fn observe_triggers(&mut self, now: Now) {
-        let view = &self.view;
-        self.local.wanted_triggers.retain(|id, _| view.trigger_request(id).is_none());
+    fn observe_triggers(&mut self, now: Now, out: &mut Vec<Command>) {
+        let (view, known) = (&self.view, self.connected && self.view.is_synced());
+        self.local.wanted_triggers.retain(|id, wanted| {
+            let arrived = view.trigger_request(id).is_some();
+            let dropped = !arrived && known && wanted.way == RequestWay::InDoubt;
+            if dropped {
+                let (id, reason) = (id.clone(), DropReason::InDoubt);
+                out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
+            }
+            !arrived && !dropped
+        });
         let Some(me) = self.me.clone() else { return };
         let seen = self.local.trigger_seen;
         if let Some(triggered) = self.view.trigger_of(&me) {

@@ -7,11 +7,11 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
 use crate::duty::Duty;
-use crate::local::{Due, LocalRun, Phase};
+use crate::local::{Due, LocalRun, Phase, RequestWay, WantedTrigger};
 use crate::mutant::{self, Mutant};
 use crate::{
-    Command, Event, FencingToken, FireTime, InterruptReason, JobEvent, MissReason, Now, OnceStage,
-    Outcome, RunSource, StartItem,
+    Command, DropReason, Event, FencingToken, FireTime, InterruptReason, JobEvent, MissReason, Now,
+    OnceStage, Outcome, RunSource, StartItem,
 };
 
 impl Coordinator {
@@ -23,7 +23,7 @@ impl Coordinator {
             Event::Lost => self.lose(out),
             Event::Registry(changes) => self.apply(changes, out),
             Event::Fire { at, next, missed } => self.fire(Due { at, next, missed }, out),
-            Event::TriggerRequested => self.want_trigger(now),
+            Event::TriggerRequested => self.want_trigger(now, out),
             Event::OnceReturned { stage, token } => self.returned(stage, token),
             Event::Replied { ticket, reply } => self.replied(now, ticket, reply, out),
             Event::ItemFinished { item, token, outcome } => self.finish(item, token, outcome, out),
@@ -42,6 +42,7 @@ impl Coordinator {
             self.in_flight.clear();
             self.local.was_registered = false;
             self.local.maybe_registered = false;
+            self.local.doubt_requests();
         }
         self.connected = true;
         self.local.lease = true;
@@ -72,16 +73,18 @@ impl Coordinator {
     }
 
     /// Notes what this process was asked for, under an id that no other request has.
-    fn want_trigger(&mut self, now: Now) {
-        if !self.local.is_active() {
-            return;
-        }
+    fn want_trigger(&mut self, now: Now, out: &mut Vec<Command>) {
         let me = self.me.as_ref().map_or(self.identity.server.as_str(), InstanceId::as_str);
         let mut at = FireTime::of_request(now.wall_ms);
-        while self.local.wanted_triggers.values().any(|wanted| *wanted == at) {
+        if !self.local.is_active() {
+            let (id, reason) = (format!("{me}-{at}"), DropReason::Leaving);
+            out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
+            return;
+        }
+        while self.local.wanted_triggers.values().any(|wanted| wanted.at == at) {
             at = FireTime(at.0 + 2);
         }
-        self.local.wanted_triggers.insert(format!("{me}-{at}"), at);
+        self.local.wanted_triggers.insert(format!("{me}-{at}"), WantedTrigger::new(at));
     }
 
     fn returned(&mut self, stage: OnceStage, token: FencingToken) {
@@ -243,7 +246,13 @@ impl Coordinator {
             self.report_unstarted(MissReason::Leaving, out);
             self.local.phase = Phase::Draining;
             self.local.unmonitored_request = None;
-            self.local.wanted_triggers.clear();
+            for (id, wanted) in std::mem::take(&mut self.local.wanted_triggers) {
+                let reason = match wanted.way {
+                    RequestWay::Here => DropReason::Leaving,
+                    RequestWay::Sent | RequestWay::InDoubt => DropReason::InDoubt,
+                };
+                out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
+            }
         }
     }
 }

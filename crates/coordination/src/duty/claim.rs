@@ -39,12 +39,15 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
 }
 
 /// Runs what operators have asked for. A request for an item that is disabled is dropped: nobody expects it to run when
-/// the item is enabled again.
+/// the item is enabled again. The record has to say so: that of the operator alone may have been taken back since
+/// (simulation seed 1017637).
 fn requested(cx: &Context<'_>) -> Option<Plan> {
     let by = cx.claimant()?;
     let unnoticed = mutant::is(Mutant::DisabledUnnoticed);
+    let unsure = mutant::is(Mutant::RequestDroppedEarly);
     let next = |own: &OwnItem<'_>| match own.view.is_disabled() && !unnoticed {
-        true => own.ledger.drop_request(),
+        true if own.ledger.disabled || unsure => own.ledger.drop_request(),
+        true => None,
         false => own.ledger.answer(&by),
     };
     claim(cx, "an operator asked for it", next)
@@ -155,9 +158,14 @@ mod tests {
                 "nothing",
             ),
             (
-                "it is disabled: nobody waits for that to end",
+                "it was just disabled: that may be taken back before anybody notes it",
                 requested(Scene::cluster(3, 2), &[0]).marked(&NodeKind::ItemDisabled(item(0))),
-                "claim: an operator asked for it\n  item 0 idle",
+                "nothing",
+            ),
+            (
+                "it is disabled: nobody waits for that to end",
+                Scene::cluster(3, 2).ledger(0, asked(idle().with_disabled(true).unwrap())),
+                "claim: an operator asked for it\n  item 0 idle, disabled",
             ),
         ];
         for (case, scene, expected) in rows {

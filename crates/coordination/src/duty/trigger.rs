@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use sharding::{InstanceId, ShardingItem};
 
 use super::{Context, Duty, OwnItem};
+use crate::local::RequestWay;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::trigger_record::TriggerRecord;
@@ -21,11 +22,17 @@ fn fits(cx: &Context<'_>) -> bool {
     cx.view.fits_config() || mutant::is(Mutant::AcceptanceTotalIgnored)
 }
 
+/// Only a registered instance leaves requests: while it is there nobody else takes them away, so that it can send them
+/// again until it sees them (simulation seeds 1001032, 1058471).
 fn leave(cx: &Context<'_>) -> Option<Plan> {
-    let (id, at) = cx.local.wanted_triggers.first_key_value()?;
-    let record = TriggerRecord { by: cx.me.to_string(), at: *at, items: None };
+    let mut wanted = cx.local.wanted_triggers.iter();
+    let (id, wanted) = wanted.find(|(_, wanted)| wanted.way != RequestWay::InDoubt)?;
+    if !cx.view.is_registered(cx.me) {
+        return None;
+    }
+    let record = TriggerRecord { by: cx.me.to_string(), at: wanted.at, items: None };
     let step = Step::SetTrigger { id: id.clone(), expect: None, record };
-    Some(Plan::as_session(Duty::Trigger, "asked to trigger the job").step(step))
+    Some(Plan::as_instance(Duty::Trigger, cx, "asked to trigger the job").step(step))
 }
 
 /// The convention of ElasticJob names an instance: that means the items that it has now. Without monitoring it runs them
@@ -170,6 +177,9 @@ fn clear(cx: &Context<'_>) -> Option<Plan> {
 mod tests {
     use super::super::scene::{Scene, check, id, idle, item, running_by};
     use super::*;
+    use crate::local::WantedTrigger;
+
+    const LEAVE: &str = "trigger: asked to trigger the job\n  leave request r";
 
     fn request(items: Option<&[u32]>, by: u32) -> TriggerRecord {
         let items = items.map(|items| items.iter().map(|i| item(*i)).collect());
@@ -183,11 +193,16 @@ mod tests {
     #[test]
     fn a_request_is_left_accepted_passed_on_and_taken_away() {
         let two = || Scene::cluster(2, 2);
-        let wanted =
-            two().local(|local| local.wanted_triggers.extend([("r".into(), FireTime(555))]));
+        let wants = |scene: Scene, way| {
+            let wanted = WantedTrigger { at: FireTime(555), way };
+            scene.local(|local| local.wanted_triggers.extend([("r".into(), wanted)]))
+        };
         let rows = vec![
             ("nobody asked", two(), "nothing"),
-            ("asked here", wanted, "trigger: asked to trigger the job\n  leave request r"),
+            ("asked here in a former life", wants(two(), RequestWay::InDoubt), "nothing"),
+            ("asked here, not registered", wants(Scene::job(2), RequestWay::Here), "nothing"),
+            ("asked here", wants(two(), RequestWay::Here), LEAVE),
+            ("asked here, and sent", wants(two(), RequestWay::Sent), LEAVE),
             (
                 "left at me as Java does",
                 two().triggered(1),

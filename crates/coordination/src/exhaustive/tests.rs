@@ -95,7 +95,7 @@ fn every_walk_comes_to_rest_and_agrees_with_the_registry() {
         let world = World::new(ground.scope);
         let walked = (0..walks).map(|seed| walk(&world, seed, 3_000));
         let steps: usize =
-            walked.map(|steps| steps.unwrap_or_else(|fault| panic!("{}", fault.text))).sum();
+            walked.map(|steps| steps.unwrap_or_else(|f| panic!("{}: {}", f.rule, f.text))).sum();
         println!("{}: {walks} walks, {steps} steps", world.scope.name);
     }
 }

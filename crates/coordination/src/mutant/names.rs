@@ -278,6 +278,12 @@ mutants! {
     RequestReplaced,
     /// Requests to run are taken away before whoever left them has seen them.
     RequestClearedEarly,
+    /// Items are retired by a configuration that was replaced, while the stored one cannot be used.
+    RetiredByOlderConfig,
+    /// Requests to run an item are dropped before its record says that it is disabled.
+    RequestDroppedEarly,
+    /// Requests to run are sent again by the next life of whoever left them.
+    RequestSentAgain,
     /// A fire that comes again is due again.
     FiredTwice,
     /// Runs begin although code of another one goes on here.

@@ -848,6 +848,24 @@ pub const MUTANTS: &[Row] = &[
         watcher: Open("3000 seeds have not hit it"),
     },
     Row {
+        mutant: M::RetiredByOlderConfig,
+        properties: &["S4"],
+        story: "an item is retired although the job has more items again",
+        watcher: Open("seed 1050674 hits it; it needs a script"),
+    },
+    Row {
+        mutant: M::RequestDroppedEarly,
+        properties: &["S3"],
+        story: "a request is dropped although its item is enabled again",
+        watcher: Open("seed 1017637 hits it; it needs a script"),
+    },
+    Row {
+        mutant: M::RequestSentAgain,
+        properties: &["S1a"],
+        story: "a request that was passed on and taken away is left again and runs twice",
+        watcher: Open("seeds 1001032 and 1058471 hit it; it needs a script"),
+    },
+    Row {
         mutant: M::FiredTwice,
         properties: &["S1a"],
         story: "a fire runs twice where nothing is claimed",

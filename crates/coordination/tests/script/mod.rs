@@ -192,15 +192,13 @@ impl Cluster {
 
     fn start(&mut self, server: ServerIp, incarnation: InstanceId, told_as: usize) {
         let session = self.registry.open_session();
-        let root = self.layout.root();
-        let entries = self.registry.subtree(&root).cloned().map(Change::Entry);
-        let snapshot = [Change::Init].into_iter().chain(entries).chain([Change::Ready]).collect();
+        let feed = self.snapshot();
         self.instances.push(Instance {
             coordinator: (self.options)(coordinator_on(&server), told_as),
             server,
             session,
             alive: true,
-            feed: self.delivery.portions(snapshot).into(),
+            feed,
             commits: VecDeque::new(),
             replies: VecDeque::new(),
             executing: Vec::new(),
@@ -210,6 +208,14 @@ impl Cluster {
         });
         let instance = self.instances.len() - 1;
         self.tell(instance, Event::Connected { session, incarnation });
+    }
+
+    /// Returns the job as it is now, as a feed begins with it.
+    fn snapshot(&self) -> VecDeque<Vec<Change>> {
+        let root = self.layout.root();
+        let entries = self.registry.subtree(&root).cloned().map(Change::Entry);
+        let snapshot = [Change::Init].into_iter().chain(entries).chain([Change::Ready]).collect();
+        self.delivery.portions(snapshot).into()
     }
 }
 
@@ -447,6 +453,28 @@ impl Cluster {
         self.log.push(format!("the session of {server} ends"));
         let changes = self.registry.end_session(*session);
         self.publish(changes);
+    }
+
+    /// The session of an instance ends, its process lives on and hears of it, and of nothing else until
+    /// [`connect_again`](Self::connect_again).
+    pub(crate) fn lose_session(&mut self, instance: usize) {
+        self.end_session(instance);
+        let this = &mut self.instances[instance];
+        this.alive = false;
+        this.feed.clear();
+        this.commits.clear();
+        this.replies.clear();
+        self.tell(instance, Event::Lost);
+    }
+
+    /// An instance that has lost its session goes on in another one, as another life.
+    pub(crate) fn connect_again(&mut self, instance: usize) {
+        let session = self.registry.open_session();
+        let feed = self.snapshot();
+        let this = &mut self.instances[instance];
+        (this.session, this.feed, this.alive) = (session, feed, true);
+        let incarnation = instance_id(&this.server, "again").unwrap();
+        self.tell(instance, Event::Connected { session, incarnation });
     }
 
     /// An operator creates a node of the job.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use checker::history::Fact;
 use coordination::{Event, JobConfig};
 
-use super::node::{JobTimer, Node, Process};
+use super::node::{DueFire, JobTimer, Node, Process};
 use super::product;
 use super::time::Planned;
 use super::world::{EPOCH_MS, World};
@@ -107,16 +107,16 @@ impl World {
         }
         let at = wall - wall.rem_euclid(timer.period_ms);
         timer.next_ms = at + timer.period_ms;
-        node.fires.push_back(at);
-        node.last_fire = Some(at);
+        let due = DueFire { at, period_ms: timer.period_ms };
+        node.fires.push_back(due);
+        node.last_fire = Some(due);
         self.coverage.fires += 1;
     }
 
     pub(crate) fn deliver_fire(&mut self, index: usize) {
         if self.nodes[index].is_up()
-            && let Some(at) = self.nodes[index].fires.pop_front()
+            && let Some(DueFire { at, period_ms }) = self.nodes[index].fires.pop_front()
         {
-            let period_ms = self.nodes[index].timer.map_or(1_000, |timer| timer.period_ms);
             self.record_with(index, || Fact::Fire { job: product::JOB.to_owned(), fire: at });
             let since = self.nodes[index].coordinator.catch_up_since();
             self.tell(index, product::fire(at, period_ms, since));

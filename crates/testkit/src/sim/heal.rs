@@ -155,7 +155,7 @@ impl World {
     fn outlive_fast_clocks(&mut self) {
         let fires = self.observer.view().items();
         let recorded = fires.filter_map(|(_, of)| Some(of.ledger.as_ref()?.value.last_fire?.0));
-        let seen = self.nodes.iter().filter_map(|node| node.last_fire);
+        let seen = self.nodes.iter().filter_map(|node| Some(node.last_fire?.at));
         let ahead = recorded.chain(seen).max().map_or(0, |last| last - self.true_wall());
         self.advance(Duration::from_millis(u64::try_from(ahead).unwrap_or(0)));
         self.run_until_quiet();

@@ -81,6 +81,14 @@ pub(crate) struct JobTimer {
     pub(crate) next_ms: i64,
 }
 
+/// A scheduled time that has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DueFire {
+    pub(crate) at: i64,
+    /// The period of the schedule that it belongs to.
+    pub(crate) period_ms: i64,
+}
+
 /// How a process leaves.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Leaving {
@@ -109,9 +117,9 @@ pub(crate) struct Node {
     /// Replies that the client gives once it notices that the connection is gone.
     pub(crate) doomed: Vec<(Ticket, Reply)>,
     pub(crate) replies: VecDeque<(Ticket, Reply)>,
-    pub(crate) fires: VecDeque<i64>,
+    pub(crate) fires: VecDeque<DueFire>,
     pub(crate) timer: Option<JobTimer>,
-    pub(crate) last_fire: Option<i64>,
+    pub(crate) last_fire: Option<DueFire>,
     pub(crate) skew_ms: i64,
     pub(crate) runs: Vec<Exec>,
     pub(crate) calls: Vec<Call>,
