@@ -14,7 +14,7 @@ pub(crate) enum Turn {
     /// It has yet to stand in line, by this step.
     Join(Step),
     /// Others came before it and wait for it: it has to stand at the end of the line, by these steps.
-    Rejoin([Step; 2]),
+    Rejoin(Vec<Step>),
     /// Others come before it.
     Wait,
     /// It has waited long enough, and can leave by this step.
@@ -34,7 +34,7 @@ pub(crate) fn turn(cx: &Context<'_>, latch: Latch) -> Turn {
         () if cx.local.latch_waits.get(&latch).is_some_and(|wait| wait.over) => {
             Turn::Impatient(leave)
         }
-        () if cx.view.is_out_of_order_at(latch, cx.me) => Turn::Rejoin([leave, join()]),
+        () if cx.view.is_out_of_order_at(latch, cx.me) => Turn::Rejoin(vec![leave, join()]),
         () => Turn::Wait,
     }
 }
