@@ -106,8 +106,8 @@ pub(super) async fn held(cast: &Cast<'_>, who: &str, job: &str, item: u32) -> Re
     let look = |log: &[Entry]| {
         let now = log.last().map_or(0, |entry| entry.fact.at);
         let mine = || log.iter().filter(|entry| &*entry.who == who);
-        let runs = mine().filter_map(|entry| Some((entry.begun()?, entry.fact.at)));
-        let last = runs.filter(|(run, _)| run.job == job && run.item == item).next_back();
+        let mut runs = mine().filter_map(|entry| Some((entry.begun()?, entry.fact.at)));
+        let last = runs.rfind(|(run, _)| run.job == job && run.item == item);
         let Some((run, began)) = last else { return Err("no run".to_owned()) };
         let has_ended = mine().filter_map(Entry::ended).any(|ended| ended.run == run.run);
         match !has_ended && now >= began + HELD_FOR {
