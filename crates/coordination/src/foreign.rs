@@ -122,7 +122,7 @@ impl Foreign {
             let older = marked_at < view.registered_at(owner) && self.fires >= aged;
             let of_earlier_life = named && older;
             let owner = owner.clone();
-            (overtaken || of_earlier_life).then(|| Leftover {
+            (overtaken || of_earlier_life).then_some(Leftover {
                 item: *item,
                 marked_at,
                 owner,

@@ -4,7 +4,7 @@
 //! Java orders the nodes by the number at the end of their names, which the registry counts up. Ours choose theirs, one
 //! above the greatest that they see, and order by creation instead: a number that was chosen can only be less than that of a
 //! node created later, so that Java waits for ours, and ours, which look at creation, wait for Java's. If a Java node came
-//! in between with a number that is not less, both wait, until ours has been patient enough.
+//! in between, with a number that is not less, each would wait for the other: ours then goes to the end of the line.
 
 use std::time::Duration;
 

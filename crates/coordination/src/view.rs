@@ -678,6 +678,18 @@ impl JobView {
         first.is_some_and(|(name, _)| latch::is_of(me, name))
     }
 
+    /// Returns true if somebody has stood in line for longer than this instance and has a number that is not less: Java
+    /// orders by these, and waits for this instance.
+    pub(crate) fn is_out_of_order_at(&self, latch: Latch, me: &InstanceId) -> bool {
+        let Some((name, since)) = self.in_line_at(latch).find(|(name, _)| latch::is_of(me, name))
+        else {
+            return false;
+        };
+        let mine = latch::number_in(name);
+        let mut earlier = self.in_line_at(latch).filter(|(_, other)| *other < since);
+        earlier.any(|(other, _)| latch::number_in(other).is_some_and(|n| Some(n) >= mine))
+    }
+
     /// Returns the number that the next in line has at least.
     pub(crate) fn next_latch_number(&self, latch: Latch) -> u32 {
         let numbers = self.in_line_at(latch).filter_map(|(name, _)| latch::number_in(name));

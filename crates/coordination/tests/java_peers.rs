@@ -300,6 +300,36 @@ fn a_java_instance_that_comes_later_waits_and_finds_a_leader() {
     assert_nobody_stands_in_line(&cluster);
 }
 
+/// Both contend in the same moment, as they do when a leader goes: the number that ours chooses is too small, and Java waits
+/// for ours, which has come later.
+#[test]
+fn two_that_would_wait_for_each_other_do_not() {
+    let mut cluster = Cluster::unstarted(&job_of(2));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.join();
+    let mut joins = Vec::new();
+    for _ in 0..50 {
+        joins = cluster.hold_commits_back();
+        if joins.iter().any(|commit| commit.is_about("leader/election/latch")) {
+            break;
+        }
+        cluster.send(joins.drain(..).collect());
+        let _ = cluster.execute(FIRST) || cluster.reply(FIRST) || cluster.deliver(FIRST);
+    }
+    assert!(!joins.is_empty(), "nobody stands in line: {}", cluster.story());
+    cluster.java_stands_in_line(&java, "election", 41);
+    cluster.send(joins);
+    cluster.run_for(Duration::from_millis(500));
+    let ours = cluster.nodes_below("leader/election/latch").into_iter();
+    let numbers: Vec<_> = ours.filter_map(|node| node.rsplit('-').next()?.parse().ok()).collect();
+    assert_eq!(numbers.iter().max(), Some(&42_u32), "{numbers:?}\n{}", cluster.story());
+    cluster.java_leads(&java);
+    cluster.java_leaves_the_line(&java, "election", 41);
+    cluster.run_for(Duration::from_millis(500));
+    assert_nobody_stands_in_line(&cluster);
+    assert!(anomalies(&cluster, FIRST).is_empty(), "{}", cluster.story());
+}
+
 /// Its process was stopped, or its network is gone, and its session lives on.
 #[test]
 fn a_java_instance_that_never_ends_its_turn_is_told_of_and_somebody_leads() {

@@ -33,6 +33,9 @@ fn stand_in_turn(cx: &Context<'_>) -> Option<Plan> {
             let plan = Plan::as_instance(Duty::Election, cx, "no leader, and Java instances");
             Some(plan.step(Step::IsAbsent(NodeKind::Leader)).step(join))
         }
+        Turn::Rejoin(steps) => {
+            Some(Plan::as_instance(Duty::Election, cx, "others came before").steps(steps))
+        }
         Turn::Wait => None,
     }
 }
@@ -57,10 +60,12 @@ fn seal(cx: &Context<'_>) -> Option<Plan> {
 }
 
 /// The instance may be registered no longer, so that only the term fences this.
+///
+/// A Java instance of 3.x that comes to lead then assigns nothing by itself: it has seen why while it did not lead yet.
 fn abdicate(cx: &Context<'_>) -> Option<Plan> {
     let term = Step::TermIs(cx.view.term_of(cx.me)?);
     let plan = Plan::as_session(Duty::Election, "not available any more");
-    Some(plan.step(term).step(Step::Abdicate))
+    Some(plan.step(term).step(Step::Abdicate).step_if(cx.tells_java(), || Step::Announce))
 }
 
 #[cfg(test)]
@@ -116,7 +121,7 @@ mod tests {
         let in_line = |scene: Scene, name: &str| scene.in_line(Latch::Election, name);
         let waits = |scene: Scene, over| {
             let wait = Wait { since: Duration::ZERO, over };
-            scene.local(|local| drop(local.latch_waits.insert(Latch::Election, wait)))
+            scene.local(|local| local.latch_waits.extend([(Latch::Election, wait)]))
         };
         let behind = || in_line(in_line(mixed(), OF_JAVA), &mine(4));
         let rows = [
@@ -127,9 +132,14 @@ mod tests {
             ("Java came first", waits(behind(), false), "nothing"),
             ("Java came first and does not go", waits(behind(), true), stand),
             (
-                "Java came first, and chose a greater number",
+                "Java came first, with a greater number: it waits for this one",
                 in_line(in_line(mixed(), OF_JAVA), &mine(0)),
-                "nothing",
+                "election: others came before\n  stand no longer in line to elect a leader\n  stand in line to elect a leader",
+            ),
+            (
+                "Java came first, with the same number",
+                in_line(in_line(mixed(), OF_JAVA), &mine(3)),
+                "election: others came before\n  stand no longer in line to elect a leader\n  stand in line to elect a leader",
             ),
             (
                 "Java has gone for good",
@@ -138,6 +148,11 @@ mod tests {
             ),
             ("Java leads", behind().led_by_java(2), leave),
             ("nobody leads, and my server is disabled", behind().server(1, "DISABLED"), leave),
+            (
+                "it leads, and its server is disabled",
+                Scene::cluster(1, 1).java(2).server(1, "DISABLED"),
+                "election: not available any more\n  abdicate\n  announce resharding",
+            ),
             (
                 "it leads, and was elected without Java instances",
                 Scene::cluster(1, 1).java(2),

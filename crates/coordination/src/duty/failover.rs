@@ -209,6 +209,9 @@ pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
             let plan = Plan::as_instance(Duty::Takeover, cx, "an item was left unfinished");
             Some(plan.step(join))
         }
+        Turn::Rejoin(steps) => {
+            Some(Plan::as_instance(Duty::Takeover, cx, "others came before").steps(steps))
+        }
         Turn::Wait => None,
         // It is not safe to do without: the others come first, once more.
         Turn::Impatient(_) => leave(cx, Duty::Takeover, Latch::Failover),
@@ -456,7 +459,7 @@ mod tests {
         let patient = |over| {
             let wait = Wait { since: Duration::ZERO, over };
             let scene = in_line(in_line(waiting(), of_java), &mine);
-            scene.local(|local| drop(local.latch_waits.insert(Latch::Failover, wait)))
+            scene.local(|local| local.latch_waits.extend([(Latch::Failover, wait)]))
         };
         let rows = [
             (

@@ -13,6 +13,8 @@ pub(crate) enum Turn {
     Mine(Step),
     /// It has yet to stand in line, by this step.
     Join(Step),
+    /// Others came before it and wait for it: it has to stand at the end of the line, by these steps.
+    Rejoin(Vec<Step>),
     /// Others come before it.
     Wait,
     /// It has waited long enough, and can leave by this step.
@@ -21,10 +23,10 @@ pub(crate) enum Turn {
 
 /// Returns how this instance stands to a latch.
 pub(crate) fn turn(cx: &Context<'_>, latch: Latch) -> Turn {
+    let number = cx.view.next_latch_number(latch);
+    let join = || Step::JoinLatch { latch, name: name_of(cx.me, number) };
     let Some(name) = cx.view.latch_node_of(latch, cx.me) else {
-        let number = cx.view.next_latch_number(latch);
-        let join = || Turn::Join(Step::JoinLatch { latch, name: name_of(cx.me, number) });
-        return if cx.view.takes_turns() { join() } else { Turn::Free };
+        return if cx.view.takes_turns() { Turn::Join(join()) } else { Turn::Free };
     };
     let leave = Step::LeaveLatch { latch, name: name.to_owned() };
     match () {
@@ -32,6 +34,7 @@ pub(crate) fn turn(cx: &Context<'_>, latch: Latch) -> Turn {
         () if cx.local.latch_waits.get(&latch).is_some_and(|wait| wait.over) => {
             Turn::Impatient(leave)
         }
+        () if cx.view.is_out_of_order_at(latch, cx.me) => Turn::Rejoin(vec![leave, join()]),
         () => Turn::Wait,
     }
 }

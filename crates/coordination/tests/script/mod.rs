@@ -50,6 +50,13 @@ pub(crate) struct Commit {
     confirm_absent: Vec<NodePath>,
 }
 
+impl Commit {
+    /// Returns true if it writes something below a node.
+    pub(crate) fn is_about(&self, node: &str) -> bool {
+        self.txn.ops().iter().any(|op| op.to_string().contains(node))
+    }
+}
+
 /// One process.
 struct Instance {
     coordinator: Coordinator,

@@ -12,6 +12,9 @@ use crate::stage::{Cast, Entry, Failure, PATIENCE};
 /// How long a cluster may take to get over the loss of a member: the session, an election, a resharding.
 pub(super) const RECOVERY: Duration = Duration::from_secs(20);
 
+/// How long a run that does not end by itself must not have ended, in milliseconds.
+const HELD_FOR: i64 = 500;
+
 /// Waits until the items of a job belong to exactly these instances, and to all of them, and nobody is about to assign them
 /// anew: owners that were written together are seen one after the other, and the flag goes after them.
 pub(super) async fn assigned(
@@ -95,6 +98,24 @@ pub(super) async fn begins(
         Err(last)
     };
     cast.log.wait(limit, expected, look).await
+}
+
+/// Waits until a worker that was told to hold an item is in the middle of it, and returns the run: of a run that began before
+/// the order came nobody can tell from its beginning whether it is held, so that it must not have ended for a while.
+pub(super) async fn held(cast: &Cast<'_>, who: &str, job: &str, item: u32) -> Result<Run, Failure> {
+    let look = |log: &[Entry]| {
+        let now = log.last().map_or(0, |entry| entry.fact.at);
+        let mine = || log.iter().filter(|entry| &*entry.who == who);
+        let mut runs = mine().filter_map(|entry| Some((entry.begun()?, entry.fact.at)));
+        let last = runs.rfind(|(run, _)| run.job == job && run.item == item);
+        let Some((run, began)) = last else { return Err("no run".to_owned()) };
+        let has_ended = mine().filter_map(Entry::ended).any(|ended| ended.run == run.run);
+        match !has_ended && now >= began + HELD_FOR {
+            true => Ok(run.clone()),
+            false => Err(format!("its last run is {run:?} at {}", super::account::at(began))),
+        }
+    };
+    cast.log.wait(RECOVERY, format!("{who} in the middle of item {item}"), look).await
 }
 
 /// Returns what the average strategy gives to whom: instances in descending order, as Java's leaders list them.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Setting;
 use super::common::{RECOVERY, assigned, begins, items_of, next_fire, now_ms};
 use crate::protocol::{JobPlan, Run};
-use crate::stage::{Cast, Failure, Kind, Worker};
+use crate::stage::{Cast, Entry, Failure, Kind, Worker};
 use crate::suite::Report;
 
 const JOB: &str = "configuring";
@@ -69,6 +69,19 @@ impl Changes<'_> {
             report.holds(&format!("{who} begins {what}"), what, &found, true);
         }
         Ok(())
+    }
+
+    /// Waits until a worker has ended these items of a fire.
+    async fn ended(&self, who: &str, items: &[u32], fire: i64) -> Result<(), Failure> {
+        let expected = format!("{who} ends items {items:?} of fire {fire}");
+        let ended = self.cast.log.wait(RECOVERY, expected, |log| {
+            let mine = log.iter().filter(|entry| &*entry.who == who);
+            let runs: Vec<&Run> = mine.filter_map(Entry::ended).collect();
+            let has_ended =
+                |item: &u32| runs.iter().any(|run| (run.item, run.fire) == (*item, fire));
+            if items.iter().all(has_ended) { Ok(()) } else { Err("it has not".to_owned()) }
+        });
+        ended.await
     }
 
     async fn parameters(&self, report: &mut Report) -> Result<(), Failure> {
@@ -144,10 +157,12 @@ impl Changes<'_> {
         let cron = format!("0/{} * * * * ?", PERIOD.as_secs());
         self.configure(&[("failover", "true"), ("cron", &cron)]).await?;
         // The next fire is far away then: what is held from here on is held before it comes.
-        let from = now_ms();
-        let is_new = |run: &Run| run.fire > from && is_of(PERIOD, run);
-        self.followed(&["java"], "a run of the slower schedule", is_new, report).await?;
         let items = items_of(self.cast, JOB, java_id);
+        let from = now_ms();
+        let is_new = |run: &Run, _| run.fire > from && is_of(PERIOD, run);
+        let what = "a run of the slower schedule";
+        let (new, _) = begins(self.cast, RECOVERY, "java", what, is_new).await?;
+        self.ended("java", &items, new.fire).await?;
         let from = now_ms();
         java.work(JOB, 0, &items).await?;
         let what = "an item that is held";

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sharding::ShardingItem;
 
 use super::Setting;
-use super::common::{RECOVERY, assigned, begins, items_of, next_fire, now_ms};
+use super::common::{RECOVERY, assigned, begins, held, items_of, next_fire, now_ms};
 use crate::protocol::{JobPlan, Run};
 use crate::stage::{Cast, Failure, Kind, Worker};
 use crate::suite::Report;
@@ -144,15 +144,10 @@ async fn hold_over_fires(
     other: &Worker,
     item: u32,
 ) -> Result<(), Failure> {
-    // A run that began before the order came may be over; the next one is held for certain.
-    let from = now_ms();
     worker.work(JOB, 0, &[item]).await?;
-    let what = format!("item {item}, held");
-    let held =
-        begins(cast, RECOVERY, worker.name(), &what, |run, at| run.item == item && at > from);
-    let (held, _) = held.await?;
+    let held = held(cast, worker.name(), JOB, item).await?;
     let what = "a fire that the held item misses";
-    begins(cast, RECOVERY, other.name(), what, |run, _| run.fire >= held.fire + 3000)
+    begins(cast, RECOVERY, other.name(), what, |run, _| run.fire >= held.fire + 2000)
         .await
         .map(drop)
 }

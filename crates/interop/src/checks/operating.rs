@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Setting;
 use super::account::Account;
-use super::common::{RECOVERY, assigned, begins, items_of, next_fire, now_ms};
+use super::common::{RECOVERY, assigned, begins, held, items_of, next_fire, now_ms};
 use crate::protocol::{JobPlan, Run};
 use crate::stage::{Cast, Failure, Kind, Worker};
 use crate::suite::{JavaVersion, Report};
@@ -98,15 +98,8 @@ impl Operation<'_> {
 
         // Held, so that the statistics see it running.
         let items = items_of(self.cast, JOB, &self.rust_id);
-        // A run that began before the order came may be over; the next one is held for certain.
-        let from = now_ms();
         self.rust.work(JOB, 0, &items[..1]).await?;
-        let held = begins(self.cast, RECOVERY, "rust", "its held item", |run, at| {
-            run.item == items[0] && at > from
-        });
-        let held_at = held.await?.0.fire;
-        let later = |run: &Run, _| run.fire >= held_at + 2000;
-        begins(self.cast, RECOVERY, "java", "a fire that the held item misses", later).await?;
+        held(self.cast, "rust", JOB, items[0]).await?;
         let shardings = self.call("sharding", &[("job", JOB)]).await?;
         self.rust.work(JOB, 0, &[]).await?;
         let mut shown = shardings.as_array().into_iter().flatten();

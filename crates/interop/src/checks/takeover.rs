@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Setting;
 use super::common::{assigned, begins, items_of, now_ms};
 use crate::protocol::{JobPlan, Run};
-use crate::stage::{Cast, Failure, Kind, Worker};
+use crate::stage::{Cast, Failure, Kind, Nodes, PATIENCE, Worker};
 use crate::suite::Report;
 
 const TOTAL: u32 = 4;
@@ -74,7 +74,12 @@ async fn loss(
     let killed_at = now_ms();
     for (case, _) in &mut held {
         let running = format!("/{}/sharding/{}/running", case.job, case.items[1]);
-        case.finished_is_shown_running = cast.nodes().has(&running);
+        let is_shown = |nodes: &Nodes| nodes.has(&running).then_some(()).ok_or(String::new());
+        if killed.kind == Kind::Java {
+            let expected = format!("{running}, until Java has ended the other item as well");
+            cast.tree.wait(PATIENCE, expected, is_shown).await?;
+        }
+        case.finished_is_shown_running = is_shown(&cast.nodes()).is_ok();
     }
     killed.kill().await?;
     for (case, held) in held {

@@ -46,19 +46,32 @@ fn address_at(text: &str) -> Option<(Ipv4Addr, usize)> {
 mod tests {
     use super::*;
 
+    /// What the classes of both releases answer to the same text, where that is no defect of theirs.
     #[test]
-    fn each_address_has_one_name_wherever_it_appears() {
+    fn each_address_has_one_name_as_with_java() {
         let rows = [
             ("none", "/job/sharding/0 | ", "/job/sharding/0 | "),
             ("one", "/job/servers/10.0.0.1 | ENABLED", "/job/servers/ip1 | ENABLED"),
-            ("again", "10.0.0.1@-@7 10.0.0.10 10.0.0.1", "ip1@-@7 ip2 ip1"),
-            ("two digits at the end", "192.168.0.12@-@1", "ip1@-@1"),
             ("at the end of a sentence", "It is 10.0.0.1.", "It is ip1."),
             ("more numbers", "1.2.3.4.5", "ip1.5"),
             ("too few", "1.2.3", "1.2.3"),
-            ("too great", "300.1.1.1 1.1.1.256", "300.1.1.1 1.1.1.256"),
-            ("beside letters", "报告10.0.0.1号", "报告ip1号"),
             ("two in a row", "10.0.0.1,10.0.0.2", "ip1,ip2"),
+        ];
+        for (case, text, expected) in rows {
+            assert_eq!(Mask::default().apply(text), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn no_part_of_an_address_stays_legible() {
+        let rows = [
+            // Both releases: `ip1@-@7 ip10 ip1`.
+            ("again", "10.0.0.1@-@7 10.0.0.10 10.0.0.1", "ip1@-@7 ip2 ip1"),
+            // 2.1.5: `ip12@-@1`.
+            ("two digits at the end", "192.168.0.12@-@1", "ip1@-@1"),
+            // 2.1.5: `30ip1 ip256`, 3.0.4: `30ip1 ip26`.
+            ("no addresses", "300.1.1.1 1.1.1.256", "300.1.1.1 1.1.1.256"),
+            ("beside letters", "报告10.0.0.1号", "报告ip1号"),
         ];
         for (case, text, expected) in rows {
             assert_eq!(Mask::default().apply(text), expected, "{case}");
