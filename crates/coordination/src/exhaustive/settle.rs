@@ -12,12 +12,13 @@
 
 use std::sync::Arc;
 
-use reg_center::{Expect, Op, SessionId};
+use reg_center::{Expect, NodePath, Op, SessionId};
 
 use super::label::{Draft, Move};
+use super::print::print_of;
 use super::registry::{Registry, STALE, Written};
 use super::scope::{is_permanent, session};
-use super::state::{Process, Standing, State};
+use super::state::{Process, Standing, State, print_of_flight};
 use super::world::World;
 use crate::Reply;
 use crate::coordinator::seat::{Flight, Memory};
@@ -25,6 +26,18 @@ use crate::duty::Duty;
 use crate::layout::NodeKind;
 use crate::plan::Step;
 use crate::view::Triggered;
+
+/// What a plan expects of a node and, once it is disappointed, will be for good.
+#[derive(Debug)]
+pub(super) struct Guard {
+    path: NodePath,
+    /// It has not been written since.
+    as_it_was: bool,
+    /// It is there: a life is not over.
+    there: bool,
+    /// It has not been created: it will stay.
+    not_yet: bool,
+}
 
 impl World {
     /// Returns all continuations of a draft.
@@ -168,20 +181,38 @@ impl World {
         registry: &Registry,
         written: &Written,
     ) -> bool {
-        let txn = self.layout.encode(&flight.plan, session);
-        txn.ops().iter().any(|op| match op {
+        let key = print_of(&(print_of_flight(flight), session));
+        let guards = self.guards.get_or(key, || {
+            let txn = self.layout.encode(&flight.plan, session);
+            txn.ops().iter().filter_map(|op| self.guard_of(op)).collect()
+        });
+        guards.iter().any(|guard| {
+            let Guard { path, as_it_was, there, not_yet } = guard;
+            (*as_it_was && written.contains(path))
+                || (*there && registry.get(path).is_none())
+                || (*not_yet && registry.get(path).is_some())
+        })
+    }
+
+    fn guard_of(&self, op: &Op) -> Option<Guard> {
+        let kind = self.layout.parse(op.path());
+        let guard = match op {
             Op::Put { path, expect, .. }
             | Op::Check { path, expect }
-            | Op::Delete { path, expect } => {
-                let versioned = matches!(expect, Expect::Version(_));
-                let instance = matches!(self.layout.parse(path), Some(NodeKind::Instance(_)));
-                (versioned && written.contains(path)) || (instance && registry.get(path).is_none())
-            }
-            Op::Create { path, .. } | Op::CheckAbsent { path } => {
-                let permanent = self.layout.parse(path).is_some_and(|kind| is_permanent(&kind));
-                permanent && registry.get(path).is_some()
-            }
-        })
+            | Op::Delete { path, expect } => Guard {
+                path: path.clone(),
+                as_it_was: matches!(expect, Expect::Version(_)),
+                there: matches!(kind, Some(NodeKind::Instance(_))),
+                not_yet: false,
+            },
+            Op::Create { path, .. } | Op::CheckAbsent { path } => Guard {
+                path: path.clone(),
+                as_it_was: false,
+                there: false,
+                not_yet: kind.is_some_and(|kind| is_permanent(&kind)),
+            },
+        };
+        (guard.as_it_was || guard.there || guard.not_yet).then_some(guard)
     }
 }
 

@@ -12,6 +12,7 @@ use super::print::{Print, print_of};
 use super::registry::{Entry, Registry, Written};
 use super::rule::Breach;
 use super::scope::{Scope, instance, server, session};
+use super::settle::Guard;
 use super::state::{Process, Standing, State, print_of_flight};
 use crate::coordinator::seat::{Flight, Memory, Seat, Sitter};
 use crate::duty::Duty;
@@ -79,6 +80,8 @@ pub(super) struct World {
     pub(super) trials: Cache<Trial>,
     pub(super) tellings: Cache<Told>,
     torn: Cache<Vec<Wish>>,
+    /// What plans expect, by their fingerprints.
+    pub(super) guards: Cache<Vec<Guard>>,
 }
 
 thread_local! {
@@ -107,7 +110,8 @@ impl World {
             outlooks: Cache::new(19),
             trials: Cache::new(18),
             tellings: Cache::new(18),
-            torn: Cache::new(14),
+            torn: Cache::new(17),
+            guards: Cache::new(14),
         }
     }
 
