@@ -266,6 +266,10 @@ impl JobView {
     /// Takes a change of the feed. A node that cannot be read is skipped and reported.
     pub(crate) fn apply(&mut self, change: Change) -> Result<(), Anomaly> {
         match change {
+            Change::Init if mutant::is(Mutant::SnapshotsShownInPart) => {
+                *self = Self::new(self.layout.clone()).checked_by(self.check.0);
+                Ok(())
+            }
             Change::Init => {
                 let incoming = Self::new(self.layout.clone()).checked_by(self.check.0);
                 self.incoming = Some(Box::new(incoming));
@@ -277,6 +281,7 @@ impl JobView {
                     let config = self.config.replaced_by(incoming.config.clone());
                     *self = Self { synced: true, revision, config, ..*incoming };
                 }
+                self.synced |= mutant::is(Mutant::SnapshotsShownInPart);
                 Ok(())
             }
             Change::Entry(node) | Change::Put(node) => {
@@ -749,7 +754,7 @@ impl JobView {
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
         let foreign = self.has_foreign_leader();
         let fits = match foreign {
-            true => !self.awaits_foreign_resharding(),
+            true => !self.awaits_foreign_resharding() || mutant::is(Mutant::JavaFlagsIgnored),
             false => self.fits_config() || mutant::is(Mutant::TotalIgnored),
         };
         let total = self.config().filter(|_| fits).map(|c| c.sharding_total_count);

@@ -80,6 +80,7 @@ impl Coordinator {
             || self.local.maybe_registered
             || self.in_flight.contains_key(&Duty::Membership);
         let idle = self.local.phase == Phase::Draining && !self.local.is_busy();
+        let leftovers = leftovers && !mutant::is(Mutant::LeftBehind);
         idle && (self.session.is_none() || !leftovers)
     }
 
@@ -228,7 +229,10 @@ impl Coordinator {
     /// that this process has left has arrived once it is there.
     fn observe_triggers(&mut self, now: Now) {
         let view = &self.view;
-        self.local.wanted_triggers.retain(|id, _| view.trigger_request(id).is_none());
+        let again = mutant::is(Mutant::RequestLeftAgain);
+        self.local
+            .wanted_triggers
+            .retain(|id, _| view.trigger_request(id).is_none() || again);
         let Some(me) = self.me.clone() else { return };
         let seen = self.local.trigger_seen;
         if let Some(triggered) = self.view.trigger_of(&me) {

@@ -21,9 +21,10 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 /// there are any, the node gets a version that a new one has not, and leaders check it.
 fn stand(cx: &Context<'_>) -> Plan {
     let expect = cx.view.term().map(|term| term.version);
+    let seals = cx.view.is_mixed() && !mutant::is(Mutant::LeadershipUnsealed);
     Plan::as_instance(Duty::Election, cx, "no leader")
         .step(Step::Lead(cx.me.clone()))
-        .step_if(cx.view.is_mixed(), || Step::SealLeader(cx.me.clone()))
+        .step_if(seals, || Step::SealLeader(cx.me.clone()))
         .step(Step::SetTerm { expect, leader: cx.me.clone() })
 }
 

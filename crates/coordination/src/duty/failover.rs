@@ -36,7 +36,9 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     let abandoned = items.filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         // What a Java leader has given to a Java instance since is that one's to do.
-        let wanted = config.fails_over() && in_force(item) && cx.view.java_owner(view).is_none();
+        let ours =
+            cx.view.java_owner(view).is_none() || mutant::is(Mutant::JavaItemsTakenOver);
+        let wanted = config.fails_over() && in_force(item) && ours;
         match &ledger.value.state {
             LedgerState::Running(run)
                 if (!cx.view.is_registered(&run.holder)
@@ -51,6 +53,7 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
             // Out of the queue without a record: a Java instance has taken it over, and has ended it.
             LedgerState::Orphan(_)
                 if cx.view.is_mixed()
+                    && !mutant::is(Mutant::JavaTakeoversForgotten)
                     && !view.queued
                     && cx.view.is_unmarked(view)
                     && !view.failover =>
@@ -71,7 +74,10 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     });
     let foreign =
         cx.local.foreign.interrupted().filter(|(item, _)| {
-            config.fails_over() && in_force(*item) && is_mine(cx.view.item(*item))
+            config.fails_over()
+                && in_force(*item)
+                && is_mine(cx.view.item(*item))
+                && !mutant::is(Mutant::JavaRunsForgotten)
         });
     foreign
         .take(room)
@@ -107,7 +113,8 @@ fn mark_of_session(item: ShardingItem, view: &ItemView) -> NodeKind {
 fn left_behind(item: ShardingItem, view: &ItemView) -> impl Iterator<Item = Step> {
     let running = view.lasting.is_some().then_some(Step::UnmarkRunning(item));
     let failovering = view.failovering.then_some(Step::UnmarkFailovering(item));
-    running.into_iter().chain(failovering)
+    let left_behind = running.into_iter().chain(failovering);
+    left_behind.filter(|_| !mutant::is(Mutant::LastingMarksStay))
 }
 
 fn give_up(
@@ -170,10 +177,11 @@ pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
     // Idle instances begin at different places, so that they do not all want the same orphan.
     let (item, view, ledger, next) = orphans.get(spread(cx.me, orphans.len())?)?;
     let lasting = cx.view.has_lasting_marks(config);
+    let alive = lasting && !mutant::is(Mutant::AliveUnmarked);
     let plan = Plan::as_starter(Duty::Takeover, cx, format!("item {item} was left unfinished"))?
         .step(Step::SetLedger { item: *item, expect: Some(ledger.version), ledger: next.clone() })
         .step(Step::MarkRunning { item: *item, holder: cx.me.clone(), lasting })
-        .step_if(lasting, || Step::MarkAlive(*item))
+        .step_if(alive, || Step::MarkAlive(*item))
         .step(Step::MarkFailover { item: *item, taker: cx.me.clone() })
         .step_if(lasting, || Step::MarkFailovering { item: *item, taker: cx.me.clone() })
         .step_if(view.queued, || Step::DequeueItem(*item));

@@ -30,6 +30,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     record.pending = moves.pending;
     // Nobody can tell whether a Java instance has run it.
     let known = !cx.view.is_mixed() && !cx.local.foreign.is_known();
+    let known = known || mutant::is(Mutant::DueBesideJava);
     record.due = cx.local.due.as_ref().map(|due| due.at).or(record.due).filter(|_| known);
     let expect = cx.view.assignment_version();
     let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?
@@ -173,6 +174,9 @@ fn assign(
         .with_previous(previous)
         .with_now_ms(cx.now.wall_ms);
     let owners = strategy.assign(&input);
+    if mutant::is(Mutant::StrategyTrusted) {
+        return Ok(owners);
+    }
     let foreign =
         owners.iter().filter_map(|(_, owner)| owner).find(|o| !record.members.contains(o));
     match foreign {
@@ -205,7 +209,9 @@ impl Moves {
         for (item, owner) in target.owners.iter() {
             let Some(owner) = owner else { continue };
             // What a Java instance has left unfinished of its last fire is still to be made an orphan of.
-            let born = born.filter(|_| !cx.local.foreign.has_interrupted(item));
+            let interrupted = cx.local.foreign.has_interrupted(item)
+                && !mutant::is(Mutant::BornBesideInterrupted);
+            let born = born.filter(|_| !interrupted);
             let steps = steps_to(view.item(item), item, owner, config.monitor_execution, born);
             match steps {
                 Some(steps) if moved < most || steps.is_empty() => {

@@ -65,7 +65,7 @@ fn fault(row: &Row, found: Option<&Found>) -> Option<String> {
         (Watcher::Model, Some(found)) if !row.properties.contains(&found.rule) => {
             format!("breaks {} in {}", found.rule, found.place)
         }
-        (Watcher::Spare(..) | Watcher::Nobody(_), Some(found)) => {
+        (watcher, Some(found)) if watcher.reason().is_some() => {
             format!("is not redundant: {} in {}", found.rule, found.place)
         }
         _ => return None,
@@ -73,14 +73,14 @@ fn fault(row: &Row, found: Option<&Found>) -> Option<String> {
     Some(format!("{:?} {what}", row.mutant))
 }
 
-/// Looks for the mutants that `MUTANTS` names, separated by commas, or for those that are not left to the simulation.
+/// Looks for the mutants that `MUTANTS` names, separated by commas, or for those that it has to notice, or that nobody has to.
 /// `MUTANTS_FILE` gets a line `name<TAB>property<TAB>where` for each; a property of `-` says that none breaks.
 #[test]
 #[ignore = "takes long; `cargo xtask mutants` runs it"]
 fn mutants_are_noticed() {
     let only = env::var("MUTANTS").unwrap_or_default();
     let named = |mutant: Mutant| only.split(',').any(|name| name == format!("{mutant:?}"));
-    let left = |row: &Row| !matches!(row.watcher, Watcher::Simulation(_));
+    let left = |row: &Row| row.watcher == Watcher::Model || row.watcher.reason().is_some();
     let meant = |row: &&Row| if only.is_empty() { left(row) } else { named(row.mutant) };
     let rows: Vec<_> = MUTANTS.iter().filter(meant).collect();
     let file = env::var("MUTANTS_FILE").ok();

@@ -92,9 +92,14 @@ impl Task {
         let seeds = match row.watcher {
             Watcher::Simulation(seeds) => seeds,
             Watcher::Model if !self.all => return None,
-            Watcher::Model | Watcher::Spare(..) | Watcher::Nobody(_) | Watcher::Open(_) => {
-                self.seeds
-            }
+            Watcher::Script(_) | Watcher::Told(_) if !self.all => return None,
+            Watcher::Model
+            | Watcher::Script(_)
+            | Watcher::Told(_)
+            | Watcher::Spare(..)
+            | Watcher::SpareStory(..)
+            | Watcher::Extra(..)
+            | Watcher::Nobody(_) => self.seeds,
         };
         let meant =
             if matches!(row.watcher, Watcher::Simulation(_)) { row.properties } else { &[] };
@@ -145,8 +150,8 @@ fn fault(row: &Row, simulated: Simulated<'_>, modelled: Modelled<'_>) -> Option<
     let found = match row.watcher {
         Watcher::Simulation(_) => by_simulation,
         Watcher::Model => by_model,
-        Watcher::Open(_) => return None,
-        Watcher::Spare(..) | Watcher::Nobody(_) => {
+        Watcher::Script(_) | Watcher::Told(_) => return None,
+        Watcher::Spare(..) | Watcher::SpareStory(..) | Watcher::Extra(..) | Watcher::Nobody(_) => {
             let found = by_simulation.or(by_model)?;
             return Some(format!("{name} is not redundant: {} at {}", found.property, found.place));
         }
@@ -185,9 +190,7 @@ fn found_by(
             });
             Some(format!("redundant: {why}; with {spare:?} as well, simulation: {place}"))
         }
-        Watcher::Nobody(why) => Some(format!("redundant: {why}")),
-        Watcher::Open(why) => Some(format!("open: {why}")),
-        Watcher::Simulation(_) | Watcher::Model => None,
+        watcher => watcher.reason().map(|why| format!("redundant: {why}")),
     };
     simulation.into_iter().chain(model).chain(why).collect::<Vec<_>>().join("; ")
 }
