@@ -230,9 +230,7 @@ impl Coordinator {
     fn observe_triggers(&mut self, now: Now) {
         let view = &self.view;
         let again = mutant::is(Mutant::RequestLeftAgain);
-        self.local
-            .wanted_triggers
-            .retain(|id, _| view.trigger_request(id).is_none() || again);
+        self.local.wanted_triggers.retain(|id, _| view.trigger_request(id).is_none() || again);
         let Some(me) = self.me.clone() else { return };
         let seen = self.local.trigger_seen;
         if let Some(triggered) = self.view.trigger_of(&me) {

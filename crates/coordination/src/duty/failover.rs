@@ -36,8 +36,7 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     let abandoned = items.filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         // What a Java leader has given to a Java instance since is that one's to do.
-        let ours =
-            cx.view.java_owner(view).is_none() || mutant::is(Mutant::JavaItemsTakenOver);
+        let ours = cx.view.java_owner(view).is_none() || mutant::is(Mutant::JavaItemsTakenOver);
         let wanted = config.fails_over() && in_force(item) && ours;
         match &ledger.value.state {
             LedgerState::Running(run)
@@ -72,13 +71,12 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     let plan = swept.into_iter().fold(plan, |plan, (item, view, ledger, run, wanted)| {
         give_up(plan, item, view, ledger, run, wanted, cx.now.wall_ms)
     });
-    let foreign =
-        cx.local.foreign.interrupted().filter(|(item, _)| {
-            config.fails_over()
-                && in_force(*item)
-                && is_mine(cx.view.item(*item))
-                && !mutant::is(Mutant::JavaRunsForgotten)
-        });
+    let foreign = cx.local.foreign.interrupted().filter(|(item, _)| {
+        config.fails_over()
+            && in_force(*item)
+            && is_mine(cx.view.item(*item))
+            && !mutant::is(Mutant::JavaRunsForgotten)
+    });
     foreign
         .take(room)
         .fold(plan, |plan, (item, run)| orphan_of_java(plan, item, cx.view.item(item), run))

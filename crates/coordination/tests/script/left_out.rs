@@ -65,7 +65,8 @@ fn fails(story: Story, left_out: &str) -> bool {
     command.args(["--exact", story.test, "--test-threads", "1"]).env(SELECTED_BY, left_out);
     let output = command.output().expect("the program runs");
     let text = String::from_utf8_lossy(&output.stdout);
-    let (failed, passed) = (text.contains("0 passed; 1 failed"), text.contains("1 passed; 0 failed"));
+    let (failed, passed) =
+        (text.contains("0 passed; 1 failed"), text.contains("1 passed; 0 failed"));
     assert!(failed != passed, "{story} with {left_out}: {}\n{text}", output.status);
     failed
 }
