@@ -761,7 +761,8 @@ impl JobView {
         self.items_of(me).filter(move |(item, _)| {
             let moves = !foreign && self.next_owner(*item).is_some();
             let stays = !moves || mutant::is(Mutant::PendingClaimable);
-            total.is_some_and(|total| item.index() < total) && stays
+            let surplus = mutant::is(Mutant::SurplusClaimed);
+            total.is_some_and(|total| item.index() < total || surplus) && stays
         })
     }
 

@@ -11,7 +11,7 @@ mod script;
 
 use std::time::Duration;
 
-use coordination::{Duty, Event, FireTime, JobConfig};
+use coordination::{Duty, Event, FencingToken, FireTime, JobConfig, Outcome};
 use script::{Cluster, Delivery, STRANGER, job_of};
 use sharding::ShardingItem;
 
@@ -30,22 +30,65 @@ fn nothing_is_decided_before_the_first_snapshot_is_whole() {
     assert!(cluster.is_sending(FIRST, Duty::Membership), "{}", cluster.story());
 }
 
+/// The connection is gone, and the lease has ended: either is enough.
 #[test]
-fn nothing_is_decided_while_the_connection_is_gone() {
+fn nothing_is_claimed_once_the_session_may_be_over() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.tell(FIRST, Event::Suspended);
+    cluster.tell(FIRST, Event::LeaseExpired);
     cluster.fire();
     assert!(!cluster.is_sending(FIRST, Duty::Claim), "{}", cluster.story());
 }
 
 #[test]
-fn a_claim_that_succeeds_after_the_lease_has_ended_starts_nothing() {
+fn a_claim_that_succeeds_once_the_session_may_be_over_starts_nothing() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.fire();
     cluster.execute_all(FIRST);
+    cluster.tell(FIRST, Event::Suspended);
     cluster.tell(FIRST, Event::LeaseExpired);
     cluster.reply_all(FIRST);
     assert!(!cluster.is_executing(FIRST), "{}", cluster.story());
+}
+
+/// The code of a run that was given up ends when the item runs again.
+#[test]
+fn the_end_of_a_former_run_does_not_end_the_present_one() {
+    let mut cluster = Cluster::settled(1, &job_of(1));
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    let (item, outcome) = (ShardingItem::new(0), Outcome::Succeeded);
+    let token = FencingToken(1);
+    cluster.tell(FIRST, Event::ItemFinished { item, token, outcome });
+    cluster.run_for(A_WHILE);
+    assert!(cluster.ledger(item).running().is_some(), "it has ended\n{}", cluster.story());
+}
+
+#[test]
+fn requests_of_the_same_moment_each_run_once() {
+    let mut cluster = Cluster::settled(1, &job_of(1));
+    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.tell(FIRST, Event::TriggerRequested);
+    for _ in 0..3 {
+        cluster.run_for(A_WHILE);
+        cluster.end_all_runs();
+    }
+    assert_eq!(cluster.items_run(), [0, 0], "{}", cluster.story());
+}
+
+#[test]
+fn static_items_stay_when_an_instance_comes() {
+    let config = JobConfig { static_sharding: true, ..job_of(4) };
+    let mut cluster = Cluster::settled(1, &config);
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    let first = cluster.id_of(FIRST).clone();
+    let kept = (0..4).filter(|item| cluster.owner(*item) == Some(&first)).count();
+    assert_eq!(kept, 4, "{}", cluster.story());
 }
 
 #[test]

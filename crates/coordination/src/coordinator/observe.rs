@@ -328,7 +328,8 @@ impl Coordinator {
     ) {
         let lease = self.local.lease || mutant::is(Mutant::StartedWithoutLease);
         let leaving = self.is_leaving() && !mutant::is(Mutant::StartedLeaving);
-        if !self.connected || !lease || leaving {
+        let connected = self.connected || mutant::is(Mutant::StartedDisconnected);
+        if !connected || !lease || leaving {
             return;
         }
         let lasting = self.view.has_lasting_marks(&config.value);

@@ -81,7 +81,8 @@ impl Coordinator {
         }
         let me = self.me.as_ref().map_or(self.identity.server.as_str(), InstanceId::as_str);
         let mut at = FireTime::of_request(now.wall_ms);
-        while self.local.wanted_triggers.values().any(|wanted| *wanted == at) {
+        let taken = |at| self.local.wanted_triggers.values().any(|wanted| *wanted == at);
+        while taken(at) && !mutant::is(Mutant::RequestsAlike) {
             at = FireTime(at.0 + 2);
         }
         self.local.wanted_triggers.insert(format!("{me}-{at}"), at);
@@ -154,9 +155,10 @@ impl Coordinator {
             self.view.claimable_by(me).map(|(item, view)| (item, view.is_disabled())).collect();
         let mut starts = Vec::new();
         for (item, disabled) in items {
-            let reason = if disabled {
+            let reason = if disabled && !mutant::is(Mutant::UnclaimedDisabled) {
                 MissReason::ItemDisabled
-            } else if self.local.runs.contains_key(&item) {
+            } else if self.local.runs.contains_key(&item) && !mutant::is(Mutant::UnclaimedBesideRun)
+            {
                 MissReason::StillRunning
             } else {
                 starts.extend(self.start_unclaimed(item, fire, RunSource::Normal));
@@ -172,7 +174,8 @@ impl Coordinator {
     /// Runs may start here, and they are not claimed.
     pub(super) fn may_start_unclaimed(&self) -> bool {
         let unmonitored = self.view.config().is_some_and(|config| !config.monitor_execution);
-        self.connected && self.local.may_start() && self.is_available() && unmonitored
+        let may = self.connected && self.local.may_start() && self.is_available();
+        (may || mutant::is(Mutant::UnclaimedUnavailable)) && unmonitored
     }
 
     pub(super) fn start_unclaimed(
@@ -215,9 +218,9 @@ impl Coordinator {
         outcome: Outcome,
         out: &mut Vec<Command>,
     ) {
-        let Some(run) = self.local.runs.get_mut(&item).filter(|run| run.token == token) else {
-            return;
-        };
+        let any = mutant::is(Mutant::FormerEndTaken);
+        let run = self.local.runs.get_mut(&item).filter(|run| run.token == token || any);
+        let Some(run) = run else { return };
         run.outcome = Some(outcome);
         if token == FencingToken(0) {
             let (fire, source) = (run.fire, run.source);

@@ -241,7 +241,8 @@ impl OwnItem<'_> {
     pub(crate) fn is_free(&self, local: &Local) -> bool {
         let runs_here = local.runs.contains_key(&self.item);
         let runs_here = runs_here && !mutant::is(Mutant::LocalRunIgnored);
-        self.ledger.is_idle() && !self.view.running && !runs_here
+        let shown = self.view.running && !mutant::is(Mutant::MarksIgnoredByClaims);
+        self.ledger.is_idle() && !shown && !runs_here
     }
 
     /// Returns the steps that change the item's record to `next`, as its owner.

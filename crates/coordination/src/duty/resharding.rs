@@ -23,7 +23,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let born = last_fire(cx).filter(|_| !mutant::is(Mutant::BornBefore));
     let moves = Moves::between(cx, config, &target, born);
     let changes = !moves.steps.is_empty() || moves.pending != target.record.pending;
-    if target.reason == FOLLOW && !changes {
+    if target.reason == FOLLOW && !changes && !mutant::is(Mutant::FollowedForNothing) {
         return None;
     }
     let mut record = target.record;
@@ -107,7 +107,7 @@ fn reason(
     let Some(current) = current else { return Some("nothing is assigned yet") };
     let handled = view.request().is_some_and(|request| request.0 == current.handled);
     let handled = handled || config.static_sharding;
-    let joins_count = !config.static_sharding;
+    let joins_count = !config.static_sharding || mutant::is(Mutant::StaticMoved);
     let other_members = joins_count && current.members != members;
     let other_total = current.total_count != config.sharding_total_count;
     let other_strategy = current.strategy != config.strategy;

@@ -346,4 +346,32 @@ mutants! {
     RequestLeftAgain,
     /// Snapshots are shown before they are whole.
     SnapshotsShownInPart,
+    /// Items are claimed although they are shown as running.
+    MarksIgnoredByClaims,
+    /// Items beyond their number are claimed as long as they have their owner.
+    SurplusClaimed,
+    /// Fires count as ended although a run that stands for them goes on.
+    CompletedBesideRun,
+    /// Fires count as ended although a run that was noted for them has yet to begin.
+    CompletedBesideMisfires,
+    /// Names are taken again although they are there.
+    NamedAgain,
+    /// Assignments are written again although nothing follows from them.
+    FollowedForNothing,
+    /// Static items move when instances come.
+    StaticMoved,
+    /// Requests to run are taken away by anybody.
+    RequestClearedByAnybody,
+    /// Requests of the same moment have the same name.
+    RequestsAlike,
+    /// The end of a former run is taken for that of the present one.
+    FormerEndTaken,
+    /// Runs that need no claim start although their items are disabled.
+    UnclaimedDisabled,
+    /// Runs that need no claim start beside code of a former one.
+    UnclaimedBesideRun,
+    /// Runs that need no claim start on instances that may start none.
+    UnclaimedUnavailable,
+    /// Runs are started while the connection is gone.
+    StartedDisconnected,
 }

@@ -777,10 +777,11 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::StartedWithoutLease,
         properties: &["S2"],
         story: "a run begins although the session may be over",
-        watcher: Extra(
+        watcher: SpareStory(
+            M::StartedDisconnected,
             told(
                 "tests/rules.rs",
-                "a_claim_that_succeeds_after_the_lease_has_ended_starts_nothing",
+                "a_claim_that_succeeds_once_the_session_may_be_over_starts_nothing",
             ),
             "the lease ends only while the connection is suspended, and nothing begins while it is",
         ),
@@ -872,8 +873,9 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::ClaimedWithoutLease,
         properties: &["S2"],
         story: "a run is claimed although the session may be over",
-        watcher: Extra(
-            told("src/duty/claim.rs", "duty::claim::tests::what_is_due_mine_and_free_is_claimed"),
+        watcher: SpareStory(
+            M::DecidedDisconnected,
+            told("tests/rules.rs", "nothing_is_claimed_once_the_session_may_be_over"),
             "the lease ends only while the connection is suspended, and nothing is decided while it is",
         ),
     },
@@ -1291,10 +1293,11 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::DecidedDisconnected,
         properties: &["S2"],
-        story: "something is decided on a view that cannot be trusted",
-        watcher: Extra(
-            told("tests/rules.rs", "nothing_is_decided_while_the_connection_is_gone"),
-            "nothing is sent while the connection is gone, and every write is guarded against a stale view",
+        story: "something is decided although the session may be over",
+        watcher: SpareStory(
+            M::ClaimedWithoutLease,
+            told("tests/rules.rs", "nothing_is_claimed_once_the_session_may_be_over"),
+            "nothing is claimed once the lease has ended, and nothing is sent while the connection is gone",
         ),
     },
     Row {
@@ -1320,6 +1323,103 @@ pub const MUTANTS: &[Row] = &[
             M::DecidedUnsynced,
             told("tests/rules.rs", "nothing_is_decided_before_the_first_snapshot_is_whole"),
             "nothing is decided before a snapshot is whole",
+        ),
+    },
+    Row {
+        mutant: M::MarksIgnoredByClaims,
+        properties: &["S1"],
+        story: "an item is claimed that a Java instance runs",
+        watcher: Extra(
+            told("src/duty/claim.rs", "duty::claim::tests::what_is_due_mine_and_free_is_claimed"),
+            "a claim makes the mark, which fails while it is there",
+        ),
+    },
+    Row {
+        mutant: M::SurplusClaimed,
+        properties: &["S4"],
+        story: "an item runs that the job does not have any more",
+        watcher: Simulation(1000),
+    },
+    Row {
+        mutant: M::CompletedBesideRun,
+        properties: &["S13"],
+        story: "a callback says completed while the fire runs",
+        watcher: Simulation(500),
+    },
+    Row {
+        mutant: M::CompletedBesideMisfires,
+        properties: &["S13"],
+        story: "a callback says completed although the fire has yet to run",
+        watcher: Simulation(500),
+    },
+    Row {
+        mutant: M::NamedAgain,
+        properties: &["L1", "quiet"],
+        story: "somebody whose name is still there never registers",
+        watcher: Simulation(500),
+    },
+    Row {
+        mutant: M::FollowedForNothing,
+        properties: &["quiet"],
+        story: "an assignment is written again and again",
+        watcher: Simulation(500),
+    },
+    Row {
+        mutant: M::StaticMoved,
+        properties: &["S9"],
+        story: "items leave their instance although it is there",
+        watcher: Told(told("tests/rules.rs", "static_items_stay_when_an_instance_comes")),
+    },
+    Row {
+        mutant: M::RequestClearedByAnybody,
+        properties: &["S1a"],
+        story: "a request is left again and runs twice",
+        watcher: Simulation(1500),
+    },
+    Row {
+        mutant: M::RequestsAlike,
+        properties: &["S3"],
+        story: "one of two requests is forgotten",
+        watcher: Told(told("tests/rules.rs", "requests_of_the_same_moment_each_run_once")),
+    },
+    Row {
+        mutant: M::FormerEndTaken,
+        properties: &["S7"],
+        story: "a run is recorded as ended while it goes on",
+        watcher: Told(told(
+            "tests/rules.rs",
+            "the_end_of_a_former_run_does_not_end_the_present_one",
+        )),
+    },
+    Row {
+        mutant: M::UnclaimedDisabled,
+        properties: &["S10"],
+        story: "a disabled item runs",
+        watcher: Simulation(1500),
+    },
+    Row {
+        mutant: M::UnclaimedBesideRun,
+        properties: &["S1"],
+        story: "an item runs twice at a time",
+        watcher: Simulation(1500),
+    },
+    Row {
+        mutant: M::UnclaimedUnavailable,
+        properties: &["S2", "S10", "S12"],
+        story: "an item runs where nothing may start",
+        watcher: Simulation(1500),
+    },
+    Row {
+        mutant: M::StartedDisconnected,
+        properties: &["S2"],
+        story: "a run begins although the session may be over",
+        watcher: SpareStory(
+            M::StartedWithoutLease,
+            told(
+                "tests/rules.rs",
+                "a_claim_that_succeeds_once_the_session_may_be_over_starts_nothing",
+            ),
+            "nothing begins once the lease has ended, which comes before the session can be over",
         ),
     },
 ];
