@@ -11,7 +11,7 @@ mod script;
 
 use std::time::Duration;
 
-use coordination::{Duty, Event, FencingToken, FireTime, JobConfig, Outcome};
+use coordination::{Duty, Event, FencingToken, FireTime, JobConfig, OnceStage, Outcome};
 use script::{Cluster, Delivery, STRANGER, job_of};
 use sharding::ShardingItem;
 
@@ -267,4 +267,84 @@ fn another_strategy_assigns_items_anew() {
         (0..3).map(|item| cluster.owner(item).cloned()).collect::<Vec<_>>() != before
     });
     assert!(moved.contains(&true), "{}", cluster.story());
+}
+
+#[test]
+fn a_disabled_item_does_not_run_where_nothing_is_claimed() {
+    let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(2) };
+    let mut cluster = Cluster::settled(1, &unmonitored);
+    cluster.create("sharding/1/disabled", "");
+    cluster.run_for(A_WHILE);
+    let fire = cluster.fire();
+    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.story());
+}
+
+/// Item 1 has left the job while it ran; a fire comes after its end, and before the leader has retired it.
+#[test]
+fn an_item_that_has_left_the_job_does_not_run_again() {
+    let mut cluster = Cluster::settled(1, &job_of(2));
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.configure(&job_of(1));
+    cluster.run_for(A_WHILE);
+    assert!(cluster.end_run(FIRST, 1), "{}", cluster.story());
+    cluster.execute_all(FIRST);
+    cluster.reply_all(FIRST);
+    let _retirement = cluster.hold_back(FIRST, Duty::Resharding);
+    let fire = cluster.fire();
+    cluster.execute_all(FIRST);
+    cluster.reply_all(FIRST);
+    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.story());
+}
+
+/// The item is disabled while it has yet to make up for a fire: later fires are skipped, and that one is still to come.
+#[test]
+fn a_fire_that_has_yet_to_be_made_up_for_is_not_completed() {
+    let mut cluster =
+        Cluster::settled_with(1, &job_of(1), |coordinator, _| coordinator.calling_back());
+    let mut calls = Vec::new();
+    let mut go_on = |cluster: &mut Cluster| {
+        for _ in 0..3 {
+            cluster.run_for(A_WHILE);
+            calls.extend(cluster.return_calls().into_iter().map(|(_, call)| call));
+        }
+    };
+    cluster.fire();
+    go_on(&mut cluster);
+    let noted = cluster.fire();
+    go_on(&mut cluster);
+    cluster.create("sharding/0/disabled", "");
+    go_on(&mut cluster);
+    cluster.end_all_runs();
+    go_on(&mut cluster);
+    let skipped = cluster.fire();
+    go_on(&mut cluster);
+    let record = cluster.ledger(ShardingItem::new(0));
+    assert!(record.misfire.is_some() && record.last_fire == Some(skipped), "{}", cluster.story());
+    let early = calls.iter().find(|c| c.stage == OnceStage::Completed && c.fire >= noted);
+    assert_eq!(early, None, "{}", cluster.story());
+}
+
+/// Whoever left a request, and does not know whether it has arrived, must find it when it leaves it again.
+#[test]
+fn a_request_that_was_passed_on_stays_until_its_sender_has_seen_it() {
+    let mut cluster = Cluster::settled(2, &job_of(2));
+    let leader = cluster.leader().unwrap();
+    let sender = 1 - leader;
+    cluster.tell(sender, Event::TriggerRequested);
+    cluster.execute(sender);
+    cluster.lose_reply(sender);
+    for _ in 0..10 {
+        cluster.deliver_all(leader);
+        cluster.execute_all(leader);
+        cluster.reply_all(leader);
+    }
+    cluster.let_time_pass(Duration::from_secs(60));
+    cluster.tell(sender, Event::Wake);
+    cluster.execute_all(sender);
+    for _ in 0..3 {
+        cluster.run_for(A_WHILE);
+        cluster.end_all_runs();
+    }
+    assert_eq!(cluster.items_run(), [0, 1], "once each\n{}", cluster.story());
 }

@@ -1338,7 +1338,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::SurplusClaimed,
         properties: &["S4"],
         story: "an item runs that the job does not have any more",
-        watcher: Simulation(1000),
+        watcher: Told(told("tests/rules.rs", "an_item_that_has_left_the_job_does_not_run_again")),
     },
     Row {
         mutant: M::CompletedBesideRun,
@@ -1350,13 +1350,16 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::CompletedBesideMisfires,
         properties: &["S13"],
         story: "a callback says completed although the fire has yet to run",
-        watcher: Simulation(500),
+        watcher: Told(told(
+            "tests/rules.rs",
+            "a_fire_that_has_yet_to_be_made_up_for_is_not_completed",
+        )),
     },
     Row {
         mutant: M::NamedAgain,
         properties: &["L1", "quiet"],
         story: "somebody whose name is still there never registers",
-        watcher: Simulation(500),
+        watcher: Simulation(1500),
     },
     Row {
         mutant: M::FollowedForNothing,
@@ -1374,7 +1377,10 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RequestClearedByAnybody,
         properties: &["S1a"],
         story: "a request is left again and runs twice",
-        watcher: Simulation(1500),
+        watcher: Told(told(
+            "tests/rules.rs",
+            "a_request_that_was_passed_on_stays_until_its_sender_has_seen_it",
+        )),
     },
     Row {
         mutant: M::RequestsAlike,
@@ -1395,7 +1401,10 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::UnclaimedDisabled,
         properties: &["S10"],
         story: "a disabled item runs",
-        watcher: Simulation(1500),
+        watcher: Told(told(
+            "tests/rules.rs",
+            "a_disabled_item_does_not_run_where_nothing_is_claimed",
+        )),
     },
     Row {
         mutant: M::UnclaimedBesideRun,
