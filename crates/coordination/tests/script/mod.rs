@@ -257,6 +257,7 @@ impl Cluster {
 
     fn obey(&mut self, instance: usize, command: Command) {
         let this = &mut self.instances[instance];
+        this.interrupts += usize::from(matches!(command, Command::Interrupt(_)));
         match command {
             Command::Commit { ticket, duty, txn, confirm_absent, .. } => {
                 this.commits.push_back(Commit { instance, ticket, duty, txn, confirm_absent });
@@ -271,7 +272,6 @@ impl Cluster {
             Command::Emit(event) => this.events.push(event),
             Command::Left => this.left = true,
             Command::LeaveRequested => self.tell(instance, Event::Drain),
-            Command::Interrupt(_) => this.interrupts += 1,
             _ => {}
         }
     }

@@ -30,7 +30,11 @@ impl World {
         let once = self.paths.once();
         let written = |change: &Change| match change {
             Change::Put(node) | Change::Entry(node) if node.path == once => begun(node),
-            _ => Vec::new(),
+            Change::Put(_)
+            | Change::Entry(_)
+            | Change::Gone { .. }
+            | Change::Init
+            | Change::Ready => Vec::new(),
         };
         let calls: Vec<Call> = changes.iter().flat_map(written).collect();
         for call in calls {

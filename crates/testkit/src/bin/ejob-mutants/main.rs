@@ -17,7 +17,7 @@ use self::outcome::Outcome;
 
 const USAGE: &str = "usage: ejob-mutants [--seeds N] [--model FILE] [--stories FILE] [--all | MUTANT...]
 Simulates each mutant with seeds from 0 on until a property breaks that does not break without the mutant: at most as
-many as the table allows those that the simulation has to find, and N (600) of those that nobody has to.
+many as the table allows those that the simulation has to find, and N (400) of those that nobody has to.
 --model FILE    what the exhaustive model has found: a line `name<TAB>property<TAB>where` for each
 --stories FILE  which stories have failed: a line `name<TAB>failed or passed<TAB>test` for each
 --all           also with N seeds those that the model, a story or a script has to find; so are those that are named
@@ -47,7 +47,7 @@ struct Task {
 
 impl Task {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let (mut seeds, mut all, mut names) = (600, false, Vec::new());
+        let (mut seeds, mut all, mut names) = (400, false, Vec::new());
         let (mut model, mut stories) = (Modelled::new(), Stories::new());
         while let Some(word) = words.next() {
             match word.as_str() {
@@ -90,29 +90,39 @@ impl Task {
 
     fn outcome(&self, row: &Row) -> Outcome {
         let name = name_of(row);
+        let scripted = || {
+            let Watcher::Script(file) = row.watcher else { return None };
+            Some(in_corpus(row.mutant, file))
+        };
+        let without_spare = || {
+            let Watcher::Spare(spare, seeds, _) = row.watcher else { return None };
+            Some(hunt((row.mutant, Some(spare)), row.properties, seeds))
+        };
         Outcome {
             simulated: self.simulated(row),
-            scripted: match row.watcher {
-                Watcher::Script(file) => Some(in_corpus(row.mutant, file)),
-                _ => None,
-            },
+            scripted: scripted(),
             modelled: self.model.get(&name).cloned(),
             told: self.stories.get(&name).copied(),
-            without_spare: match row.watcher {
-                Watcher::Spare(spare, seeds, _) => {
-                    Some(hunt((row.mutant, Some(spare)), row.properties, seeds))
-                }
-                _ => None,
-            },
+            without_spare: without_spare(),
         }
     }
 
     /// Looks for a seed, if the row says that there is one or is none: how many were tried, and what was found.
     fn simulated(&self, row: &Row) -> Option<(u64, Option<hunt::Finding>)> {
+        let by_others =
+            matches!(row.watcher, Watcher::Model | Watcher::Script(_) | Watcher::Told(_));
+        if by_others && !self.all {
+            return None;
+        }
         let (seeds, meant) = match row.watcher {
             Watcher::Simulation(seeds) => (seeds, row.properties),
-            Watcher::Model | Watcher::Script(_) | Watcher::Told(_) if !self.all => return None,
-            _ => (self.seeds, [].as_slice()),
+            Watcher::Model
+            | Watcher::Script(_)
+            | Watcher::Told(_)
+            | Watcher::Spare(..)
+            | Watcher::SpareStory(..)
+            | Watcher::Extra(..)
+            | Watcher::Nobody(_) => (self.seeds, [].as_slice()),
         };
         let found = hunt((row.mutant, None), meant, seeds);
         let what = found.as_ref().map_or("nothing", |found| &found.property);
