@@ -914,13 +914,9 @@ pub const MUTANTS: &[Row] = &[
     },
     Row {
         mutant: M::DisabledUnnoticed,
-        properties: &["S10"],
-        story: "a disabled item is claimed",
-        watcher: Spare(
-            M::DisabledClaimable,
-            1500,
-            "a record that says so cannot be claimed, and the promise begins with the record",
-        ),
+        properties: &["S10", "S3"],
+        story: "fires of a disabled item are neither run nor accounted for",
+        watcher: Model,
     },
     Row {
         mutant: M::SweepIgnoresInstances,
@@ -1120,9 +1116,12 @@ pub const MUTANTS: &[Row] = &[
     },
     Row {
         mutant: M::CommitForgotten,
-        properties: &["S12"],
-        story: "somebody leaves before its view shows what it has claimed",
-        watcher: Simulation(300),
+        properties: &["S12", "quiet"],
+        story: "what was committed is decided on again, and refused",
+        watcher: Told(told(
+            "tests/scripts.rs",
+            "a_fire_takes_few_commits_and_no_conflict_however_many_items_there_are",
+        )),
     },
     Row {
         mutant: M::EvenRequests,
