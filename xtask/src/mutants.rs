@@ -14,25 +14,33 @@ struct Request {
     names: Vec<String>,
 }
 
-/// Runs the exhaustive model, then the simulation, which prints the table of both.
+/// Runs the stories and the exhaustive model, then the simulation, which prints the table of all three.
 ///
-/// The table is printed even if the model has found something else than it says.
+/// The table is printed even if the stories or the model have found something else than it says.
 pub(crate) fn hunt(arguments: &[String]) -> Result<(), Error> {
     let request = Request::parse(arguments)?;
     let folder = workspace().join("target").join("mutants");
     fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
-    let file = folder.join("model.tsv");
-    fs::write(&file, "").map_err(Error::file("write", &file))?;
-    let mut model = cargo(
-        "test --release --quiet -p coordination --features mutants --lib mutants_are_noticed -- --ignored",
-    );
-    model.env("MUTANTS", request.names.join(",")).env("MUTANTS_FILE", &file);
-    let modelled = run(&mut model);
-    let mut simulation =
-        cargo("run --release --quiet -p testkit --features mutants --bin ejob-mutants -- --model");
-    run(simulation.arg(&file).args(request.words()))?;
-    modelled
+    let names = request.names.join(",");
+    let [stories, model] = ["stories.tsv", "model.tsv"].map(|name| folder.join(name));
+    for file in [&stories, &model] {
+        fs::write(file, "").map_err(Error::file("write", file))?;
+    }
+    let mut telling = cargo(TESTS);
+    telling.args(["--no-fail-fast", "--lib", "--tests", "stories_fail_without_their_guards"]);
+    let told = run(telling.env("MUTANTS", &names).env("MUTANTS_STORIES", &stories));
+    let mut modelling = cargo(TESTS);
+    modelling.args(["--lib", "mutants_are_noticed", "--", "--ignored"]);
+    let modelled = run(modelling.env("MUTANTS", &names).env("MUTANTS_FILE", &model));
+    let mut simulation = cargo(SIMULATION);
+    simulation.arg("--stories").arg(&stories).arg("--model").arg(&model);
+    run(simulation.args(request.words()))?;
+    told.and(modelled)
 }
+
+const TESTS: &str = "test --release --quiet -p coordination --features mutants";
+const SIMULATION: &str =
+    "run --release --quiet -p testkit --features mutants --bin ejob-mutants --";
 
 impl Request {
     fn parse(arguments: &[String]) -> Result<Self, Error> {

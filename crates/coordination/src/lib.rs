@@ -41,6 +41,10 @@ pub use ledger::{
 };
 pub use local::Phase;
 #[cfg(feature = "mutants")]
-pub use mutant::{Activation, MUTANTS, Mutant, Row, Watcher};
+pub use mutant::{Activation, MUTANTS, Mutant, Row, SELECTED_BY, Story, Watcher};
 pub use once::{OnceCall, OnceStage};
 pub use view::{ConfigCheck, ConfigState, ItemView, JobView, ServerState, Versioned};
+
+// The tests of the files of stories name it so, and one of them is also a test in here.
+#[cfg(all(test, feature = "mutants"))]
+extern crate self as coordination;

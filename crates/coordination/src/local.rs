@@ -187,7 +187,7 @@ impl Local {
         (!self.runs.is_empty() && !mutant::is(Mutant::LeaveBusy))
             || (self.is_claiming && !mutant::is(Mutant::LeaveClaiming))
             || (!self.maybe_claimed.is_empty() && !mutant::is(Mutant::LeaveInDoubt))
-            || !self.calls.is_empty()
+            || (!self.calls.is_empty() && !mutant::is(Mutant::LeaveCalling))
     }
 
     /// Returns true if runs may start here.

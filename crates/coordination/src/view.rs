@@ -278,6 +278,10 @@ impl JobView {
     /// Takes a change of the feed. A node that cannot be read is skipped and reported.
     pub(crate) fn apply(&mut self, change: Change) -> Result<(), Anomaly> {
         match change {
+            Change::Init if mutant::is(Mutant::SnapshotsShownInPart) => {
+                *self = Self::new(self.layout.clone()).checked_by(self.check.0);
+                Ok(())
+            }
             Change::Init => {
                 let incoming = Self::new(self.layout.clone()).checked_by(self.check.0);
                 self.incoming = Some(Box::new(incoming));
@@ -289,6 +293,7 @@ impl JobView {
                     let config = self.config.replaced_by(incoming.config.clone());
                     *self = Self { synced: true, revision, config, ..*incoming };
                 }
+                self.synced |= mutant::is(Mutant::SnapshotsShownInPart);
                 Ok(())
             }
             Change::Entry(node) | Change::Put(node) => {
@@ -849,14 +854,15 @@ impl JobView {
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
         let foreign = self.has_foreign_leader();
         let fits = match foreign {
-            true => !self.is_java_assigning(),
+            true => !self.is_java_assigning() || mutant::is(Mutant::JavaFlagsIgnored),
             false => self.fits_config() || mutant::is(Mutant::TotalIgnored),
         };
         let total = self.config().filter(|_| fits).map(|c| c.sharding_total_count);
         self.items_of(me).filter(move |(item, _)| {
             let moves = !foreign && self.next_owner(*item).is_some();
             let stays = !moves || mutant::is(Mutant::PendingClaimable);
-            total.is_some_and(|total| item.index() < total) && stays
+            let surplus = mutant::is(Mutant::SurplusClaimed);
+            total.is_some_and(|total| item.index() < total || surplus) && stays
         })
     }
 

@@ -10,7 +10,7 @@ mod script;
 
 use std::time::Duration;
 
-use coordination::{FireTime, JobConfig, JobEvent, RunSource};
+use coordination::{Duty, FireTime, JobConfig, JobEvent, RunSource};
 use script::{Cluster, JavaPeer, job_of};
 use sharding::ShardingItem;
 
@@ -515,4 +515,77 @@ fn a_java_instance_that_works_long_and_often_is_not_suspected() {
         cluster.java_ends(&java, 2);
     }
     assert!(anomalies(&cluster, FIRST).is_empty(), "{}", cluster.story());
+}
+
+/// A Java leader gives the item to itself while it runs, and leads no longer when the instance is lost that runs it.
+#[test]
+fn an_unfinished_run_of_ours_is_given_up_if_its_item_was_given_to_a_java_instance() {
+    let (mut cluster, java) = led_by_java(2, &[0]);
+    cluster.join();
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.java_assigns(&java, 0, java.id());
+    cluster.run_for(A_WHILE);
+    cluster.crash(FIRST);
+    cluster.remove("leader/election/instance");
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.leader(), Some(1), "{}", cluster.story());
+    assert_eq!(sources(&cluster), [(0, RunSource::Normal)], "{}", cluster.story());
+}
+
+/// The record of the item, which its Java instance has not looked at, says nothing of the fire.
+#[test]
+fn a_fire_that_came_while_a_java_instance_had_the_item_is_not_run_again_under_our_leader() {
+    let mut cluster = Cluster::settled(1, &job_of(4));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.run_for(A_WHILE);
+    let ours = cluster.id_of(FIRST).clone();
+    let items: Vec<_> = (0..4).filter(|item| cluster.owner(*item) == Some(&ours)).collect();
+    assert_eq!(items.len(), 2, "{}", cluster.story());
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), items, "{}", cluster.story());
+}
+
+/// Only who was there when the fire came knows that a Java instance had the item.
+#[test]
+fn a_newcomer_is_not_told_of_a_fire_that_a_java_instance_may_have_run() {
+    let mut cluster = Cluster::settled(1, &job_of(4));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.run_for(A_WHILE);
+    let ours = cluster.id_of(FIRST).clone();
+    let items: Vec<_> = (0..4).filter(|item| cluster.owner(*item) == Some(&ours)).collect();
+    assert_eq!(items.len(), 2, "{}", cluster.story());
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&java);
+    (0..3).for_each(|_| cluster.join());
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), items, "{}", cluster.story());
+}
+
+/// The items get their records before the sweep, whose reply is lost, has noted what the Java instance left unfinished.
+#[test]
+fn what_a_java_instance_has_left_unfinished_does_not_count_as_done() {
+    let (mut cluster, java) = led_by_java(2, &[0]);
+    let fire = cluster.fire();
+    cluster.java_begins(&java, 1);
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&java);
+    while !cluster.is_sending(FIRST, Duty::Sweep) {
+        let goes_on = cluster.deliver(FIRST) || cluster.execute(FIRST) || cluster.reply(FIRST);
+        assert!(goes_on, "nobody sweeps\n{}", cluster.story());
+    }
+    let sweep = cluster.take_back(FIRST, Duty::Sweep);
+    cluster.report_unknown(&sweep);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
 }

@@ -210,7 +210,7 @@ fn a_request_that_was_not_sent_waits_for_the_next_life_and_one_that_is_seen_ther
     cluster.lose_session(FIRST);
     cluster.tell(FIRST, Event::TriggerRequested);
     cluster.connect_again(FIRST);
-    run_through(&mut cluster);
+    (0..2).for_each(|_| run_through(&mut cluster));
     let manual = sources(&cluster).into_iter().filter(|(_, s)| *s == RunSource::Manual);
     assert_eq!(manual.count(), 2, "{}", cluster.story());
     let dropped = |event: &&JobEvent| matches!(event, JobEvent::RequestDropped { .. });

@@ -18,7 +18,8 @@ impl Coordinator {
         self.schedule_reconcile(now);
         let (Some(me), Some(session)) = (self.me.clone(), self.session) else { return };
         let synced = self.view.is_synced() || mutant::is(Mutant::DecidedUnsynced);
-        if !self.connected || !synced || self.local.phase == Phase::Left {
+        let connected = self.connected || mutant::is(Mutant::DecidedDisconnected);
+        if !connected || !synced || self.local.phase == Phase::Left {
             return;
         }
         if self.has_namesake() {

@@ -81,6 +81,7 @@ impl Coordinator {
             || self.local.maybe_registered
             || self.in_flight.contains_key(&Duty::Membership);
         let idle = self.local.phase == Phase::Draining && !self.local.is_busy();
+        let leftovers = leftovers && !mutant::is(Mutant::LeftBehind);
         idle && (self.session.is_none() || !leftovers)
     }
 
@@ -228,9 +229,10 @@ impl Coordinator {
     /// A request that was seen at this life's node and is no longer there was accepted: nobody else takes it away. One
     /// that this process has left has arrived once it is there.
     fn observe_triggers(&mut self, now: Now, out: &mut Vec<Command>) {
+        let again = mutant::is(Mutant::RequestLeftAgain);
         let (view, known) = (&self.view, self.connected && self.view.is_synced());
         self.local.wanted_triggers.retain(|id, wanted| {
-            let arrived = view.trigger_request(id).is_some();
+            let arrived = view.trigger_request(id).is_some() && !again;
             let dropped = !arrived && known && wanted.way == RequestWay::InDoubt;
             if dropped {
                 let (id, reason) = (id.clone(), DropReason::InDoubt);
@@ -345,7 +347,8 @@ impl Coordinator {
     ) {
         let lease = self.local.lease || mutant::is(Mutant::StartedWithoutLease);
         let leaving = self.is_leaving() && !mutant::is(Mutant::StartedLeaving);
-        if !self.connected || !lease || leaving {
+        let connected = self.connected || mutant::is(Mutant::StartedDisconnected);
+        if !connected || !lease || leaving {
             return;
         }
         let lasting = self.view.has_lasting_marks(&config.value);

@@ -50,6 +50,9 @@ impl Coordinator {
 
     fn interrupt(&mut self, reason: InterruptReason, out: &mut Vec<Command>) {
         self.local.lease = false;
+        if mutant::is(Mutant::RunsGoOn) {
+            return;
+        }
         if self.local.runs.values().any(|run| run.outcome.is_none()) {
             out.push(Command::Interrupt(reason));
         }
@@ -81,7 +84,8 @@ impl Coordinator {
             out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
             return;
         }
-        while self.local.wanted_triggers.values().any(|wanted| wanted.at == at) {
+        let taken = |at| self.local.wanted_triggers.values().any(|wanted| wanted.at == at);
+        while taken(at) && !mutant::is(Mutant::RequestsAlike) {
             at = FireTime(at.0 + 2);
         }
         self.local.wanted_triggers.insert(format!("{me}-{at}"), WantedTrigger::new(at));
@@ -167,9 +171,10 @@ impl Coordinator {
             self.view.claimable_by(me).map(|(item, view)| (item, view.is_disabled())).collect();
         let mut starts = Vec::new();
         for (item, disabled) in items {
-            let reason = if disabled {
+            let reason = if disabled && !mutant::is(Mutant::UnclaimedDisabled) {
                 MissReason::ItemDisabled
-            } else if self.local.runs.contains_key(&item) {
+            } else if self.local.runs.contains_key(&item) && !mutant::is(Mutant::UnclaimedBesideRun)
+            {
                 MissReason::StillRunning
             } else {
                 starts.extend(self.start_unclaimed(item, fire, RunSource::Normal));
@@ -185,7 +190,8 @@ impl Coordinator {
     /// Runs may start here, and they are not claimed.
     pub(super) fn may_start_unclaimed(&self) -> bool {
         let unmonitored = self.view.config().is_some_and(|config| !config.monitor_execution);
-        self.connected && self.local.may_start() && self.is_available() && unmonitored
+        let may = self.connected && self.local.may_start() && self.is_available();
+        (may || mutant::is(Mutant::UnclaimedUnavailable)) && unmonitored
     }
 
     pub(super) fn start_unclaimed(
@@ -228,9 +234,9 @@ impl Coordinator {
         outcome: Outcome,
         out: &mut Vec<Command>,
     ) {
-        let Some(run) = self.local.runs.get_mut(&item).filter(|run| run.token == token) else {
-            return;
-        };
+        let any = mutant::is(Mutant::FormerEndTaken);
+        let run = self.local.runs.get_mut(&item).filter(|run| run.token == token || any);
+        let Some(run) = run else { return };
         run.outcome = Some(outcome);
         if token == FencingToken(0) {
             let (fire, source) = (run.fire, run.source);

@@ -18,18 +18,19 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 }
 
 fn of_ours(cx: &Context<'_>) -> Option<Plan> {
-    let mixed = cx.view.is_mixed();
+    let mixed = cx.view.is_mixed() && !mutant::is(Mutant::JavaQueueCleaned);
     let stale = cx.view.items().filter(|(_, view)| {
         let orphan = |ledger: &Ledger| matches!(ledger.state, LedgerState::Orphan(_));
         view.queued && !mixed && !view.ledger.as_ref().is_some_and(|ledger| orphan(&ledger.value))
     });
     let queued = stale.map(|(item, _)| Step::DequeueItem(item)).take(cx.settings.items_per_plan);
     let marked = cx.view.items().filter_map(|(item, view)| {
-        let ours = cx.view.java_owner(view).is_none();
+        let all_ours = mutant::is(Mutant::JavaMisfiresCleaned);
+        let ours = all_ours || cx.view.java_owner(view).is_none();
         let stale = |ledger: &Ledger| view.misfire && ledger.misfire.is_none() && ours;
         let ledger = view.ledger.as_ref().filter(|ledger| stale(&ledger.value))?;
         // Its heir makes up for what a Java instance has marked.
-        if cx.local.foreign.accounted(item).is_some() {
+        if cx.local.foreign.accounted(item).is_some() && !all_ours {
             return None;
         }
         Some([Step::LedgerIs(item, ledger.version), Step::UnmarkMisfire(item)])

@@ -47,13 +47,17 @@ fn stand(cx: &Context<'_>) -> Plan {
     let expect = cx.view.term().map(|term| term.version);
     Plan::as_instance(Duty::Election, cx, "no leader")
         .step(Step::Lead(cx.me.clone()))
-        .step_if(cx.view.takes_turns(), || Step::SealLeader(cx.me.clone()))
+        .step_if(seals(cx), || Step::SealLeader(cx.me.clone()))
         .step(Step::SetTerm { expect, leader: cx.me.clone() })
+}
+
+fn seals(cx: &Context<'_>) -> bool {
+    cx.view.takes_turns() && !mutant::is(Mutant::LeadershipUnsealed)
 }
 
 /// A leader that was elected among ours alone has a node without a version.
 fn seal(cx: &Context<'_>) -> Option<Plan> {
-    let unsealed = cx.view.leader_version() == Some(Version(0)) && cx.view.takes_turns();
+    let unsealed = cx.view.leader_version() == Some(Version(0)) && seals(cx);
     let term = Step::TermIs(cx.view.term_of(cx.me).filter(|_| unsealed)?);
     let plan = Plan::as_instance(Duty::Election, cx, "Java instances have come");
     Some(plan.step(term).step(Step::SealLeader(cx.me.clone())))

@@ -40,7 +40,8 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     let abandoned = items.filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         // What a Java leader has given to a Java instance since is that one's to do.
-        let wanted = config.fails_over() && in_force(item) && cx.view.java_owner(view).is_none();
+        let ours = cx.view.java_owner(view).is_none() || mutant::is(Mutant::JavaItemsTakenOver);
+        let wanted = config.fails_over() && in_force(item) && ours;
         match &ledger.value.state {
             LedgerState::Running(run)
                 if (!cx.view.is_registered(&run.holder)
@@ -55,6 +56,7 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
             // Out of the queue without a record: a Java instance has taken it over, and has ended it.
             LedgerState::Orphan(_)
                 if cx.view.is_mixed()
+                    && !mutant::is(Mutant::JavaTakeoversForgotten)
                     && !view.queued
                     && cx.view.is_unmarked(view)
                     && !view.failover =>
@@ -75,6 +77,7 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     });
     let of_java = cx.view.items().filter(|(_, view)| is_mine(view)).filter_map(|(item, view)| {
         let fails_over = config.fails_over() && in_force(item);
+        let fails_over = fails_over && !mutant::is(Mutant::JavaRunsForgotten);
         match cx.interrupted(item).filter(|_| fails_over) {
             Some(run) => Some((item, view, Some(run))),
             None => has_leftovers(cx, view, fails_over).then_some((item, view, None)),
@@ -164,7 +167,8 @@ fn mark_of_session(item: ShardingItem, view: &ItemView) -> NodeKind {
 fn left_behind(item: ShardingItem, view: &ItemView) -> impl Iterator<Item = Step> {
     let running = view.lasting.is_some().then_some(Step::UnmarkRunning(item));
     let failovering = view.failovering.as_ref().map(|_| Step::UnmarkFailovering(item));
-    running.into_iter().chain(failovering)
+    let left_behind = running.into_iter().chain(failovering);
+    left_behind.filter(|_| !mutant::is(Mutant::LastingMarksStay))
 }
 
 fn give_up(
@@ -247,10 +251,11 @@ fn take_one(cx: &Context<'_>) -> Option<Plan> {
     // Idle instances begin at different places, so that they do not all want the same orphan.
     let (item, view, ledger, next) = orphans.get(spread(cx.me, orphans.len())?)?;
     let lasting = cx.view.has_lasting_marks(config);
+    let alive = lasting && !mutant::is(Mutant::AliveUnmarked);
     let plan = Plan::as_starter(Duty::Takeover, cx, format!("item {item} was left unfinished"))?
         .step(Step::SetLedger { item: *item, expect: Some(ledger.version), ledger: next.clone() })
         .step(Step::MarkRunning { item: *item, holder: cx.me.clone(), lasting })
-        .step_if(lasting, || Step::MarkAlive(*item))
+        .step_if(alive, || Step::MarkAlive(*item))
         .step(Step::MarkFailover { item: *item, taker: cx.me.clone() })
         .step_if(lasting, || Step::MarkFailovering { item: *item, taker: cx.me.clone() })
         .step_if(view.queued, || Step::DequeueItem(*item));

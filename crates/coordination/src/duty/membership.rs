@@ -34,7 +34,9 @@ fn register(cx: &Context<'_>) -> Option<Plan> {
     }
     let server_known = cx.view.server_version(cx.server).is_some();
     // The name may have outlived the registration, if somebody took the instance away.
-    let name = cx.settings.stable_name.clone().filter(|_| !cx.view.is_named(cx.me));
+    let name = cx.settings.stable_name.clone();
+    let again = !cx.view.is_named(cx.me) || mutant::is(Mutant::NamedAgain);
+    let name = name.filter(|_| again);
     let name = name.map(|name| Step::SetName { instance: cx.me.clone(), name });
     let plan = Plan::as_session(Duty::Membership, "not registered")
         .steps((!server_known).then(|| server(cx)).into_iter().flatten())

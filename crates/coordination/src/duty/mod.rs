@@ -64,6 +64,9 @@ const ITEMS_SHARE: usize = 2;
 
 /// Returns how many items one transaction takes in a registry with these limits, at least 1.
 pub(crate) fn items_per_plan(limits: Limits) -> usize {
+    if mutant::is(Mutant::RoomIgnored) {
+        return MAX_ITEMS_PER_PLAN;
+    }
     let by_ops = limits.max_ops.saturating_sub(OPS_PER_PLAN) / OPS_PER_ITEM;
     let by_bytes = limits.max_bytes / ITEMS_SHARE / BYTES_PER_ITEM;
     by_ops.min(by_bytes).clamp(1, MAX_ITEMS_PER_PLAN)
@@ -216,10 +219,12 @@ impl<'a> Context<'a> {
             ledger = Cow::Owned(revived);
         }
         let accounted = self.local.foreign.accounted(item);
-        if let Some(handed_back) = accounted.and_then(|fire| ledger.handed_back(fire)) {
+        let done = accounted.filter(|_| !mutant::is(Mutant::JavaFiresRunAgain));
+        if let Some(handed_back) = done.and_then(|fire| ledger.handed_back(fire)) {
             ledger = Cow::Owned(handed_back);
         }
-        let noted = accounted.filter(|_| view.misfire).and_then(|fire| ledger.noted_by_mark(fire));
+        let marked = view.misfire && !mutant::is(Mutant::JavaMisfiresForgotten);
+        let noted = accounted.filter(|_| marked).and_then(|fire| ledger.noted_by_mark(fire));
         if let Some(noted) = noted {
             ledger = Cow::Owned(noted);
         }
@@ -248,14 +253,15 @@ impl OwnItem<'_> {
     pub(crate) fn is_free(&self, local: &Local) -> bool {
         let runs_here = local.runs.contains_key(&self.item);
         let runs_here = runs_here && !mutant::is(Mutant::LocalRunIgnored);
-        self.ledger.is_idle() && !self.view.running && !runs_here
+        let shown = self.view.running && !mutant::is(Mutant::MarksIgnoredByClaims);
+        self.ledger.is_idle() && !shown && !runs_here
     }
 
     /// Returns the steps that change the item's record to `next`, as its owner.
     pub(crate) fn change_to(&self, next: Ledger) -> Vec<Step> {
         let was_running = self.ledger.running().is_some();
         let starts = next.running().filter(|_| !was_running).map(|run| run.holder.clone());
-        let alive = starts.is_some() && self.lasting;
+        let alive = starts.is_some() && self.lasting && !mutant::is(Mutant::AliveUnmarked);
         let clears_misfire = self.view.misfire && next.misfire.is_none();
         let shows_misfire = !self.view.misfire && next.misfire.is_some();
         let mut steps = vec![

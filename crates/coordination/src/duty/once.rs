@@ -91,13 +91,20 @@ fn reached(cx: &Context<'_>, config: &JobConfig, stage: OnceStage) -> Option<Fir
 /// Returns the last scheduled fire that the item has nothing more to do for; `None` if that is not known.
 fn completed(ledger: &Ledger) -> Option<FireTime> {
     let last = ledger.last_fire?;
+    if mutant::is(Mutant::CompletedBesideRun) {
+        return Some(last);
+    }
     match ledger.run().filter(|run| run.is_scheduled()) {
         // What was before the fires that it runs is over; whether the one before the last is among them, its range says.
         Some(run) if run.fire == last => ledger
             .previous_fire
             .filter(|previous| run.merged.is_none_or(|range| *previous < range.first)),
         Some(_) => None,
-        None if ledger.misfire.is_some_and(|range| range.first <= last) => None,
+        None if ledger.misfire.is_some_and(|range| range.first <= last)
+            && !mutant::is(Mutant::CompletedBesideMisfires) =>
+        {
+            None
+        }
         None => Some(last),
     }
 }

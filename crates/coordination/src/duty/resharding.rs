@@ -24,13 +24,14 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let born = last_fire(cx).filter(|_| !mutant::is(Mutant::BornBefore));
     let moves = Moves::between(cx, config, &target, born);
     let changes = !moves.steps.is_empty() || moves.pending != target.record.pending;
-    if target.reason == FOLLOW && !changes {
+    if target.reason == FOLLOW && !changes && !mutant::is(Mutant::FollowedForNothing) {
         return None;
     }
     let mut record = target.record;
     record.pending = moves.pending;
     // Nobody can tell whether a Java instance has run it.
     let known = !cx.view.is_mixed() && !cx.local.foreign.is_known();
+    let known = known || mutant::is(Mutant::DueBesideJava);
     record.due = cx.local.due.as_ref().map(|due| due.at).or(record.due).filter(|_| known);
     if cx.view.is_mixed() && target.reason != FOLLOW {
         if !cx.view.is_necessary() {
@@ -132,7 +133,7 @@ fn reason(
     let Some(current) = current else { return Some("nothing is assigned yet") };
     let handled = view.request().is_some_and(|request| request.0 == current.handled);
     let handled = handled || config.static_sharding;
-    let joins_count = !config.static_sharding;
+    let joins_count = !config.static_sharding || mutant::is(Mutant::StaticMoved);
     let other_members = joins_count && current.members != members;
     let other_total = current.total_count != config.sharding_total_count;
     let other_strategy = current.strategy != config.strategy;
@@ -206,6 +207,9 @@ fn assign(
         .with_previous(previous)
         .with_now_ms(cx.now.wall_ms);
     let owners = strategy.assign(&input);
+    if mutant::is(Mutant::StrategyTrusted) {
+        return Ok(owners);
+    }
     let foreign =
         owners.iter().filter_map(|(_, owner)| owner).find(|o| !record.members.contains(o));
     match foreign {
@@ -238,7 +242,9 @@ impl Moves {
         for (item, owner) in target.owners.iter() {
             let Some(owner) = owner else { continue };
             // What a Java instance has left unfinished of its last fire is still to be made an orphan of.
-            let born = born.filter(|_| cx.interrupted(item).is_none());
+            let interrupted =
+                cx.interrupted(item).is_some() && !mutant::is(Mutant::BornBesideInterrupted);
+            let born = born.filter(|_| !interrupted);
             let of_java = view.java_owner(view.item(item)).is_some();
             let monitored = config.monitor_execution;
             let steps = steps_to(view.item(item), item, owner, monitored, of_java, born);

@@ -157,13 +157,14 @@ fn clear(cx: &Context<'_>) -> Option<Plan> {
     let keeps = cx.view.has_foreign_leader();
     let leads = cx.view.term_of(cx.me).is_some();
     let mine = |by: &str| by == cx.me.as_str();
-    let nobodys = |by: &str| leads && !cx.view.instances().any(|id| id.as_str() == by);
-    let handled = cx.view.triggers().filter(|(id, trigger)| {
+    let nobodys = |by: &str| {
+        leads && !cx.view.instances().any(|id| id.as_str() == by)
+            || mutant::is(Mutant::RequestClearedByAnybody)
+    };
+    let handled = cx.view.triggers().filter(|(_, trigger)| {
         let by = trigger.value.by.as_str();
-        let awaited =
-            cx.local.wanted_triggers.contains_key(*id) && !mutant::is(Mutant::RequestClearedEarly);
         let to_keep = keeps && is_mine_to_handle(cx, by);
-        trigger.value.is_handled() && !awaited && (mine(by) || nobodys(by) || to_keep)
+        trigger.value.is_handled() && (mine(by) || nobodys(by) || to_keep)
     });
     let clear = |(id, trigger): (&str, &Versioned<TriggerRecord>)| Step::ClearTrigger {
         id: id.to_owned(),

@@ -12,8 +12,10 @@ use super::walk::walk;
 use super::world::World;
 use crate::{MUTANTS, Mutant, Row, Watcher};
 
-/// How many walks each ground gets before everything is explored, and how long a walk is at most.
+/// How many walks each ground gets before everything is explored, how many for a mutant that nobody has to notice, which
+/// gets all of them, and how long a walk is at most.
 const WALKS: u64 = 100;
+const WALKS_IN_VAIN: u64 = 25;
 const LONGEST_WALK: usize = 1_000;
 
 /// What breaks, by its id, and where.
@@ -31,17 +33,18 @@ impl Found {
 /// Walks through every ground, which is quick; then explores the small ones completely for what has to be found.
 fn hunt(row: &Row) -> Option<Found> {
     let mutant = row.mutant;
-    let walked = grounds().into_iter().find_map(|ground| wander(mutant, ground));
+    let walks = if row.watcher.reason().is_some() { WALKS_IN_VAIN } else { WALKS };
+    let walked = grounds().into_iter().find_map(|ground| wander(mutant, ground, walks));
     let small = || grounds().into_iter().filter(|g| !g.nightly && row.watcher == Watcher::Model);
     walked.or_else(|| small().find_map(|ground| explore(mutant, ground)))
 }
 
 /// A walk that fails with everything in place says nothing. A walk also sees what the search does not: that something never comes to rest.
-fn wander(mutant: Mutant, ground: Ground) -> Option<Found> {
+fn wander(mutant: Mutant, ground: Ground, walks: u64) -> Option<Found> {
     let name = ground.scope.name;
     let whole = World::new(ground.scope.clone());
     let world = World::new(ground.scope).without(mutant);
-    (0..WALKS).find_map(|seed| {
+    (0..walks).find_map(|seed| {
         let fault = walk(&world, seed, LONGEST_WALK).err()?;
         walk(&whole, seed, LONGEST_WALK).ok()?;
         Some(Found::new(fault.rule, format!("walk {seed} of \"{name}\"")))
@@ -65,7 +68,7 @@ fn fault(row: &Row, found: Option<&Found>) -> Option<String> {
         (Watcher::Model, Some(found)) if !row.properties.contains(&found.rule) => {
             format!("breaks {} in {}", found.rule, found.place)
         }
-        (Watcher::Spare(..) | Watcher::Nobody(_), Some(found)) => {
+        (watcher, Some(found)) if watcher.reason().is_some() => {
             format!("is not redundant: {} in {}", found.rule, found.place)
         }
         _ => return None,
@@ -73,14 +76,14 @@ fn fault(row: &Row, found: Option<&Found>) -> Option<String> {
     Some(format!("{:?} {what}", row.mutant))
 }
 
-/// Looks for the mutants that `MUTANTS` names, separated by commas, or for those that are not left to the simulation.
+/// Looks for the mutants that `MUTANTS` names, separated by commas, or for those that it has to notice, or that nobody has to.
 /// `MUTANTS_FILE` gets a line `name<TAB>property<TAB>where` for each; a property of `-` says that none breaks.
 #[test]
 #[ignore = "takes long; `cargo xtask mutants` runs it"]
 fn mutants_are_noticed() {
     let only = env::var("MUTANTS").unwrap_or_default();
     let named = |mutant: Mutant| only.split(',').any(|name| name == format!("{mutant:?}"));
-    let left = |row: &Row| !matches!(row.watcher, Watcher::Simulation(_));
+    let left = |row: &Row| row.watcher == Watcher::Model || row.watcher.reason().is_some();
     let meant = |row: &&Row| if only.is_empty() { left(row) } else { named(row.mutant) };
     let rows: Vec<_> = MUTANTS.iter().filter(meant).collect();
     let file = env::var("MUTANTS_FILE").ok();

@@ -29,6 +29,10 @@ fn guards_of(duty: Duty, step: &Step) -> &'static [Mutant] {
     let runs = matches!(duty, Duty::Claim | Duty::Misfire | Duty::Takeover);
     match step {
         Step::InstanceLives(_) => instance_guards(duty),
+        Step::LeaderIs(_) => &[M::LeaderUnchecked],
+        Step::IsAbsent(NodeKind::Necessary | NodeKind::Processing) => &[M::JavaFlagsUnchecked],
+        Step::IsAbsent(NodeKind::QueuedItem(_)) => &[M::QueueUnchecked],
+        Step::IsAbsent(_) => &[M::NewRecordUnchecked],
         Step::TermIs(_) => term_guards(duty),
         Step::ConfigIs(_) => config_guards(duty),
         Step::SetLedger { .. } => record_guards(duty),

@@ -21,9 +21,13 @@ pub use names::Mutant;
 pub(crate) use selected::is;
 #[cfg(feature = "mutants")]
 pub use {
-    selected::Activation,
-    table::{MUTANTS, Row, Watcher},
+    selected::{Activation, SELECTED_BY},
+    table::{MUTANTS, Row, Story, Watcher},
 };
+
+#[cfg(all(test, feature = "mutants"))]
+#[path = "../../tests/script/left_out.rs"]
+mod left_out;
 
 /// Returns true if the mutant is active on this thread.
 #[cfg(not(feature = "mutants"))]

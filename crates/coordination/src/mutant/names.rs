@@ -136,6 +136,16 @@ mutants! {
     MarkUnconfirmed,
     /// Sweeps confirm nothing.
     Unconfirmed,
+    /// Leaders write although a Java instance has put its own node in the place of theirs.
+    LeaderUnchecked,
+    /// Items are claimed although a Java leader has announced since that it will assign them anew.
+    JavaFlagsUnchecked,
+    /// Items beyond their number lose their owner although they got a record since.
+    NewRecordUnchecked,
+    /// Orphans that are not shown in the queue are given up although they are in it.
+    QueueUnchecked,
+    /// What was asked for in a session that is over happens in the next one of the process.
+    SessionUnchecked,
     /// Sweeps take runs from instances that an operator took out, while their code runs.
     SweepIgnoresMarks,
     /// Items that are to move are still claimed by their owner.
@@ -276,8 +286,6 @@ mutants! {
     CalledAgain,
     /// Requests to run replace an earlier one that waits.
     RequestReplaced,
-    /// Requests to run are taken away before whoever left them has seen them.
-    RequestClearedEarly,
     /// Items are retired by a configuration that was replaced, while the stored one cannot be used.
     RetiredByOlderConfig,
     /// Requests to run an item are dropped before its record says that it is disabled.
@@ -300,4 +308,74 @@ mutants! {
     EvenRequests,
     /// Whoever leaves forgets that it may be registered.
     RegistrationInDoubtForgotten,
+    /// Leaders among Java instances do not make their node one that can be told from a new one.
+    LeadershipUnsealed,
+    /// Runs whose mark outlives the session have no mark that goes with it.
+    AliveUnmarked,
+    /// Marks that outlive the session stay when the run of a lost holder is given up.
+    LastingMarksStay,
+    /// Items are claimed while a Java leader is about to assign them anew.
+    JavaFlagsIgnored,
+    /// Entries of the queue are taken out although Java instances put them in.
+    JavaQueueCleaned,
+    /// Marks of misfires are taken away although a Java instance, or its heir, has to make up for them.
+    JavaMisfiresCleaned,
+    /// Runs wait to be taken over although their items were given to Java instances.
+    JavaItemsTakenOver,
+    /// Orphans that a Java instance took out of the queue and has ended still wait to be taken over.
+    JavaTakeoversForgotten,
+    /// Fires that came while a Java instance had the item are run again by its heir.
+    JavaFiresRunAgain,
+    /// Misfires that a Java instance has marked are not made up for by its heir.
+    JavaMisfiresForgotten,
+    /// Runs that Java instances leave unfinished are not taken over.
+    JavaRunsForgotten,
+    /// Newcomers are told what was due although a Java instance may have run it.
+    DueBesideJava,
+    /// New records count what a Java instance has left unfinished as done.
+    BornBesideInterrupted,
+    /// What a strategy answers is taken as it is.
+    StrategyTrusted,
+    /// Plans are larger than the registry takes.
+    RoomIgnored,
+    /// Instances leave while callbacks run on them.
+    LeaveCalling,
+    /// Instances have left although something of them is still there.
+    LeftBehind,
+    /// Decisions are made while the connection is gone.
+    DecidedDisconnected,
+    /// Runs go on although the session cannot be relied upon any more.
+    RunsGoOn,
+    /// Requests to run are left again although they are there.
+    RequestLeftAgain,
+    /// Snapshots are shown before they are whole.
+    SnapshotsShownInPart,
+    /// Items are claimed although they are shown as running.
+    MarksIgnoredByClaims,
+    /// Items beyond their number are claimed as long as they have their owner.
+    SurplusClaimed,
+    /// Fires count as ended although a run that stands for them goes on.
+    CompletedBesideRun,
+    /// Fires count as ended although a run that was noted for them has yet to begin.
+    CompletedBesideMisfires,
+    /// Names are taken again although they are there.
+    NamedAgain,
+    /// Assignments are written again although nothing follows from them.
+    FollowedForNothing,
+    /// Static items move when instances come.
+    StaticMoved,
+    /// Requests to run are taken away by anybody.
+    RequestClearedByAnybody,
+    /// Requests of the same moment have the same name.
+    RequestsAlike,
+    /// The end of a former run is taken for that of the present one.
+    FormerEndTaken,
+    /// Runs that need no claim start although their items are disabled.
+    UnclaimedDisabled,
+    /// Runs that need no claim start beside code of a former one.
+    UnclaimedBesideRun,
+    /// Runs that need no claim start on instances that may start none.
+    UnclaimedUnavailable,
+    /// Runs are started while the connection is gone.
+    StartedDisconnected,
 }

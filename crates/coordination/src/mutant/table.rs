@@ -1,6 +1,8 @@
 //! What each mutant breaks, and who notices.
 
-use self::Watcher::{Model, Nobody, Open, Simulation, Spare};
+use std::fmt;
+
+use self::Watcher::{Extra, Model, Nobody, Script, Simulation, Spare, SpareStory, Told};
 use super::Mutant;
 use super::Mutant as M;
 
@@ -9,15 +11,57 @@ use super::Mutant as M;
 pub enum Watcher {
     /// The simulation, with one of so many seeds, from 0 on.
     Simulation(u64),
+    /// The simulation, with this script of the corpus: it takes too many seeds to come upon it.
+    Script(&'static str),
     /// The exhaustive model.
     Model,
+    /// A story or a table: neither simulation nor model has what it is about.
+    Told(Story),
     /// Nobody, because another guard or rule is as good: the simulation notices if the other one is left out as well,
     /// with one of so many seeds.
     Spare(Mutant, u64, &'static str),
-    /// Nobody, for this reason.
+    /// As [`Spare`](Self::Spare), with a story that fails if both are left out.
+    SpareStory(Mutant, Story, &'static str),
+    /// No property needs it, for this reason; the story shows that it does what it is there for all the same.
+    Extra(Story, &'static str),
+    /// Nobody, for this reason, and no test can show a difference.
     Nobody(&'static str),
-    /// Nobody has so far, and no reason is known: a gap in the proof, with what is known of it.
-    Open(&'static str),
+}
+
+/// A test that fails if something is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Story {
+    /// The file, from the folder of the crate: `tests/scripts.rs`.
+    pub file: &'static str,
+    /// The name, as the test program lists it.
+    pub test: &'static str,
+}
+
+impl fmt::Display for Story {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` in {}", self.test.rsplit("::").next().unwrap_or(self.test), self.file)
+    }
+}
+
+impl Watcher {
+    /// Returns the story that has to fail, and what has to be left out beside the mutant.
+    #[must_use]
+    pub fn story(self) -> Option<(Story, Option<Mutant>)> {
+        match self {
+            Told(story) | Extra(story, _) => Some((story, None)),
+            SpareStory(spare, story, _) => Some((story, Some(spare))),
+            Simulation(_) | Script(_) | Model | Spare(..) | Nobody(_) => None,
+        }
+    }
+
+    /// Returns why nobody has to notice.
+    #[must_use]
+    pub fn reason(self) -> Option<&'static str> {
+        match self {
+            Spare(.., why) | SpareStory(.., why) | Extra(_, why) | Nobody(why) => Some(why),
+            Simulation(_) | Script(_) | Model | Told(_) => None,
+        }
+    }
 }
 
 /// A mutant with what comes of it.
@@ -63,7 +107,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::OwnerUnchecked,
         properties: &["S2"],
         story: "a view that shows the new assignment and still the old owner claims for the old owner",
-        watcher: Simulation(5000),
+        watcher: Script("claimed-by-a-former-owner.json"),
     },
     Row {
         mutant: M::OwnershipUnchecked,
@@ -87,7 +131,11 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RequestUnchecked,
         properties: &["S9"],
         story: "items are assigned without what was asked for meanwhile",
-        watcher: Nobody(
+        watcher: Extra(
+            told(
+                "tests/stale_writes.rs",
+                "an_assignment_that_has_not_seen_a_request_for_resharding_fails",
+            ),
             "the assignment names the request that it was made for, so that a later one is seen to be open",
         ),
     },
@@ -101,7 +149,8 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::ItemDisabledUnchecked,
         properties: &["S10"],
         story: "a record says for a moment what an operator has taken back",
-        watcher: Nobody(
+        watcher: Extra(
+            told("tests/stale_writes.rs", "what_an_operator_has_taken_back_is_not_noted"),
             "the promise begins with what the record says, and the leader compares record and node again as soon as either changes",
         ),
     },
@@ -115,7 +164,8 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::InstanceUncheckedByLeaders,
         properties: &["S8"],
         story: "a leader writes that was taken out",
-        watcher: Nobody(
+        watcher: Extra(
+            told("tests/stale_writes.rs", "a_leader_that_was_taken_out_notes_nothing"),
             "the term is checked too: whoever holds the last term is the only one who writes as the leader, registered or not",
         ),
     },
@@ -129,7 +179,11 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::InstanceUncheckedByMembers,
         properties: &["L7"],
         story: "a mark of somebody who was taken out",
-        watcher: Nobody(
+        watcher: Extra(
+            told(
+                "tests/stale_writes.rs",
+                "an_instance_that_was_taken_out_does_not_say_that_it_leaves",
+            ),
             "what is written is ephemeral and its own, or the node of a server that was absent",
         ),
     },
@@ -137,9 +191,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::InstanceUncheckedByCallbacks,
         properties: &["S13"],
         story: "a callback of somebody who was taken out",
-        watcher: Nobody(
-            "whoever is not registered counts as lost, and somebody else calls again under a greater token, as is promised",
-        ),
+        watcher: Simulation(1500),
     },
     Row {
         mutant: M::TermUncheckedAtResharding,
@@ -157,7 +209,8 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::TermUncheckedByNotes,
         properties: &["S8"],
         story: "a former leader notes what operators wish",
-        watcher: Nobody(
+        watcher: Extra(
+            told("tests/stale_writes.rs", "a_former_leader_notes_nothing"),
             "the record and the node of the operator are checked themselves, so that the note is right whoever writes it",
         ),
     },
@@ -165,7 +218,8 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::TermUncheckedByRequests,
         properties: &["S8"],
         story: "a former leader passes a request on",
-        watcher: Nobody(
+        watcher: Extra(
+            told("tests/stale_writes.rs", "a_former_leader_passes_no_request_on"),
             "the records of the items and of the request are expected as they were, so that nothing is passed on twice",
         ),
     },
@@ -173,7 +227,8 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::TermUncheckedByCleanup,
         properties: &["S8"],
         story: "a former leader takes entries away",
-        watcher: Nobody(
+        watcher: Extra(
+            told("tests/stale_writes.rs", "a_former_leader_takes_no_entries_away"),
             "marks go with a check of the record, and entries of the queue are only shown: takers look at the records",
         ),
     },
@@ -193,13 +248,17 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::SweepConfigUnchecked,
         properties: &["S7", "S3"],
         story: "a run is given up although failover was turned on meanwhile",
-        watcher: Open("2000 seeds do not hit it any more, since leaders check what they lead by"),
+        watcher: Script("run-given-up-though-failover-was-turned-on.json"),
     },
     Row {
         mutant: M::RequestConfigUnchecked,
         properties: &["S3"],
         story: "a request is passed on to the items of a former configuration",
-        watcher: Nobody(
+        watcher: Extra(
+            told(
+                "tests/stale_writes.rs",
+                "a_request_is_not_passed_on_under_a_configuration_that_was_replaced",
+            ),
             "items that have left have another version of their record, and those that came later were not asked for",
         ),
     },
@@ -207,7 +266,11 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::CallbackConfigUnchecked,
         properties: &["S13"],
         story: "a callback for the items of a former configuration",
-        watcher: Nobody(
+        watcher: Extra(
+            told(
+                "tests/stale_writes.rs",
+                "nobody_calls_back_under_a_configuration_that_was_replaced",
+            ),
             "new items are born with the last fire, and records never go back, so that what all items had reached stays reached",
         ),
     },
@@ -215,13 +278,14 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::CallbackServerUnchecked,
         properties: &["S10"],
         story: "a callback on a server that was disabled meanwhile",
-        watcher: Open("no judge holds callbacks against the state of their server"),
+        watcher: Simulation(100),
     },
     Row {
         mutant: M::CallbackAssignmentUnchecked,
         properties: &["S13"],
         story: "a callback by a former assignment",
-        watcher: Nobody(
+        watcher: Extra(
+            told("tests/stale_writes.rs", "nobody_calls_back_by_a_former_assignment"),
             "a callback depends on the records of the items alone, not on who owns them",
         ),
     },
@@ -229,7 +293,11 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::AcceptanceAssignmentUnchecked,
         properties: &["S3"],
         story: "a request to an instance means the items that it had before",
-        watcher: Nobody(
+        watcher: Extra(
+            told(
+                "tests/stale_writes.rs",
+                "a_request_to_an_instance_is_not_accepted_for_items_that_were_assigned_anew",
+            ),
             "the request names the items, whoever has them by then; the older list is what its operator may have seen",
         ),
     },
@@ -237,13 +305,17 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::CleanupLedgerUnchecked,
         properties: &["L7"],
         story: "the mark of a misfire that was noted meanwhile is gone",
-        watcher: Open("marks are only shown; the window is one write wide and was not hit"),
+        watcher: Told(told(
+            "tests/stale_writes.rs",
+            "the_mark_of_a_misfire_that_was_noted_meanwhile_stays",
+        )),
     },
     Row {
         mutant: M::OwnerClearedBlindly,
         properties: &["S5", "S9"],
         story: "a retired item loses an owner that was set meanwhile",
-        watcher: Nobody(
+        watcher: Extra(
+            told("tests/stale_writes.rs", "an_owner_that_has_changed_is_not_taken_away"),
             "every plan that changes owners also changes the assignment, whose version it expects",
         ),
     },
@@ -251,13 +323,17 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RequestPassedBlindly,
         properties: &["S3"],
         story: "a request is passed on twice",
-        watcher: Nobody("the record of each item is expected as it was, in the same transaction"),
+        watcher: Extra(
+            told("tests/stale_writes.rs", "a_request_that_has_changed_is_not_passed_on"),
+            "the record of each item is expected as it was, in the same transaction",
+        ),
     },
     Row {
         mutant: M::RequestClearedBlindly,
         properties: &["S3"],
         story: "a request is taken away that somebody has changed",
-        watcher: Nobody(
+        watcher: Extra(
+            told("tests/stale_writes.rs", "a_request_that_has_changed_is_not_taken_away"),
             "a request that was passed on to all does not change any more, and its name is not used again",
         ),
     },
@@ -265,25 +341,43 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RequestAcceptedBlindly,
         properties: &["S3"],
         story: "a second request to an instance is accepted with the first",
-        watcher: Nobody("two requests that wait at one node are the same text there: they are one"),
+        watcher: Extra(
+            told(
+                "tests/stale_writes.rs",
+                "a_second_request_to_an_instance_is_not_accepted_with_the_first",
+            ),
+            "two requests that wait at one node are the same text there: they are one",
+        ),
     },
     Row {
         mutant: M::InstanceAskedBlindly,
         properties: &["S3"],
         story: "an instance is asked that was asked meanwhile",
-        watcher: Nobody("two requests that wait at one node are the same text there: they are one"),
+        watcher: Extra(
+            told(
+                "tests/stale_writes.rs",
+                "an_instance_that_was_asked_meanwhile_is_not_asked_again",
+            ),
+            "two requests that wait at one node are the same text there: they are one",
+        ),
     },
     Row {
         mutant: M::ServersUnchecked,
         properties: &["S10"],
         story: "a run is claimed on a server that was removed and came back disabled",
-        watcher: Simulation(10_000),
+        watcher: Told(told(
+            "tests/operations.rs",
+            "a_claim_that_has_not_seen_its_server_taken_away_and_paused_fails",
+        )),
     },
     Row {
         mutant: M::CallbackServersUnchecked,
         properties: &["S10"],
         story: "a callback on a server that was removed and put back disabled",
-        watcher: Open("no judge holds callbacks against the state of their server"),
+        watcher: Told(told(
+            "tests/stale_writes.rs",
+            "nobody_calls_back_on_a_server_that_was_added_again",
+        )),
     },
     Row {
         mutant: M::ServerAndServersUnchecked,
@@ -325,7 +419,8 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::ReshardingOverwrites,
         properties: &["S1", "S5"],
         story: "a record that changed meanwhile is retired",
-        watcher: Nobody(
+        watcher: Extra(
+            told("tests/stale_writes.rs", "a_record_that_has_changed_is_not_retired"),
             "an item beyond the number of items cannot be claimed under the configuration that the plan checks",
         ),
     },
@@ -345,7 +440,8 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::OwnerOverwritten,
         properties: &["S5", "S9"],
         story: "an owner that was set meanwhile is overwritten",
-        watcher: Nobody(
+        watcher: Extra(
+            told("tests/stale_writes.rs", "an_assignment_that_has_not_seen_an_owner_change_fails"),
             "every plan that changes owners also changes the assignment, whose version it expects",
         ),
     },
@@ -353,15 +449,17 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::AssignmentOverwritten,
         properties: &["S4", "S9"],
         story: "an assignment that was made meanwhile is overwritten",
-        watcher: Open(
-            "one leader per term writes it and expects every owner and record that it changes as they were; that this suffices is not shown",
-        ),
+        watcher: Told(told(
+            "tests/stale_writes.rs",
+            "an_assignment_that_comes_after_a_later_one_fails",
+        )),
     },
     Row {
         mutant: M::TermOverwritten,
         properties: &["S8", "L3"],
         story: "a term that began meanwhile is overwritten",
-        watcher: Nobody(
+        watcher: Extra(
+            told("tests/stale_writes.rs", "an_election_in_the_term_before_last_fails"),
             "the node of the leader is created in the same transaction, which is possible only while nobody leads",
         ),
     },
@@ -375,15 +473,17 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::InstanceUnconfirmed,
         properties: &["S6"],
         story: "a run is taken from a holder that lives",
-        watcher: Nobody(
-            "its mark is confirmed to be gone too, and goes with the same session; Unconfirmed leaves out both",
+        watcher: SpareStory(
+            M::SweepIgnoresInstances,
+            told("tests/rules.rs", "a_run_is_not_taken_from_somebody_who_is_registered"),
+            "an id is never registered again, so that nobody whom the view shows as gone is there",
         ),
     },
     Row {
         mutant: M::MarkUnconfirmed,
         properties: &["S6"],
         story: "a run is taken from a holder that lives",
-        watcher: Open("only an instance that an operator took out has a mark and no node; not hit"),
+        watcher: Script("run-taken-from-whoever-was-taken-out.json"),
     },
     Row {
         mutant: M::Unconfirmed,
@@ -392,10 +492,62 @@ pub const MUTANTS: &[Row] = &[
         watcher: Model,
     },
     Row {
+        mutant: M::LeaderUnchecked,
+        properties: &["S8"],
+        story: "a leader writes although a Java instance leads in its place",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_leader_whose_node_a_java_instance_has_replaced_writes_nothing_more",
+        )),
+    },
+    Row {
+        mutant: M::JavaFlagsUnchecked,
+        properties: &["S2"],
+        story: "an item is claimed that its Java leader is about to give away",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_claim_that_has_not_seen_the_flag_of_a_java_leader_fails",
+        )),
+    },
+    Row {
+        mutant: M::NewRecordUnchecked,
+        properties: &["S5"],
+        story: "an item loses its owner under its run, which the view does not show yet",
+        watcher: Told(told(
+            "tests/stale_writes.rs",
+            "an_owner_is_not_taken_away_beside_a_record_that_is_not_shown_yet",
+        )),
+    },
+    Row {
+        mutant: M::QueueUnchecked,
+        properties: &["L7"],
+        story: "an orphan is given up whose place in the queue the view does not show yet",
+        watcher: Extra(
+            told(
+                "tests/stale_writes.rs",
+                "an_orphan_is_not_given_up_beside_an_entry_of_the_queue_that_is_not_shown_yet",
+            ),
+            "the entry is stale then, and the leader takes it away like any other",
+        ),
+    },
+    Row {
+        mutant: M::SessionUnchecked,
+        properties: &["S1", "S2", "L1"],
+        story: "a life registers after its end, in the session of the next one",
+        watcher: Told(told(
+            "tests/stale_writes.rs",
+            "what_a_session_has_asked_for_does_not_happen_in_the_next_one",
+        )),
+    },
+    Row {
         mutant: M::SweepIgnoresMarks,
         properties: &["S6"],
         story: "a run is taken from a holder that an operator took out",
-        watcher: Nobody("the reads before the commit see the mark, and nothing is sent"),
+        watcher: SpareStory(
+            M::MarkUnconfirmed,
+            told("tests/rules.rs", "a_run_is_not_taken_from_somebody_whose_session_lives"),
+            "the reads before the commit see the mark, and nothing is sent",
+        ),
     },
     Row {
         mutant: M::PendingClaimable,
@@ -481,7 +633,11 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::ForeignRelease,
         properties: &["S7"],
         story: "the run of a successor is ended",
-        watcher: Nobody(
+        watcher: Extra(
+            told(
+                "src/duty/release.rs",
+                "duty::release::tests::an_ended_run_is_recorded_however_it_ended",
+            ),
             "a run is forgotten as soon as the view shows that it is not held any more, before anything is decided",
         ),
     },
@@ -507,25 +663,43 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::MarksIgnoredAtTakeover,
         properties: &["S1"],
         story: "an item is taken over while the former run is shown",
-        watcher: Nobody("the takeover creates both marks, which fails while they are there"),
+        watcher: Extra(
+            told(
+                "src/duty/failover.rs",
+                "duty::failover::tests::an_idle_instance_takes_one_orphan_over_at_a_time",
+            ),
+            "the takeover creates both marks, which fails while they are there",
+        ),
     },
     Row {
         mutant: M::TakeoverBesideOwnRun,
         properties: &["S1"],
         story: "an item is taken over where code of its former run goes on",
-        watcher: Open("1500 seeds have not hit it, nor the pair with BegunBesideRun"),
+        watcher: Told(told(
+            "src/duty/failover.rs",
+            "duty::failover::tests::an_idle_instance_takes_one_orphan_over_at_a_time",
+        )),
     },
     Row {
         mutant: M::BusyTakeOver,
         properties: &["L2"],
         story: "busy instances take orphans that idle ones could take",
-        watcher: Nobody("what is promised is that orphans are taken, not by whom"),
+        watcher: Extra(
+            told(
+                "src/duty/failover.rs",
+                "duty::failover::tests::an_idle_instance_takes_one_orphan_over_at_a_time",
+            ),
+            "what is promised is that orphans are taken, not by whom",
+        ),
     },
     Row {
         mutant: M::MisfireUnnoted,
         properties: &["S3"],
         story: "a fire that meets a run is not made up for",
-        watcher: Open("it is then told as missed, which every judge takes for an account"),
+        watcher: Told(told(
+            "tests/scripts.rs",
+            "fires_that_meet_an_item_that_is_to_move_are_run_once_by_its_next_owner",
+        )),
     },
     Row {
         mutant: M::MisfireUnplayed,
@@ -567,19 +741,25 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::LeaveInDoubt,
         properties: &["S12"],
         story: "somebody leaves, and its claim succeeds afterwards",
-        watcher: Open("neither 5000 seeds nor the walks of the model have hit it"),
+        watcher: Script("left-with-a-claim-in-doubt.json"),
     },
     Row {
         mutant: M::DoubtsUnsettled,
-        properties: &["S12"],
+        properties: &["S12", "L7"],
         story: "somebody leaves, and its claim succeeds afterwards",
-        watcher: Open("claims in doubt are then waited for until the view shows them"),
+        watcher: Simulation(2000),
     },
     Row {
         mutant: M::DrainUnmarked,
         properties: &["L6"],
         story: "items move only when their owner has left",
-        watcher: Nobody("the mark only makes it sooner"),
+        watcher: Extra(
+            told(
+                "src/duty/membership.rs",
+                "duty::membership::tests::an_instance_registers_once_and_leaves_when_nothing_runs",
+            ),
+            "the mark only makes it sooner",
+        ),
     },
     Row {
         mutant: M::DoubtsForgotten,
@@ -597,7 +777,12 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::StartedWithoutLease,
         properties: &["S2"],
         story: "a run begins although the session may be over",
-        watcher: Nobody(
+        watcher: SpareStory(
+            M::StartedDisconnected,
+            told(
+                "tests/rules.rs",
+                "a_claim_that_succeeds_once_the_session_may_be_over_starts_nothing",
+            ),
             "the lease ends only while the connection is suspended, and nothing begins while it is",
         ),
     },
@@ -619,7 +804,10 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RegisteredAgain,
         properties: &["L1"],
         story: "whoever was taken out comes back under its id",
-        watcher: Open("nobody holds it against an instance that it comes back"),
+        watcher: Told(told(
+            "src/duty/membership.rs",
+            "duty::membership::tests::an_instance_registers_once_and_leaves_when_nothing_runs",
+        )),
     },
     Row {
         mutant: M::IdsReused,
@@ -643,7 +831,8 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::AcceptanceTotalIgnored,
         properties: &["S3"],
         story: "a request is passed on by an assignment for another number of items",
-        watcher: Nobody(
+        watcher: Extra(
+            told("tests/rules.rs", "a_request_waits_until_items_are_assigned_for_their_number"),
             "each item is looked at by its own record, and requests for items that are no more are dropped",
         ),
     },
@@ -651,7 +840,10 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::CallbackTotalIgnored,
         properties: &["S13"],
         story: "a callback comes before new items have their records",
-        watcher: Nobody("an item without a record holds callbacks back"),
+        watcher: Extra(
+            told("tests/rules.rs", "callbacks_wait_until_items_are_assigned_for_their_number"),
+            "an item without a record holds callbacks back",
+        ),
     },
     Row {
         mutant: M::PausedServerIgnored,
@@ -681,7 +873,9 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::ClaimedWithoutLease,
         properties: &["S2"],
         story: "a run is claimed although the session may be over",
-        watcher: Nobody(
+        watcher: SpareStory(
+            M::DecidedDisconnected,
+            told("tests/rules.rs", "nothing_is_claimed_once_the_session_may_be_over"),
             "the lease ends only while the connection is suspended, and nothing is decided while it is",
         ),
     },
@@ -689,9 +883,10 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::CaughtUpBesideMisfires,
         properties: &["S3"],
         story: "a fire is caught up with while noted ones wait",
-        watcher: Open(
-            "the run stands for the noted fires as well, which every judge takes for an account",
-        ),
+        watcher: Told(told(
+            "src/ledger.rs",
+            "ledger::tests::catching_up_runs_one_fire_and_never_drops_a_noted_one",
+        )),
     },
     Row {
         mutant: M::CaughtUpBackwards,
@@ -709,49 +904,68 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::ReplayBesideDue,
         properties: &["S3"],
         story: "a noted fire and a due one run one after the other",
-        watcher: Nobody("merging saves a run; each fire has one that stands for it either way"),
+        watcher: Extra(
+            told(
+                "src/duty/misfire.rs",
+                "duty::misfire::tests::a_fire_that_meets_a_run_is_noted_and_run_afterwards",
+            ),
+            "merging saves a run; each fire has one that stands for it either way",
+        ),
     },
     Row {
         mutant: M::DisabledUnnoticed,
-        properties: &["S10"],
-        story: "a disabled item is claimed",
-        watcher: Spare(
-            M::DisabledClaimable,
-            1500,
-            "a record that says so cannot be claimed, and the promise begins with the record",
-        ),
+        properties: &["S10", "S3"],
+        story: "fires of a disabled item are neither run nor accounted for",
+        watcher: Model,
     },
     Row {
         mutant: M::SweepIgnoresInstances,
         properties: &["S6"],
         story: "a run is taken from somebody who is registered",
-        watcher: Nobody("the reads before the commit see the instance, and nothing is sent"),
+        watcher: SpareStory(
+            M::InstanceUnconfirmed,
+            told("tests/rules.rs", "a_run_is_not_taken_from_somebody_who_is_registered"),
+            "the reads before the commit see the instance, and nothing is sent",
+        ),
     },
     Row {
         mutant: M::RetiredTakenOver,
         properties: &["L7"],
         story: "the run of a retired item is taken over",
-        watcher: Nobody("the run is finished rather than given up: both are accounts of it"),
+        watcher: Extra(
+            told(
+                "src/duty/failover.rs",
+                "duty::failover::tests::an_idle_instance_takes_one_orphan_over_at_a_time",
+            ),
+            "the run is finished rather than given up: both are accounts of it",
+        ),
     },
     Row {
         mutant: M::TakeoversPileUp,
         properties: &["L2"],
         story: "busy instances take several orphans",
-        watcher: Nobody("what is promised is that orphans are taken, not by whom"),
+        watcher: Extra(
+            told(
+                "src/duty/failover.rs",
+                "duty::failover::tests::an_idle_instance_takes_one_orphan_over_at_a_time",
+            ),
+            "what is promised is that orphans are taken, not by whom",
+        ),
     },
     Row {
         mutant: M::RegisteredUnconfigured,
         properties: &["L1"],
         story: "an instance is given items that it cannot run",
-        watcher: Open("the system simulation has found it once; the pure one does not judge it"),
+        watcher: Told(told(
+            "src/duty/membership.rs",
+            "duty::membership::tests::an_instance_registers_once_and_leaves_when_nothing_runs",
+        )),
     },
     Row {
         mutant: M::ServerForgotten,
-        properties: &["L1"],
+        properties: &["L1", "L3"],
         story: "an instance whose server was removed never takes part again",
-        watcher: Open(
-            "not hit in 100 seeds since damaged nodes are written again; what stands in for it is not known",
-        ),
+        watcher: Simulation(300),
     },
     Row {
         mutant: M::AssignedForFewer,
@@ -769,59 +983,76 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::AssignedByOtherStrategy,
         properties: &["S9"],
         story: "items stay as another strategy wanted them",
-        watcher: Open("no judge compares the owners with what the strategy says"),
+        watcher: Simulation(300),
     },
     Row {
         mutant: M::AssignedUnasked,
         properties: &["S9"],
         story: "what was asked for is not done",
-        watcher: Open("what is asked for besides changed inputs changes nothing that is judged"),
+        watcher: Simulation(300),
     },
     Row {
         mutant: M::StraysLeft,
         properties: &["L1", "S9"],
         story: "an item stays with somebody who is not there",
-        watcher: Open("the pure simulation changes no owners by hand; the scenes of the duty do"),
+        watcher: Told(told(
+            "tests/damage.rs",
+            "whoever_is_responsible_writes_an_overwritten_node_again",
+        )),
     },
     Row {
         mutant: M::LedByOlderConfig,
         properties: &["S9"],
         story: "items are assigned by a configuration that was replaced",
-        watcher: Open("only while the stored one cannot be used, when the checker does not judge"),
+        watcher: Script("resharded-by-a-stale-last-good-configuration.json"),
     },
     Row {
         mutant: M::NamesakeIgnored,
         properties: &["S1", "S2"],
         story: "two lives of one id take each other for themselves",
-        watcher: Open(
-            "ids are never used again in the simulation; stories of the coordinator cover it",
-        ),
+        watcher: Told(told(
+            "tests/damage.rs",
+            "a_run_of_a_former_life_with_the_same_id_is_not_taken_for_an_own_one",
+        )),
     },
     Row {
         mutant: M::ForeignRunStarted,
         properties: &["S1"],
         story: "a run is started that another life has claimed",
-        watcher: Open(
-            "ids are never used again in the simulation; stories of the coordinator cover it",
-        ),
+        watcher: Told(told(
+            "tests/damage.rs",
+            "a_run_of_a_former_life_with_the_same_id_is_not_taken_for_an_own_one",
+        )),
     },
     Row {
         mutant: M::NewcomerWaits,
         properties: &["L0"],
         story: "a fire that was due when items moved is left out",
-        watcher: Open("it is then told as missed, which every judge takes for an account"),
+        watcher: Told(told(
+            "tests/scripts.rs",
+            "a_fire_that_was_due_when_a_newcomer_got_its_items_is_run_by_the_newcomer",
+        )),
     },
     Row {
         mutant: M::UnreadableMoved,
         properties: &["S5"],
         story: "an item moves whose run cannot be read",
-        watcher: Open("neither damages records; the scenes of the duty do"),
+        watcher: Told(told(
+            "tests/rules.rs",
+            "an_item_whose_record_cannot_be_read_does_not_keep_others_from_moving",
+        )),
     },
     Row {
         mutant: M::BornBefore,
         properties: &["S3"],
         story: "a new item runs the fire that is due",
-        watcher: Nobody("it may; fires from before it was there are owed to nobody either way"),
+        watcher: Extra(
+            told(
+                "tests/rules.rs",
+                "an_item_that_is_new_has_nothing_to_do_with_the_fire_that_is_due",
+            ),
+            "it may; fires from before it was there are owed to nobody either way",
+        ),
     },
     Row {
         mutant: M::CallbackBesideHolder,
@@ -842,34 +1073,28 @@ pub const MUTANTS: &[Row] = &[
         watcher: Simulation(300),
     },
     Row {
-        mutant: M::RequestClearedEarly,
-        properties: &["S1a"],
-        story: "a request is left again and runs twice",
-        watcher: Open("3000 seeds have not hit it"),
-    },
-    Row {
         mutant: M::RetiredByOlderConfig,
         properties: &["S4"],
         story: "an item is retired although the job has more items again",
-        watcher: Open("seed 1050674 hits it; it needs a script"),
+        watcher: Script("retired-by-a-replaced-configuration.json"),
     },
     Row {
         mutant: M::RequestDroppedEarly,
         properties: &["S3"],
         story: "a request is dropped although its item is enabled again",
-        watcher: Open("seed 1017637 hits it; it needs a script"),
+        watcher: Script("request-dropped-for-an-item-enabled-again.json"),
     },
     Row {
         mutant: M::RequestSentAgain,
         properties: &["S1a"],
         story: "a request that was passed on and taken away is left again and runs twice",
-        watcher: Open("seeds 1001032 and 1058471 hit it; it needs a script"),
+        watcher: Script("request-sent-again-by-the-next-life.json"),
     },
     Row {
         mutant: M::FiredTwice,
         properties: &["S1a"],
         story: "a fire runs twice where nothing is claimed",
-        watcher: Nobody("a fire that is due already only replaces what is known of it"),
+        watcher: Told(told("tests/rules.rs", "a_fire_before_the_last_one_is_not_due_again")),
     },
     Row {
         mutant: M::BegunBesideRun,
@@ -887,21 +1112,26 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::DecidedUnsynced,
         properties: &["S1"],
         story: "a half-read view is decided on",
-        watcher: Nobody(
-            "a view that is not whole is one that is stale, and every write is guarded against that",
+        watcher: SpareStory(
+            M::SnapshotsShownInPart,
+            told("tests/rules.rs", "nothing_is_decided_before_the_first_snapshot_is_whole"),
+            "a snapshot is read aside, and takes the place of the view when it is whole",
         ),
     },
     Row {
         mutant: M::RefusalRepeated,
         properties: &["quiet"],
         story: "what was refused is sent again and again",
-        watcher: Open("300 seeds do not hit it any more; what stands in for it is not known"),
+        watcher: Simulation(300),
     },
     Row {
         mutant: M::CommitForgotten,
-        properties: &["S12"],
-        story: "somebody leaves before its view shows what it has claimed",
-        watcher: Simulation(300),
+        properties: &["S12", "quiet"],
+        story: "what was committed is decided on again, and refused",
+        watcher: Told(told(
+            "tests/scripts.rs",
+            "a_fire_takes_few_commits_and_no_conflict_however_many_items_there_are",
+        )),
     },
     Row {
         mutant: M::EvenRequests,
@@ -913,28 +1143,345 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RegistrationInDoubtForgotten,
         properties: &["S12"],
         story: "somebody has left and is registered afterwards",
-        watcher: Open("not hit yet; corpus scripts of S12 cover it"),
+        watcher: Simulation(1500),
+    },
+    Row {
+        mutant: M::LeadershipUnsealed,
+        properties: &["S8"],
+        story: "a leader cannot tell its node from one that a Java instance has made in its place",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_leader_whose_node_a_java_instance_has_replaced_writes_nothing_more",
+        )),
+    },
+    Row {
+        mutant: M::AliveUnmarked,
+        properties: &["S6"],
+        story: "the run of somebody whom an operator took out is given up while it goes on",
+        watcher: Told(told(
+            "tests/dialect.rs",
+            "a_run_of_an_instance_that_was_taken_out_is_not_swept_although_its_mark_lasts",
+        )),
+    },
+    Row {
+        mutant: M::LastingMarksStay,
+        properties: &["L7"],
+        story: "a mark keeps an item from running for ever",
+        watcher: Told(told(
+            "tests/dialect.rs",
+            "with_failover_the_mark_of_a_run_outlives_its_session_and_is_taken_away_by_whoever_sweeps",
+        )),
+    },
+    Row {
+        mutant: M::JavaFlagsIgnored,
+        properties: &["S2"],
+        story: "an item is claimed that its Java leader is about to give away",
+        watcher: SpareStory(
+            M::JavaFlagsUnchecked,
+            told(
+                "tests/java_peers.rs",
+                "nothing_is_claimed_while_a_java_leader_is_about_to_assign_items_anew",
+            ),
+            "a claim also expects the nodes to be absent that announce it",
+        ),
+    },
+    Row {
+        mutant: M::JavaQueueCleaned,
+        properties: &["L7"],
+        story: "what a Java instance has left for others is forgotten",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_misfire_mark_of_a_java_instance_is_left_to_it",
+        )),
+    },
+    Row {
+        mutant: M::JavaMisfiresCleaned,
+        properties: &["S3"],
+        story: "a fire that a Java instance has put off is not made up for",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_misfire_mark_of_a_java_instance_is_left_to_it",
+        )),
+    },
+    Row {
+        mutant: M::JavaItemsTakenOver,
+        properties: &["S1"],
+        story: "an item runs here that a Java instance has",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "an_unfinished_run_of_ours_is_given_up_if_its_item_was_given_to_a_java_instance",
+        )),
+    },
+    Row {
+        mutant: M::JavaTakeoversForgotten,
+        properties: &["S1a"],
+        story: "what a Java instance has taken over is run again",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_a_java_instance_has_taken_over_is_not_run_again",
+        )),
+    },
+    Row {
+        mutant: M::JavaFiresRunAgain,
+        properties: &["S1a"],
+        story: "a fire that a Java instance has run is run again",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_fire_that_came_while_a_java_instance_had_the_item_is_not_run_again_under_our_leader",
+        )),
+    },
+    Row {
+        mutant: M::JavaMisfiresForgotten,
+        properties: &["S3"],
+        story: "a fire that a Java instance has put off is not made up for",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_a_java_instance_has_marked_as_misfired_is_made_up_for_by_its_heir",
+        )),
+    },
+    Row {
+        mutant: M::JavaRunsForgotten,
+        properties: &["L2"],
+        story: "what a Java instance has left unfinished stays so",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_a_java_instance_has_left_unfinished_is_taken_over_and_what_it_had_finished_is_not",
+        )),
+    },
+    Row {
+        mutant: M::DueBesideJava,
+        properties: &["S1a"],
+        story: "a newcomer runs what a Java instance has run",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_newcomer_is_not_told_of_a_fire_that_a_java_instance_may_have_run",
+        )),
+    },
+    Row {
+        mutant: M::BornBesideInterrupted,
+        properties: &["L2"],
+        story: "what a Java instance has left unfinished counts as done",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_a_java_instance_has_left_unfinished_does_not_count_as_done",
+        )),
+    },
+    Row {
+        mutant: M::StrategyTrusted,
+        properties: &["S9"],
+        story: "items belong to nobody, or to somebody who is not there",
+        watcher: Told(told(
+            "tests/rules.rs",
+            "a_strategy_that_gives_items_to_somebody_who_is_not_there_is_not_followed",
+        )),
+    },
+    Row {
+        mutant: M::RoomIgnored,
+        properties: &["L0", "L1"],
+        story: "a plan is refused for its size again and again",
+        watcher: Told(told(
+            "tests/operations.rs",
+            "transactions_stay_within_what_the_registry_takes",
+        )),
+    },
+    Row {
+        mutant: M::LeaveCalling,
+        properties: &["S12"],
+        story: "somebody leaves while its callback runs",
+        watcher: Told(told(
+            "tests/rules.rs",
+            "whoever_calls_back_leaves_when_the_callback_has_returned",
+        )),
+    },
+    Row {
+        mutant: M::LeftBehind,
+        properties: &["S12"],
+        story: "somebody has left and is still registered",
+        watcher: Simulation(500),
+    },
+    Row {
+        mutant: M::DecidedDisconnected,
+        properties: &["S2"],
+        story: "something is decided although the session may be over",
+        watcher: SpareStory(
+            M::ClaimedWithoutLease,
+            told("tests/rules.rs", "nothing_is_claimed_once_the_session_may_be_over"),
+            "nothing is claimed once the lease has ended, and nothing is sent while the connection is gone",
+        ),
+    },
+    Row {
+        mutant: M::RunsGoOn,
+        properties: &["S1"],
+        story: "a run goes on while its item is taken over",
+        watcher: Told(told("tests/rules.rs", "what_runs_is_cancelled_when_the_lease_has_ended")),
+    },
+    Row {
+        mutant: M::RequestLeftAgain,
+        properties: &["S1a"],
+        story: "a request is left again and runs twice",
+        watcher: Extra(
+            told("tests/rules.rs", "a_request_whose_reply_was_lost_is_not_left_again"),
+            "its node is there as long as whoever left it is, so that it cannot be made again",
+        ),
+    },
+    Row {
+        mutant: M::SnapshotsShownInPart,
+        properties: &["S1"],
+        story: "a half-read view is decided on",
+        watcher: SpareStory(
+            M::DecidedUnsynced,
+            told("tests/rules.rs", "nothing_is_decided_before_the_first_snapshot_is_whole"),
+            "nothing is decided before a snapshot is whole",
+        ),
+    },
+    Row {
+        mutant: M::MarksIgnoredByClaims,
+        properties: &["S1"],
+        story: "an item is claimed that a Java instance runs",
+        watcher: Extra(
+            told("src/duty/claim.rs", "duty::claim::tests::what_is_due_mine_and_free_is_claimed"),
+            "a claim makes the mark, which fails while it is there",
+        ),
+    },
+    Row {
+        mutant: M::SurplusClaimed,
+        properties: &["S4"],
+        story: "an item runs that the job does not have any more",
+        watcher: Told(told("tests/rules.rs", "an_item_that_has_left_the_job_does_not_run_again")),
+    },
+    Row {
+        mutant: M::CompletedBesideRun,
+        properties: &["S13"],
+        story: "a callback says completed while the fire runs",
+        watcher: Simulation(500),
+    },
+    Row {
+        mutant: M::CompletedBesideMisfires,
+        properties: &["S13"],
+        story: "a callback says completed although the fire has yet to run",
+        watcher: Told(told(
+            "tests/rules.rs",
+            "a_fire_that_has_yet_to_be_made_up_for_is_not_completed",
+        )),
+    },
+    Row {
+        mutant: M::NamedAgain,
+        properties: &["L1", "quiet"],
+        story: "somebody whose name is still there never registers",
+        watcher: Simulation(1500),
+    },
+    Row {
+        mutant: M::FollowedForNothing,
+        properties: &["quiet"],
+        story: "an assignment is written again and again",
+        watcher: Simulation(500),
+    },
+    Row {
+        mutant: M::StaticMoved,
+        properties: &["S9"],
+        story: "items leave their instance although it is there",
+        watcher: Told(told("tests/rules.rs", "static_items_stay_when_an_instance_comes")),
+    },
+    Row {
+        mutant: M::RequestClearedByAnybody,
+        properties: &["S1a"],
+        story: "a request is left again and runs twice",
+        watcher: Told(told(
+            "tests/rules.rs",
+            "a_request_that_was_passed_on_stays_until_its_sender_has_seen_it",
+        )),
+    },
+    Row {
+        mutant: M::RequestsAlike,
+        properties: &["S3"],
+        story: "one of two requests is forgotten",
+        watcher: Told(told("tests/rules.rs", "requests_of_the_same_moment_each_run_once")),
+    },
+    Row {
+        mutant: M::FormerEndTaken,
+        properties: &["S7"],
+        story: "a run is recorded as ended while it goes on",
+        watcher: Told(told(
+            "tests/rules.rs",
+            "the_end_of_a_former_run_does_not_end_the_present_one",
+        )),
+    },
+    Row {
+        mutant: M::UnclaimedDisabled,
+        properties: &["S10"],
+        story: "a disabled item runs",
+        watcher: Told(told(
+            "tests/rules.rs",
+            "a_disabled_item_does_not_run_where_nothing_is_claimed",
+        )),
+    },
+    Row {
+        mutant: M::UnclaimedBesideRun,
+        properties: &["S1"],
+        story: "an item runs twice at a time",
+        watcher: Simulation(1500),
+    },
+    Row {
+        mutant: M::UnclaimedUnavailable,
+        properties: &["S2", "S10", "S12"],
+        story: "an item runs where nothing may start",
+        watcher: Simulation(1500),
+    },
+    Row {
+        mutant: M::StartedDisconnected,
+        properties: &["S2"],
+        story: "a run begins although the session may be over",
+        watcher: SpareStory(
+            M::StartedWithoutLease,
+            told(
+                "tests/rules.rs",
+                "a_claim_that_succeeds_once_the_session_may_be_over_starts_nothing",
+            ),
+            "nothing begins once the lease has ended, which comes before the session can be over",
+        ),
     },
 ];
 
+/// Stories of the cluster of coordinators, by their file.
+const fn told(file: &'static str, test: &'static str) -> Story {
+    Story { file, test }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
+    /// Everything that can be left out has somebody who notices, or a reason why nobody has to.
     #[test]
     fn every_mutant_has_one_row_and_every_row_says_something() {
         let rows: Vec<_> = MUTANTS.iter().map(|row| row.mutant).collect();
         assert_eq!(rows, Mutant::ALL, "one row each, in the order of the list");
         for row in MUTANTS {
             let Row { mutant, properties, story, watcher } = row;
-            let why = match watcher {
-                Simulation(_) | Model => None,
-                Spare(.., why) | Nobody(why) | Open(why) => Some(why),
-            };
+            let why = watcher.reason();
             assert!(!properties.is_empty(), "{mutant:?} breaks nothing");
             assert!(story.len() > 10, "{mutant:?}: {story:?} says nothing");
             assert!(why.is_none_or(|why| why.len() > 20), "{mutant:?}: {why:?} says nothing");
             assert!(mutant.leaves_out().ends_with('.'), "{mutant:?} is not documented");
+        }
+    }
+
+    #[test]
+    fn every_story_and_every_script_is_there() {
+        let read = |path: String| fs::read_to_string(&path).unwrap_or_default();
+        for row in MUTANTS {
+            if let Some((story, _)) = row.watcher.story() {
+                let text = read(format!("{}/{}", env!("CARGO_MANIFEST_DIR"), story.file));
+                let name = story.test.rsplit("::").next().unwrap();
+                assert!(text.contains(&format!("fn {name}()")), "{:?}: {story}", row.mutant);
+            }
+            if let Script(file) = row.watcher {
+                let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/corpus");
+                let corpus = read(format!("{folder}/sim.txt"));
+                assert!(corpus.contains(&format!("script {file} ")), "{:?}: {file}", row.mutant);
+            }
         }
     }
 }

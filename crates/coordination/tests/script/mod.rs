@@ -6,7 +6,11 @@
 
 #![allow(dead_code, reason = "every file of stories uses another part of it")]
 
+#[cfg(feature = "mutants")]
+mod left_out;
+
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{
@@ -16,7 +20,9 @@ use coordination::{
 };
 use reg_center::model::Model;
 use reg_center::{Change, Lifetime, NodePath, SessionId, Txn, TxnOutcome};
-use sharding::{InstanceId, ShardingItem, StrategyRegistry};
+use sharding::{
+    Assignment, InstanceId, ShardingItem, ShardingStrategy, StrategyInput, StrategyRegistry,
+};
 
 /// How many lines of the log a story tells.
 const STORY_LINES: usize = 60;
@@ -69,6 +75,7 @@ struct Instance {
     executing: Vec<StartItem>,
     calls: Vec<Call>,
     events: Vec<JobEvent>,
+    interrupts: usize,
     left: bool,
 }
 
@@ -111,8 +118,28 @@ pub(crate) fn job_of(items: u32) -> JobConfig {
 
 fn coordinator_on(server: &ServerIp) -> Coordinator {
     let identity = Identity { job: job(), server: server.clone() };
-    Coordinator::new(identity, StrategyRegistry::default())
+    let mut strategies = StrategyRegistry::default();
+    strategies.register(Arc::new(Stranger));
+    Coordinator::new(identity, strategies)
 }
+
+/// A strategy that gives every item to somebody who is not there.
+#[derive(Debug)]
+struct Stranger;
+
+impl ShardingStrategy for Stranger {
+    fn name(&self) -> &'static str {
+        STRANGER
+    }
+
+    fn assign(&self, input: &StrategyInput<'_>) -> Assignment {
+        let stranger = InstanceId::new("10.0.9.9@-@1");
+        Assignment::from_owners((0..input.total_count).map(|_| Some(stranger.clone())))
+    }
+}
+
+/// The name of a strategy that gives every item to somebody who is not there.
+pub(crate) const STRANGER: &str = "STRANGER";
 
 impl Cluster {
     /// Returns a cluster whose instances have just connected and know nothing yet.
@@ -211,6 +238,7 @@ impl Cluster {
             executing: Vec::new(),
             calls: Vec::new(),
             events: Vec::new(),
+            interrupts: 0,
             left: false,
         });
         let instance = self.instances.len() - 1;
@@ -242,6 +270,7 @@ impl Cluster {
 
     fn obey(&mut self, instance: usize, command: Command) {
         let this = &mut self.instances[instance];
+        this.interrupts += usize::from(matches!(command, Command::Interrupt(_)));
         match command {
             Command::Commit { ticket, duty, txn, confirm_absent, .. } => {
                 this.commits.push_back(Commit { instance, ticket, duty, txn, confirm_absent });
@@ -284,6 +313,9 @@ impl Cluster {
         }
         self.most_operations = self.most_operations.max(commit.txn.ops().len());
         let session = self.instances[commit.instance].session;
+        if commit.txn.session().is_some_and(|wanted| wanted != session) {
+            return Reply::NotExecuted;
+        }
         match self.registry.commit(session, commit.txn.ops()) {
             Ok((TxnOutcome::Committed(committed), changes)) => {
                 self.publish(changes);
@@ -333,9 +365,64 @@ impl Cluster {
         feed.push_front(latest);
     }
 
+    /// Delivers what waits in an instance's feed about this node of the job, before everything else.
+    pub(crate) fn deliver_only(&mut self, instance: usize, node: &str) {
+        let path = self.path(node);
+        let about = |change: &Change| match change {
+            Change::Entry(node) | Change::Put(node) => node.path == path,
+            Change::Gone { path: gone, .. } => *gone == path,
+            Change::Init | Change::Ready => false,
+        };
+        let feed = &mut self.instances[instance].feed;
+        let place = feed.iter().position(|changes| changes.iter().any(about));
+        let changes = place.and_then(|place| feed.remove(place));
+        let changes = changes.unwrap_or_else(|| panic!("no change of {node}\n{}", self.story()));
+        self.tell(instance, Event::Registry(changes));
+    }
+
     /// Takes all commits away that have yet to reach the registry; see [`send`](Self::send).
     pub(crate) fn hold_commits_back(&mut self) -> Vec<Commit> {
         self.instances.iter_mut().flat_map(|instance| instance.commits.drain(..)).collect()
+    }
+
+    /// Lets an instance decide on everything that it was told, and keeps back what it wants to write as this duty.
+    pub(crate) fn hold_back(&mut self, instance: usize, duty: Duty) -> Commit {
+        self.deliver_all(instance);
+        self.take_back(instance, duty)
+    }
+
+    /// Keeps back what an instance has decided to write as this duty.
+    pub(crate) fn take_back(&mut self, instance: usize, duty: Duty) -> Commit {
+        let commits = &mut self.instances[instance].commits;
+        let place = commits.iter().position(|commit| commit.duty == duty);
+        let commit = place.and_then(|place| commits.remove(place));
+        commit.unwrap_or_else(|| panic!("nothing to write for {duty}\n{}", self.story()))
+    }
+
+    /// Returns true if the registry refuses a commit that was held back. Nobody hears of it.
+    pub(crate) fn refuses(&mut self, commit: Commit) -> bool {
+        let reply = self.commit(&commit);
+        self.log.push(format!("a late commit of {}: {reply:?}", commit.duty));
+        !matches!(reply, Reply::Committed(_))
+    }
+
+    /// Tells who has sent a commit that nobody knows what became of it.
+    pub(crate) fn report_unknown(&mut self, commit: &Commit) {
+        let event = Event::Replied { ticket: commit.ticket, reply: Reply::Unknown };
+        self.tell(commit.instance, event);
+    }
+
+    /// Somebody writes a node of the job again as it is.
+    pub(crate) fn touch(&mut self, node: &str) {
+        let data = self.data_of(node).unwrap_or_else(|| panic!("no {node}\n{}", self.story()));
+        self.write(node, &data);
+    }
+
+    /// The leader's node is gone, and `instance` is elected; nobody else has heard of either.
+    pub(crate) fn elect(&mut self, instance: usize) {
+        self.remove("leader/election/instance");
+        let election = self.hold_back(instance, Duty::Election);
+        assert!(!self.refuses(election), "it is not elected\n{}", self.story());
     }
 
     /// Sends commits on that were held back.
@@ -439,6 +526,17 @@ impl Cluster {
         }
     }
 
+    /// Ends the run of an item successfully; returns false if it does not run there.
+    pub(crate) fn end_run(&mut self, instance: usize, item: u32) -> bool {
+        let executing = &mut self.instances[instance].executing;
+        let Some(place) = executing.iter().position(|start| start.item.index() == item) else {
+            return false;
+        };
+        let StartItem { item, token, .. } = executing.remove(place);
+        self.tell(instance, Event::ItemFinished { item, token, outcome: Outcome::Succeeded });
+        true
+    }
+
     /// Ends all runs successfully, at the same moment.
     pub(crate) fn end_all_runs(&mut self) {
         for instance in self.living() {
@@ -480,8 +578,14 @@ impl Cluster {
         let feed = self.snapshot();
         let this = &mut self.instances[instance];
         (this.session, this.feed, this.alive) = (session, feed, true);
-        let incarnation = instance_id(&this.server, "again").unwrap();
+        let incarnation = instance_id(&this.server, &session.0.to_string()).unwrap();
         self.tell(instance, Event::Connected { session, incarnation });
+    }
+
+    /// The session of an instance ends, and its process goes on in another one, under another id.
+    pub(crate) fn reconnect(&mut self, instance: usize) {
+        self.lose_session(instance);
+        self.connect_again(instance);
     }
 
     /// An operator creates a node of the job.
@@ -718,6 +822,11 @@ impl Cluster {
     /// Returns true if an instance has been told to run something and has not ended it.
     pub(crate) fn is_executing(&self, instance: usize) -> bool {
         !self.instances[instance].executing.is_empty()
+    }
+
+    /// Returns how often an instance was told to cancel its runs.
+    pub(crate) fn interrupts(&self, instance: usize) -> usize {
+        self.instances[instance].interrupts
     }
 
     /// Returns what an instance has emitted.

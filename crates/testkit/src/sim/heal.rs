@@ -215,13 +215,26 @@ impl World {
             let text = format!("the leader is {:?}", view.leader());
             return self.fail("L3", text);
         }
-        let mut members = self.paths.members(&self.model).unwrap_or_default();
-        members.sort();
+        let mut assigned = self.paths.assignment(&self.model).unwrap_or_default();
+        assigned.members.sort();
+        let members = &assigned.members;
         let available: Vec<_> =
-            view.instances().filter(|id| view.is_available(id)).cloned().collect();
+            view.instances().filter(|id| view.is_available(id)).map(ToString::to_string).collect();
         // Static sharding takes no notice of who comes.
-        if members != available && !self.settings.static_sharding {
-            self.fail("S9", format!("assigned for {members:?}; available are {available:?}"));
+        let joins_count = !self.settings.static_sharding;
+        if *members != available && joins_count {
+            let text = format!("assigned for {members:?}; available are {available:?}");
+            return self.fail("S9", text);
+        }
+        let Some(config) = view.config() else { return };
+        let made_for = (assigned.total, assigned.strategy.as_str());
+        let in_force = (config.sharding_total_count, config.strategy.as_str());
+        let asked = self.paths.requests(&self.model);
+        if made_for != in_force {
+            self.fail("S9", format!("assigned for {made_for:?}; in force is {in_force:?}"));
+        } else if joins_count && asked != Some(assigned.handled) {
+            let text = format!("request {asked:?} was made; {} was handled", assigned.handled);
+            self.fail("S9", text);
         }
     }
 

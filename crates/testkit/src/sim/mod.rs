@@ -6,11 +6,12 @@
 //! everything heals, and everything must be where it belongs.
 //!
 //! In reading order: `dice`, `profile`, `act`, `script` (what will happen) · `world` (the scheduler) · `node`, `inbox`,
-//! `sessions`, `registry`, `clockwork`, `work` (the parts) · `faults`, `operators` (acts) · `truth`, `decisions`, `heal` (the checks) ·
+//! `sessions`, `registry`, `clockwork`, `work` (the parts) · `faults`, `operators` (acts) · `truth`, `callbacks`, `decisions`, `heal` (the checks) ·
 //! `record`, `coverage`, `judge` (what is left, and what the checker says) · `run`, `fleet`, `shrink`, `points`, `corpus`
 //! (what to do with it).
 
 mod act;
+mod callbacks;
 mod change;
 mod clockwork;
 mod corpus;

@@ -32,6 +32,16 @@ pub(crate) enum Subject {
     Other,
 }
 
+/// What an assignment was made for, as far as the checks look at it.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Assigned {
+    pub(crate) members: Vec<String>,
+    pub(crate) total: u32,
+    pub(crate) strategy: String,
+    /// The last request for resharding that it has seen.
+    pub(crate) handled: u32,
+}
+
 impl Paths {
     pub(crate) fn new() -> Self {
         let layout = Layout::new(&job());
@@ -99,15 +109,21 @@ impl Paths {
         Some(InstanceId::new(term.leader))
     }
 
-    /// Returns the instances that the current assignment was made for.
-    pub(crate) fn members(&self, model: &Model) -> Option<Vec<InstanceId>> {
-        #[derive(Deserialize)]
-        struct Assignment {
-            members: Vec<String>,
-        }
+    /// The record of once-per-cluster calls.
+    pub(crate) fn once(&self) -> NodePath {
+        self.below("coordination/once")
+    }
+
+    /// Returns what the current assignment was made for.
+    pub(crate) fn assignment(&self, model: &Model) -> Option<Assigned> {
         let node = model.read(&self.below("coordination/assignment"))?;
-        let assignment: Assignment = serde_json::from_slice(&node.data).ok()?;
-        Some(assignment.members.into_iter().map(InstanceId::new).collect())
+        serde_json::from_slice(&node.data).ok()
+    }
+
+    /// Returns how often somebody has asked for resharding.
+    pub(crate) fn requests(&self, model: &Model) -> Option<u32> {
+        let node = model.read(&self.below("coordination/request"))?;
+        Some(node.stat.version.0)
     }
 
     /// Returns what is there only while something is going on: instances that leave, requests that wait.

@@ -21,7 +21,7 @@ impl World {
     ) {
         let node = &mut self.nodes[index];
         let is_known_broken = matches!(node.link, super::node::Link::Cut { noticed: true, .. });
-        if is_known_broken || txn.session() != node.session {
+        if is_known_broken || txn.session().is_some_and(|id| Some(id) != node.session) {
             node.replies.push_back((ticket, Reply::NotExecuted));
             return;
         }

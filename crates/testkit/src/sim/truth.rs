@@ -26,6 +26,8 @@ pub(crate) struct Truth {
     left: BTreeSet<InstanceId>,
     /// The tokens of the once-per-cluster calls that were made.
     calls: BTreeSet<FencingToken>,
+    /// The token of the last once-per-cluster call that was recorded.
+    pub(crate) last_call: u64,
     /// How often each item was started for a fire without being claimed.
     pub(crate) unclaimed: BTreeMap<(ShardingItem, FireTime), u32>,
     /// The scheduled fires of each item that ended in a run, those that were merged into others included.
@@ -54,6 +56,7 @@ impl World {
     pub(crate) fn check_write(&mut self, writer: Option<SessionId>, changes: Vec<Change>) {
         let mut items = BTreeSet::new();
         self.check_abdication(writer, &changes);
+        self.check_callbacks(&changes);
         for change in &changes {
             let (Change::Put(node) | Change::Entry(node)) = change else {
                 if let Change::Gone { path, .. } = change

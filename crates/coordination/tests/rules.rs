@@ -1,0 +1,350 @@
+//! Stories of rules that make something sooner, simpler or safer than the properties ask for, or that stand in for each
+//! other: without its rule each of them ends otherwise.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "the scripted cluster is test code outside of test functions"
+)]
+
+mod script;
+
+use std::time::Duration;
+
+use coordination::{Duty, Event, FencingToken, FireTime, JobConfig, OnceStage, Outcome};
+use script::{Cluster, Delivery, STRANGER, job_of};
+use sharding::ShardingItem;
+
+const FIRST: usize = 0;
+const A_WHILE: Duration = Duration::from_secs(2);
+
+/// A view that is not whole says nothing about what is missing.
+#[test]
+fn nothing_is_decided_before_the_first_snapshot_is_whole() {
+    let mut cluster = Cluster::starting(1, &job_of(2), Delivery::ChangeByChange);
+    while !cluster.view_of(FIRST).is_synced() {
+        let decides = cluster.is_sending(FIRST, Duty::Membership);
+        assert!(!decides, "it has not seen everything\n{}", cluster.story());
+        assert!(cluster.deliver(FIRST), "the snapshot has no end\n{}", cluster.story());
+    }
+    assert!(cluster.is_sending(FIRST, Duty::Membership), "{}", cluster.story());
+}
+
+/// The connection is gone, and the lease has ended: either is enough.
+#[test]
+fn nothing_is_claimed_once_the_session_may_be_over() {
+    let mut cluster = Cluster::settled(1, &job_of(2));
+    cluster.tell(FIRST, Event::Suspended);
+    cluster.tell(FIRST, Event::LeaseExpired);
+    cluster.fire();
+    assert!(!cluster.is_sending(FIRST, Duty::Claim), "{}", cluster.story());
+}
+
+#[test]
+fn a_claim_that_succeeds_once_the_session_may_be_over_starts_nothing() {
+    let mut cluster = Cluster::settled(1, &job_of(2));
+    cluster.fire();
+    cluster.execute_all(FIRST);
+    cluster.tell(FIRST, Event::Suspended);
+    cluster.tell(FIRST, Event::LeaseExpired);
+    cluster.reply_all(FIRST);
+    assert!(!cluster.is_executing(FIRST), "{}", cluster.story());
+}
+
+/// The code of a run that was given up ends when the item runs again.
+#[test]
+fn the_end_of_a_former_run_does_not_end_the_present_one() {
+    let mut cluster = Cluster::settled(1, &job_of(1));
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    let (item, outcome) = (ShardingItem::new(0), Outcome::Succeeded);
+    let token = FencingToken(1);
+    cluster.tell(FIRST, Event::ItemFinished { item, token, outcome });
+    cluster.run_for(A_WHILE);
+    assert!(cluster.ledger(item).running().is_some(), "it has ended\n{}", cluster.story());
+}
+
+#[test]
+fn requests_of_the_same_moment_each_run_once() {
+    let mut cluster = Cluster::settled(1, &job_of(1));
+    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.tell(FIRST, Event::TriggerRequested);
+    for _ in 0..3 {
+        cluster.run_for(A_WHILE);
+        cluster.end_all_runs();
+    }
+    assert_eq!(cluster.items_run(), [0, 0], "{}", cluster.story());
+}
+
+#[test]
+fn static_items_stay_when_an_instance_comes() {
+    let config = JobConfig { static_sharding: true, ..job_of(4) };
+    let mut cluster = Cluster::settled(1, &config);
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    let first = cluster.id_of(FIRST).clone();
+    let kept = (0..4).filter(|item| cluster.owner(*item) == Some(&first)).count();
+    assert_eq!(kept, 4, "{}", cluster.story());
+}
+
+#[test]
+fn what_runs_is_cancelled_when_the_lease_has_ended() {
+    let mut cluster = Cluster::settled(1, &job_of(2));
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert!(cluster.is_executing(FIRST), "{}", cluster.story());
+    cluster.tell(FIRST, Event::LeaseExpired);
+    assert_eq!(cluster.interrupts(FIRST), 1, "{}", cluster.story());
+}
+
+/// The schedule of a process whose clock was set back.
+#[test]
+fn a_fire_before_the_last_one_is_not_due_again() {
+    let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(1) };
+    let mut cluster = Cluster::settled(1, &unmonitored);
+    let earlier = cluster.fire();
+    cluster.end_all_runs();
+    cluster.let_time_pass(Duration::from_secs(1));
+    cluster.fire();
+    cluster.end_all_runs();
+    let FireTime(at) = earlier;
+    let next = Some(FireTime(at + 1_000));
+    cluster.tell(FIRST, Event::Fire { at: earlier, next, missed: Vec::new() });
+    assert_eq!(cluster.items_run_for(earlier), [0], "{}", cluster.story());
+}
+
+#[test]
+fn an_item_that_is_new_has_nothing_to_do_with_the_fire_that_is_due() {
+    let mut cluster = Cluster::settled(1, &job_of(2));
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.configure(&job_of(4));
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+}
+
+/// Which items there are is known when they are assigned.
+#[test]
+fn a_request_waits_until_items_are_assigned_for_their_number() {
+    let mut cluster = Cluster::settled(2, &job_of(2));
+    let leader = cluster.leader().unwrap();
+    cluster.configure(&job_of(1));
+    cluster.tell(1 - leader, Event::TriggerRequested);
+    cluster.execute_all(1 - leader);
+    cluster.deliver_all(leader);
+    assert!(cluster.is_sending(leader, Duty::Resharding), "{}", cluster.story());
+    assert!(!cluster.is_sending(leader, Duty::Trigger), "{}", cluster.story());
+}
+
+#[test]
+fn callbacks_wait_until_items_are_assigned_for_their_number() {
+    let mut cluster =
+        Cluster::settled_with(1, &job_of(2), |coordinator, _| coordinator.calling_back());
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.return_calls();
+    cluster.run_for(A_WHILE);
+    assert!(cluster.end_run(FIRST, 0), "{}", cluster.story());
+    cluster.run_for(A_WHILE);
+    cluster.configure(&job_of(1));
+    cluster.deliver_all(FIRST);
+    assert!(cluster.is_sending(FIRST, Duty::Resharding), "{}", cluster.story());
+    assert!(!cluster.is_sending(FIRST, Duty::Once), "{}", cluster.story());
+}
+
+/// What cannot be read may say that the item runs: it stays where it is, and nothing else waits for it.
+#[test]
+fn an_item_whose_record_cannot_be_read_does_not_keep_others_from_moving() {
+    let mut cluster = Cluster::settled(1, &job_of(4));
+    cluster.damage("ledger/0", "?");
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    let first = cluster.id_of(FIRST).clone();
+    let moved: Vec<_> = (0..4).filter(|item| cluster.owner(*item) != Some(&first)).collect();
+    assert!(!moved.contains(&0) && !moved.is_empty(), "{moved:?}\n{}", cluster.story());
+}
+
+/// An operator takes away the mark of a run that goes on.
+#[test]
+fn a_run_is_not_taken_from_somebody_who_is_registered() {
+    let mut cluster = Cluster::settled(2, &job_of(2));
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    [0, 1].iter().for_each(|item| cluster.remove(&format!("sharding/{item}/running")));
+    cluster.run_for(A_WHILE);
+    let tokens = [0, 1].map(|item| cluster.ledger(ShardingItem::new(item)).token.0);
+    assert_eq!(tokens, [1, 1], "somebody has taken it over\n{}", cluster.story());
+}
+
+/// An operator takes an instance away whose run goes on.
+#[test]
+fn a_run_is_not_taken_from_somebody_whose_session_lives() {
+    let mut cluster = Cluster::settled(2, &job_of(2));
+    let follower = 1 - cluster.leader().unwrap();
+    let id = cluster.id_of(follower).clone();
+    let item = (0..2).find(|item| cluster.owner(*item) == Some(&id)).unwrap();
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.remove(&format!("instances/{id}"));
+    cluster.run_for(A_WHILE);
+    let ledger = cluster.ledger(ShardingItem::new(item));
+    let holder = ledger.running().map(|run| &run.holder);
+    assert_eq!(holder, Some(&id), "{}", cluster.story());
+}
+
+#[test]
+fn whoever_calls_back_leaves_when_the_callback_has_returned() {
+    let mut cluster =
+        Cluster::settled_with(2, &job_of(2), |coordinator, _| coordinator.calling_back());
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    let caller = cluster.caller().unwrap();
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.tell(caller, Event::Drain);
+    cluster.run_for(A_WHILE);
+    assert!(!cluster.has_left(caller), "its callback runs\n{}", cluster.story());
+    cluster.return_calls();
+    cluster.run_for(A_WHILE);
+    assert!(cluster.has_left(caller), "{}", cluster.story());
+}
+
+/// A request that its sender has seen in the registry has arrived.
+#[test]
+fn a_request_whose_reply_was_lost_is_not_left_again() {
+    let mut cluster = Cluster::settled(2, &job_of(2));
+    let other = 1 - cluster.leader().unwrap();
+    cluster.tell(other, Event::TriggerRequested);
+    cluster.execute(other);
+    cluster.lose_reply(other);
+    let before = cluster.traffic();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run(), [0, 1], "once each\n{}", cluster.story());
+    assert_eq!(cluster.traffic().since(before).conflicts, 0, "{}", cluster.story());
+}
+
+/// The sweep of a leader whose view is behind is refused; asking again would be no use before the view has changed.
+#[test]
+fn what_was_refused_is_not_sent_again_at_once() {
+    let mut cluster = Cluster::settled(2, &job_of(4));
+    let leader = cluster.leader().unwrap();
+    cluster.create("sharding/2/disabled", "");
+    cluster.deliver_all(leader);
+    assert!(cluster.is_sending(leader, Duty::Disabling), "{}", cluster.story());
+    cluster.touch("ledger/2");
+    cluster.execute_all(leader);
+    cluster.reply_all(leader);
+    cluster.tell(leader, Event::Wake);
+    assert!(!cluster.is_sending(leader, Duty::Disabling), "{}", cluster.story());
+    cluster.run_for(A_WHILE);
+    assert!(cluster.ledger(ShardingItem::new(2)).disabled, "{}", cluster.story());
+}
+
+#[test]
+fn a_strategy_that_gives_items_to_somebody_who_is_not_there_is_not_followed() {
+    let mut cluster = Cluster::settled(2, &job_of(4));
+    let before: Vec<_> = (0..4).map(|item| cluster.owner(item).cloned()).collect();
+    cluster.configure(&JobConfig { strategy: STRANGER.to_owned(), ..job_of(4) });
+    cluster.run_for(A_WHILE);
+    let after: Vec<_> = (0..4).map(|item| cluster.owner(item).cloned()).collect();
+    assert_eq!(after, before, "{}", cluster.story());
+}
+
+#[test]
+fn another_strategy_assigns_items_anew() {
+    let mut cluster = Cluster::settled(2, &job_of(3));
+    let before: Vec<_> = (0..3).map(|item| cluster.owner(item).cloned()).collect();
+    let names = ["ODEVITY", "ROUND_ROBIN"].map(str::to_owned);
+    let moved = names.map(|strategy| {
+        cluster.configure(&JobConfig { strategy, ..job_of(3) });
+        cluster.run_for(A_WHILE);
+        (0..3).map(|item| cluster.owner(item).cloned()).collect::<Vec<_>>() != before
+    });
+    assert!(moved.contains(&true), "{}", cluster.story());
+}
+
+#[test]
+fn a_disabled_item_does_not_run_where_nothing_is_claimed() {
+    let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(2) };
+    let mut cluster = Cluster::settled(1, &unmonitored);
+    cluster.create("sharding/1/disabled", "");
+    cluster.run_for(A_WHILE);
+    let fire = cluster.fire();
+    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.story());
+}
+
+/// Item 1 has left the job while it ran; a fire comes after its end, and before the leader has retired it.
+#[test]
+fn an_item_that_has_left_the_job_does_not_run_again() {
+    let mut cluster = Cluster::settled(1, &job_of(2));
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.configure(&job_of(1));
+    cluster.run_for(A_WHILE);
+    assert!(cluster.end_run(FIRST, 1), "{}", cluster.story());
+    cluster.execute_all(FIRST);
+    cluster.reply_all(FIRST);
+    let _retirement = cluster.hold_back(FIRST, Duty::Resharding);
+    let fire = cluster.fire();
+    cluster.execute_all(FIRST);
+    cluster.reply_all(FIRST);
+    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.story());
+}
+
+/// The item is disabled while it has yet to make up for a fire: later fires are skipped, and that one is still to come.
+#[test]
+fn a_fire_that_has_yet_to_be_made_up_for_is_not_completed() {
+    let mut cluster =
+        Cluster::settled_with(1, &job_of(1), |coordinator, _| coordinator.calling_back());
+    let mut calls = Vec::new();
+    let mut go_on = |cluster: &mut Cluster| {
+        for _ in 0..3 {
+            cluster.run_for(A_WHILE);
+            calls.extend(cluster.return_calls().into_iter().map(|(_, call)| call));
+        }
+    };
+    cluster.fire();
+    go_on(&mut cluster);
+    let noted = cluster.fire();
+    go_on(&mut cluster);
+    cluster.create("sharding/0/disabled", "");
+    go_on(&mut cluster);
+    cluster.end_all_runs();
+    go_on(&mut cluster);
+    let skipped = cluster.fire();
+    go_on(&mut cluster);
+    let record = cluster.ledger(ShardingItem::new(0));
+    assert!(record.misfire.is_some() && record.last_fire == Some(skipped), "{}", cluster.story());
+    let early = calls.iter().find(|c| c.stage == OnceStage::Completed && c.fire >= noted);
+    assert_eq!(early, None, "{}", cluster.story());
+}
+
+/// Whoever left a request, and does not know whether it has arrived, must find it when it leaves it again.
+#[test]
+fn a_request_that_was_passed_on_stays_until_its_sender_has_seen_it() {
+    let mut cluster = Cluster::settled(2, &job_of(2));
+    let leader = cluster.leader().unwrap();
+    let sender = 1 - leader;
+    cluster.tell(sender, Event::TriggerRequested);
+    cluster.execute(sender);
+    cluster.lose_reply(sender);
+    for _ in 0..10 {
+        cluster.deliver_all(leader);
+        cluster.execute_all(leader);
+        cluster.reply_all(leader);
+    }
+    cluster.let_time_pass(Duration::from_secs(60));
+    cluster.tell(sender, Event::Wake);
+    cluster.execute_all(sender);
+    for _ in 0..3 {
+        cluster.run_for(A_WHILE);
+        cluster.end_all_runs();
+    }
+    assert_eq!(cluster.items_run(), [0, 1], "once each\n{}", cluster.story());
+}
