@@ -230,7 +230,9 @@ impl Coordinator {
     /// that this process has left has arrived once it is there.
     fn observe_triggers(&mut self, now: Now, out: &mut Vec<Command>) {
         let again = mutant::is(Mutant::RequestLeftAgain);
-        let (view, known) = (&self.view, self.connected && self.view.is_synced());
+        // Before it shows this life, the view may be that of the life before.
+        let known = self.connected && self.view.is_synced() && self.is_registered();
+        let view = &self.view;
         self.local.wanted_triggers.retain(|id, wanted| {
             let arrived = view.trigger_request(id).is_some() && !again;
             let dropped = !arrived && known && wanted.way == RequestWay::InDoubt;
