@@ -14,7 +14,7 @@ use crate::suite::Report;
 pub(super) const RECOVERY: Duration = Duration::from_secs(20);
 
 /// How long a run that does not end by itself must not have ended, in milliseconds.
-const HELD_FOR: i64 = 500;
+pub(super) const HELD_FOR: i64 = 500;
 
 /// Waits until the items of a job belong to exactly these instances, and to all of them, and nobody is about to assign them
 /// anew: owners that were written together are seen one after the other, and the flag goes after them.
