@@ -516,3 +516,26 @@ fn a_java_instance_that_works_long_and_often_is_not_suspected() {
     }
     assert!(anomalies(&cluster, FIRST).is_empty(), "{}", cluster.story());
 }
+
+/// What it was about to assign would leave nothing for the Java instance that leads next to see.
+#[test]
+fn a_leader_that_is_disabled_leaves_word_whatever_it_was_about_to_assign() {
+    let mut cluster = Cluster::settled(1, &job_of(4));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.run_for(A_WHILE);
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.configure(&job_of(3));
+    cluster.deliver_all(FIRST);
+    cluster.execute_all(FIRST);
+    cluster.reply_all(FIRST);
+    cluster.deliver_all(FIRST);
+    let on_its_way = cluster.hold_commits_back();
+    assert!(on_its_way.iter().any(|commit| commit.is_about("necessary")), "{}", cluster.story());
+    cluster.write("servers/10.0.0.1", "DISABLED");
+    cluster.send(on_its_way);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.leader(), None, "{}", cluster.story());
+    let word = cluster.data_of("leader/sharding/necessary");
+    assert!(word.is_some(), "{} has nothing to go by\n{}", java.id(), cluster.story());
+}
