@@ -313,7 +313,7 @@ fn two_that_would_wait_for_each_other_do_not() {
         if joins.iter().any(|commit| commit.is_about("leader/election/latch")) {
             break;
         }
-        cluster.send(joins.drain(..).collect());
+        cluster.send(std::mem::take(&mut joins));
         let _ = cluster.execute(FIRST) || cluster.reply(FIRST) || cluster.deliver(FIRST);
     }
     assert!(!joins.is_empty(), "nobody stands in line: {}", cluster.story());
