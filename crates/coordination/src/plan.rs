@@ -53,6 +53,8 @@ pub(crate) enum Step {
     LeaderIs(Version),
     /// Nobody has made the node.
     IsAbsent(NodeKind),
+    /// Java instances are told that items will be assigned anew.
+    IsAnnounced,
     /// An operator has disabled the item, or has not.
     ItemDisabledIs(ShardingItem, bool),
 
@@ -299,6 +301,7 @@ impl Plan {
             | Step::ItemDisabledIs(..)
             | Step::LeaderIs(_)
             | Step::IsAbsent(_)
+            | Step::IsAnnounced
             | Step::SealLeader(_)
             | Step::SetName { .. }
             | Step::ClearName(_)
@@ -365,6 +368,7 @@ impl Step {
                 | Self::LedgerIs(..)
                 | Self::LeaderIs(_)
                 | Self::IsAbsent(_)
+                | Self::IsAnnounced
                 | Self::ItemDisabledIs(..)
         )
     }
@@ -404,6 +408,7 @@ impl fmt::Display for Step {
             Self::ClearName(id) => write!(f, "{id} gives its name back"),
             Self::LeaderIs(v) => write!(f, "check leader {v}"),
             Self::IsAbsent(kind) => write!(f, "check {kind:?} is absent"),
+            Self::IsAnnounced => f.write_str("check resharding is announced"),
             Self::SealLeader(_) => f.write_str("seal the leadership"),
             Self::SetTrigger { id, expect: None, .. } => write!(f, "leave request {id}"),
             Self::SetTrigger { id, record, .. } if record.is_handled() => {

@@ -313,7 +313,7 @@ fn two_that_would_wait_for_each_other_do_not() {
         if joins.iter().any(|commit| commit.is_about("leader/election/latch")) {
             break;
         }
-        cluster.send(joins.drain(..).collect());
+        cluster.send(std::mem::take(&mut joins));
         let _ = cluster.execute(FIRST) || cluster.reply(FIRST) || cluster.deliver(FIRST);
     }
     assert!(!joins.is_empty(), "nobody stands in line: {}", cluster.story());
@@ -588,4 +588,27 @@ fn what_a_java_instance_has_left_unfinished_does_not_count_as_done() {
     cluster.report_unknown(&sweep);
     cluster.run_for(A_WHILE);
     assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+}
+
+/// What it was about to assign would leave nothing for the Java instance that leads next to see.
+#[test]
+fn a_leader_that_is_disabled_leaves_word_whatever_it_was_about_to_assign() {
+    let mut cluster = Cluster::settled(1, &job_of(4));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.run_for(A_WHILE);
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.configure(&job_of(3));
+    cluster.deliver_all(FIRST);
+    cluster.execute_all(FIRST);
+    cluster.reply_all(FIRST);
+    cluster.deliver_all(FIRST);
+    let on_its_way = cluster.hold_commits_back();
+    assert!(on_its_way.iter().any(|commit| commit.is_about("necessary")), "{}", cluster.story());
+    cluster.write("servers/10.0.0.1", "DISABLED");
+    cluster.send(on_its_way);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.leader(), None, "{}", cluster.story());
+    let word = cluster.data_of("leader/sharding/necessary");
+    assert!(word.is_some(), "{} has nothing to go by\n{}", java.id(), cluster.story());
 }

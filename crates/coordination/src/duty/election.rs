@@ -69,7 +69,7 @@ fn seal(cx: &Context<'_>) -> Option<Plan> {
 fn abdicate(cx: &Context<'_>) -> Option<Plan> {
     let term = Step::TermIs(cx.view.term_of(cx.me)?);
     let plan = Plan::as_session(Duty::Election, "not available any more");
-    Some(plan.step(term).step(Step::Abdicate).step_if(cx.tells_java(), || Step::Announce))
+    Some(plan.step(term).step(Step::Abdicate).steps(cx.word_for_java()))
 }
 
 #[cfg(test)]
@@ -156,6 +156,11 @@ mod tests {
                 "it leads, and its server is disabled",
                 Scene::cluster(1, 1).java(2).server(1, "DISABLED"),
                 "election: not available any more\n  abdicate\n  announce resharding",
+            ),
+            (
+                "it leads, is disabled, and Java instances know",
+                Scene::cluster(1, 1).java(2).server(1, "DISABLED").marked(&NodeKind::Necessary),
+                "election: not available any more\n  abdicate",
             ),
             (
                 "it leads, and was elected without Java instances",

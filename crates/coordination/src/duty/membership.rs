@@ -65,7 +65,7 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
     let plan = Plan::as_session(Duty::Membership, "leaving")
         .steps(term.map(Step::TermIs))
         .step_if(term.is_some(), || Step::Abdicate)
-        .step_if(term.is_some() && cx.tells_java(), || Step::Announce)
+        .steps(term.and_then(|_| cx.word_for_java()))
         .step_if(cx.view.is_draining(cx.me), || Step::UnmarkDraining(cx.me.clone()))
         .step_if(cx.view.is_named(cx.me), || Step::ClearName(cx.me.clone()))
         .step_if(registered, || Step::Deregister(cx.me.clone()))

@@ -186,9 +186,11 @@ impl<'a> Context<'a> {
         Some(Claimant { holder, config, now_ms: self.now.wall_ms })
     }
 
-    /// Returns true if a leader that goes has to tell Java instances that items will be assigned anew.
-    pub(crate) fn tells_java(&self) -> bool {
-        self.view.is_mixed() && !self.view.is_necessary()
+    /// Returns what a leader that goes leaves behind: that Java instances know that items will be assigned anew. What it is
+    /// about to assign itself may take that back.
+    pub(crate) fn word_for_java(&self) -> Option<Step> {
+        let word = if self.view.is_necessary() { Step::IsAnnounced } else { Step::Announce };
+        Some(word).filter(|_| self.view.is_mixed())
     }
 
     /// Returns the run of an item that a Java instance has left unfinished.

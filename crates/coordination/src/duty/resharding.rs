@@ -20,6 +20,11 @@ use crate::{FireTime, JobConfig, Ledger, LedgerState};
 /// next owner.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
+    // A Java instance that is about to lead would not know what is still to move.
+    let goes = !cx.view.is_available(cx.me) || !cx.local.is_active();
+    if goes && cx.view.is_mixed() {
+        return None;
+    }
     let target = target(cx, config).ok()??;
     let born = last_fire(cx).filter(|_| !mutant::is(Mutant::BornBefore));
     let moves = Moves::between(cx, config, &target, born);
@@ -493,6 +498,11 @@ mod tests {
                 ),
             ),
             ("one of them still runs what is to move", announced(runs(), false), "nothing".into()),
+            (
+                "the leader is disabled, and leaves it to the next one",
+                announced(Scene::cluster(2, 1).java(2).server(1, "DISABLED"), false),
+                "nothing".into(),
+            ),
             (
                 "its run takes long",
                 announced(runs(), true),

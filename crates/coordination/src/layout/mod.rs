@@ -272,6 +272,7 @@ impl Layout {
             Step::LedgerIs(item, version) => self.check(&NodeKind::Ledger(*item), Some(*version)),
 
             Step::LeaderIs(version) => self.check(&NodeKind::Leader, Some(*version)),
+            Step::IsAnnounced => self.check(&NodeKind::Necessary, None),
             Step::IsAbsent(kind) => Op::CheckAbsent { path: self.path(kind) },
             Step::ItemDisabledIs(item, true) => self.check(&NodeKind::ItemDisabled(*item), None),
             Step::ItemDisabledIs(item, false) => {

@@ -8,12 +8,13 @@ use sharding::{AverageAllocation, InstanceId, ShardingItem, ShardingStrategy, St
 use super::account::{Account, SECOND};
 use crate::protocol::Run;
 use crate::stage::{Cast, Entry, Failure, PATIENCE};
+use crate::suite::Report;
 
 /// How long a cluster may take to get over the loss of a member: the session, an election, a resharding.
 pub(super) const RECOVERY: Duration = Duration::from_secs(20);
 
 /// How long a run that does not end by itself must not have ended, in milliseconds.
-const HELD_FOR: i64 = 500;
+pub(super) const HELD_FOR: i64 = 500;
 
 /// Waits until the items of a job belong to exactly these instances, and to all of them, and nobody is about to assign them
 /// anew: owners that were written together are seen one after the other, and the flag goes after them.
@@ -38,7 +39,35 @@ pub(super) async fn assigned(
             false => Err(format!("{owners:?}; all nodes:\n{}", nodes.draw(&format!("/{job}")))),
         }
     };
-    cast.tree.wait(PATIENCE, expected, look).await
+    match cast.tree.wait(REMINDED_AFTER, &*expected, look).await {
+        Err(Failure::Deadline { .. }) if remind_java(cast, job).await? => {
+            cast.tree.wait(PATIENCE, expected, look).await
+        }
+        Err(Failure::Deadline { .. }) => cast.tree.wait(PATIENCE, expected, look).await,
+        settled => settled,
+    }
+}
+
+/// How long a Java leader may take to assign items before an operator reminds it.
+const REMINDED_AFTER: Duration = Duration::from_secs(10);
+
+/// A Java leader of 3.x forgets that somebody has joined if it sees that before it sees that it leads, or while it assigns
+/// items already. What an operator then does is to enable a server that is enabled: Java takes that for a change. Returns
+/// whether a Java instance leads.
+async fn remind_java(cast: &Cast<'_>, job: &str) -> Result<bool, Failure> {
+    let nodes = cast.nodes();
+    let leader = nodes.leader(job).unwrap_or_default();
+    let data = nodes.text(&format!("/{job}/instances/{leader}")).unwrap_or_default();
+    if leader.is_empty() || data.contains("RUST") {
+        return Ok(false);
+    }
+    Report::remark(&format!(
+        "{leader}, which is Java's, has forgotten to assign the items of {job}"
+    ));
+    let ip = leader.split("@-@").next().unwrap_or_default();
+    let server = format!("/{job}/servers/{ip}");
+    cast.tree.put(&server, &nodes.text(&server).unwrap_or_default()).await?;
+    Ok(true)
 }
 
 /// Waits for a complete fire of a one-second job that was due after now, and returns it.

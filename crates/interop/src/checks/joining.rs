@@ -1,50 +1,97 @@
-//! Rust joins a Java cluster: it gets its items by the same strategy, and every fire of every item runs once.
+//! Rust joins a Java cluster: it gets its items by the same strategy, and every fire of every item runs once, whether the
+//! job is monitored or not.
 
 use super::Setting;
 use super::account::Account;
 use super::common::{assigned, average, fires, next_fire};
 use crate::protocol::JobPlan;
-use crate::stage::{Failure, Kind};
+use crate::stage::{Cast, Failure, Kind, Worker};
 use crate::suite::Report;
 
-const JOB: &str = "joining";
+const MONITORED: &str = "joining";
+const UNMONITORED: &str = "joiningUnmonitored";
 const TOTAL: u32 = 6;
 
 pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
     let cast = setting.theatre.cast(setting.namespace).await?;
     let workers = [(Kind::Java, "javaA", 1), (Kind::Java, "javaB", 2), (Kind::Rust, "rust", 3)];
     let [a, b, rust] = cast.all(workers).await?;
-    let job = JobPlan::new(JOB, TOTAL);
-    let a_id = a.schedule(&job).await?;
-    // A Java leader can forget who joins while it still reshards for somebody else.
-    assigned(&cast, JOB, TOTAL, &[&a_id]).await?;
-    let b_id = b.schedule(&job).await?;
-    let java = [&*a_id, &*b_id];
-    assigned(&cast, JOB, TOTAL, &java).await?;
-    let from = next_fire(&cast, JOB, TOTAL).await?;
-    let alone = fires(&cast, JOB, TOTAL, from, 3).await?;
-    let judge = |what: &str, from: i64, to: i64, report: &mut Report| {
-        Account::of(JOB, &cast.log.entries()).judge(what, TOTAL, from, to, report);
-    };
-    judge("fires of the Java cluster alone", from, alone, report);
-
-    let rust_id = rust.schedule(&job).await?;
-    let all = [java[0], java[1], &*rust_id];
-    assigned(&cast, JOB, TOTAL, &all).await?;
-    let found = cast.nodes().owners(JOB);
-    report.same("items after Rust has joined", &average(JOB, TOTAL, &all), &found);
-    let joined = fires(&cast, JOB, TOTAL, alone, 8).await?;
-    judge("fires while Rust joins", alone, joined, report);
-    let n_runs = Account::of(JOB, &cast.log.entries()).n_runs_of("rust", alone);
-    report.holds("runs of Rust", "at least 10", &n_runs.to_string(), n_runs >= 10);
-
+    let unmonitored = JobPlan { monitor_execution: false, ..JobPlan::new(UNMONITORED, TOTAL) };
+    let mut jobs = Vec::new();
+    for plan in [JobPlan::new(MONITORED, TOTAL), unmonitored] {
+        jobs.push(Joining { cast: &cast, plan, java: Vec::new(), seen: 0 });
+    }
+    for job in &mut jobs {
+        job.alone([&a, &b], report).await?;
+    }
+    for job in &mut jobs {
+        job.joined(&rust, report).await?;
+    }
     rust.leave().await?;
-    assigned(&cast, JOB, TOTAL, &java).await?;
-    let found = cast.nodes().owners(JOB);
-    report.same("items after Rust has left", &average(JOB, TOTAL, &java), &found);
-    let left = fires(&cast, JOB, TOTAL, joined, 5).await?;
-    judge("fires while Rust leaves", joined, left, report);
+    for job in &mut jobs {
+        job.left(report).await?;
+    }
     a.leave().await?;
     b.leave().await?;
     cast.tree.close().await
+}
+
+/// A job of two Java workers that a Rust worker joins and leaves.
+struct Joining<'a> {
+    cast: &'a Cast<'a>,
+    plan: JobPlan,
+    java: Vec<String>,
+    /// The last fire that was judged.
+    seen: i64,
+}
+
+impl Joining<'_> {
+    /// The Java workers join one after the other.
+    async fn alone(&mut self, workers: [&Worker; 2], report: &mut Report) -> Result<(), Failure> {
+        let job = self.plan.name.clone();
+        for worker in workers {
+            self.java.push(worker.schedule(&self.plan).await?);
+            // A Java leader can forget who joins while it still reshards for somebody else.
+            assigned(self.cast, &job, TOTAL, &self.java).await?;
+        }
+        self.seen = next_fire(self.cast, &job, TOTAL).await?;
+        self.judge("the Java cluster is alone", 3, report).await
+    }
+
+    async fn joined(&mut self, rust: &Worker, report: &mut Report) -> Result<(), Failure> {
+        let job = self.plan.name.clone();
+        let before = self.seen;
+        let rust_id = rust.schedule(&self.plan).await?;
+        let all: Vec<&str> = self.java.iter().map(|id| &**id).chain([&*rust_id]).collect();
+        assigned(self.cast, &job, TOTAL, &all).await?;
+        let found = self.cast.nodes().owners(&job);
+        let what = format!("items of {job} after Rust has joined");
+        report.same(&what, &average(&job, TOTAL, &all), &found);
+        self.judge("Rust joins", 8, report).await?;
+        let n_runs = Account::of(&job, &self.cast.log.entries()).n_runs_of("rust", before);
+        let what = format!("runs of Rust in {job}");
+        report.holds(&what, "at least 10", &n_runs.to_string(), n_runs >= 10);
+        Ok(())
+    }
+
+    async fn left(&mut self, report: &mut Report) -> Result<(), Failure> {
+        let job = self.plan.name.clone();
+        let java: Vec<&str> = self.java.iter().map(|id| &**id).collect();
+        assigned(self.cast, &job, TOTAL, &java).await?;
+        let found = self.cast.nodes().owners(&job);
+        let what = format!("items of {job} after Rust has left");
+        report.same(&what, &average(&job, TOTAL, &java), &found);
+        self.judge("Rust leaves", 5, report).await
+    }
+
+    /// Waits for so many fires, and judges those since the last time.
+    async fn judge(&mut self, when: &str, n: i64, report: &mut Report) -> Result<(), Failure> {
+        let job = &self.plan.name;
+        let from = self.seen;
+        let last = from.max(next_fire(self.cast, job, TOTAL).await?);
+        self.seen = fires(self.cast, job, TOTAL, last, n - 1).await?;
+        let what = format!("fires of {job} while {when}");
+        Account::of(job, &self.cast.log.entries()).judge(&what, TOTAL, from, self.seen, report);
+        Ok(())
+    }
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Setting;
-use super::common::{assigned, begins, items_of, now_ms};
+use super::common::{HELD_FOR, assigned, begins, items_of, now_ms};
 use crate::protocol::{JobPlan, Run};
-use crate::stage::{Cast, Failure, Kind, Nodes, PATIENCE, Worker};
+use crate::stage::{Cast, Entry, Failure, Kind, Nodes, PATIENCE, Worker};
 use crate::suite::Report;
 
 const TOTAL: u32 = 4;
@@ -37,6 +37,8 @@ struct Case<'a> {
     taker: &'a Worker,
     /// The items of the one that is killed: the one that it is in the middle of, then the one that it has finished.
     items: Vec<u32>,
+    /// From when on what begins of the first item is held for certain.
+    held_from: i64,
     /// Whether the registry showed the finished item as running when the worker was killed.
     finished_is_shown_running: bool,
 }
@@ -56,6 +58,7 @@ async fn loss(
             killed,
             taker,
             items: Vec::new(),
+            held_from: 0,
             finished_is_shown_running: false,
         };
         match case.prepare(leader, other).await {
@@ -114,16 +117,17 @@ impl Case<'_> {
             let found = format!("{killed_id} has items {:?} of {}", self.items, self.job);
             return Err(Failure::unreadable(format!("two items are needed: {found}")));
         }
-        self.killed.work(&self.job, 0, &self.items[..1]).await
+        self.killed.work(&self.job, 0, &self.items[..1]).await?;
+        self.held_from = now_ms();
+        Ok(())
     }
 
     /// Waits until the worker is in the middle of the held item and has finished its other one, and returns the held one.
     async fn held_and_finished(&self) -> Result<u32, Failure> {
         let (held, finished) = (self.items[0], self.items[1]);
         let what = format!("item {held} of {}", self.job);
-        let is_held = |run: &Run, _| run.job == self.job && run.item == held;
         let limit = PERIOD + PERIOD / 3;
-        let (run, _) = begins(self.cast, limit, self.killed.name(), &what, is_held).await?;
+        let run = self.cast.log.wait(limit, what, |log| self.held_run(log, held)).await?;
         let expected = format!("{} ends item {finished} of {}", self.killed.name(), self.job);
         let ended = self.cast.log.wait(PERIOD, expected, |log| {
             let mut ends = log.iter().filter(|entry| &*entry.who == self.killed.name());
@@ -136,6 +140,20 @@ impl Case<'_> {
         });
         ended.await?;
         Ok(held)
+    }
+
+    /// Finds the run of the held item: one that began after it was to be held, or before and does not end.
+    fn held_run(&self, log: &[Entry], held: u32) -> Result<Run, String> {
+        let now = log.last().map_or(0, |entry| entry.fact.at);
+        let mine = || log.iter().filter(|entry| &*entry.who == self.killed.name());
+        let mut runs = mine().filter_map(|entry| Some((entry.begun()?, entry.fact.at)));
+        let last = runs.rfind(|(run, _)| run.job == self.job && run.item == held);
+        let Some((run, began)) = last else { return Err("no run".to_owned()) };
+        let has_ended = mine().filter_map(Entry::ended).any(|ended| ended.run == run.run);
+        match began > self.held_from || (!has_ended && now > began + HELD_FOR) {
+            true => Ok(run.clone()),
+            false => Err(format!("its last run is {run:?}")),
+        }
     }
 
     /// Expects that the other worker runs the held item before the next fire, and nothing that was finished.

@@ -2,6 +2,7 @@
 
 mod command_line;
 mod report;
+mod tally;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,6 +11,7 @@ use std::time::Instant;
 use command_line::CommandLine;
 pub(crate) use command_line::JavaVersion;
 pub(crate) use report::Report;
+use tally::Tally;
 
 use crate::checks::{CHECKS, Check};
 use crate::stage::{Failure, Theatre, enter};
@@ -44,26 +46,21 @@ fn words(error: &dyn std::error::Error) -> String {
 
 /// Returns how many checks failed.
 async fn play(line: &CommandLine) -> Result<usize, Failure> {
-    let mut failed = Vec::new();
+    let mut tally = Tally::default();
     let begin = Instant::now();
-    let mut n_played = 0;
     for &java in &line.versions {
         let theatre = Theatre::open(java, &line.java_folder.join(java.folder()), line.control)?;
         println!("ElasticJob {java}");
         for round in 1..=line.rounds {
             for check in CHECKS.iter().filter(|check| line.wants(check.number)) {
-                n_played += 1;
-                if !play_one(check, java, round, &theatre, line.keep.as_deref()).await {
-                    failed.push(format!("{} ({java})", check.number));
-                }
+                let passed = play_one(check, java, round, &theatre, line.keep.as_deref()).await;
+                tally.note(check.number, java, passed);
             }
         }
     }
-    println!("{n_played} checks in {:.0} s", begin.elapsed().as_secs_f64());
-    if !failed.is_empty() {
-        println!("failed: {}", failed.join(", "));
-    }
-    Ok(failed.len())
+    let elapsed = begin.elapsed().as_secs_f64();
+    println!("{tally}{} checks in {elapsed:.0} s", tally.n_played());
+    Ok(tally.n_failed())
 }
 
 /// Plays one check and prints what came of it. Returns whether it has passed.

@@ -48,6 +48,11 @@ impl Report {
         println!("    {text}");
     }
 
+    /// A fact that is worth knowing, whatever comes of the check.
+    pub(crate) fn remark(text: &str) {
+        println!("    {text}");
+    }
+
     /// A check without a single expectation has not shown anything.
     pub(crate) fn passed(&self) -> bool {
         self.n_failed == 0 && self.n_met > 0
