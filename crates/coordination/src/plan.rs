@@ -252,9 +252,9 @@ impl Plan {
 
     /// Returns the ids of requests to run that this leaves in the registry.
     pub(crate) fn requests_left(&self) -> impl Iterator<Item = &String> {
-        self.steps.iter().filter_map(|step| match step {
-            Step::SetTrigger { id, expect: None, .. } => Some(id),
-            _ => None,
+        self.steps.iter().filter_map(|step| {
+            let Step::SetTrigger { id, expect: None, .. } = step else { return None };
+            Some(id)
         })
     }
 
