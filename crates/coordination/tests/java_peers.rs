@@ -533,9 +533,8 @@ fn an_unfinished_run_of_ours_is_given_up_if_its_item_was_given_to_a_java_instanc
     assert_eq!(sources(&cluster), [(0, RunSource::Normal)], "{}", cluster.story());
 }
 
-/// The record of the item, which its Java instance has not looked at, says nothing of the fire.
-#[test]
-fn a_fire_that_came_while_a_java_instance_had_the_item_is_not_run_again_under_our_leader() {
+/// Returns a cluster in which ours has run its items for the fire, and a Java instance, which had the others, is gone.
+fn fired_before_a_java_instance_was_lost() -> (Cluster, FireTime, Vec<u32>) {
     let mut cluster = Cluster::settled(1, &job_of(4));
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(A_WHILE);
@@ -547,6 +546,13 @@ fn a_fire_that_came_while_a_java_instance_had_the_item_is_not_run_again_under_ou
     cluster.end_all_runs();
     cluster.run_for(A_WHILE);
     cluster.java_crashes(&java);
+    (cluster, fire, items)
+}
+
+/// The record of the item, which its Java instance has not looked at, says nothing of the fire.
+#[test]
+fn a_fire_that_came_while_a_java_instance_had_the_item_is_not_run_again_under_our_leader() {
+    let (mut cluster, fire, items) = fired_before_a_java_instance_was_lost();
     cluster.run_for(A_WHILE);
     assert_eq!(cluster.items_run_for(fire), items, "{}", cluster.story());
 }
@@ -554,17 +560,7 @@ fn a_fire_that_came_while_a_java_instance_had_the_item_is_not_run_again_under_ou
 /// Only who was there when the fire came knows that a Java instance had the item.
 #[test]
 fn a_newcomer_is_not_told_of_a_fire_that_a_java_instance_may_have_run() {
-    let mut cluster = Cluster::settled(1, &job_of(4));
-    let java = cluster.java_joins("10.0.9.1");
-    cluster.run_for(A_WHILE);
-    let ours = cluster.id_of(FIRST).clone();
-    let items: Vec<_> = (0..4).filter(|item| cluster.owner(*item) == Some(&ours)).collect();
-    assert_eq!(items.len(), 2, "{}", cluster.story());
-    let fire = cluster.fire();
-    cluster.run_for(A_WHILE);
-    cluster.end_all_runs();
-    cluster.run_for(A_WHILE);
-    cluster.java_crashes(&java);
+    let (mut cluster, fire, items) = fired_before_a_java_instance_was_lost();
     (0..3).for_each(|_| cluster.join());
     cluster.run_for(A_WHILE);
     assert_eq!(cluster.items_run_for(fire), items, "{}", cluster.story());
