@@ -84,8 +84,9 @@ impl Judge<'_> {
         let Some(assignment) = &self.job.assignment else { return };
         self.tally.judged(S4);
         let members: BTreeSet<_> = assignment.members.iter().copied().collect();
+        let is_static = self.job.configs_to_lead_by().any(|config| config.static_sharding);
         let stays = |i: u32, owner: &Name| {
-            self.job.is_static() && (!self.is_given(i) || assignment.names.contains_key(owner))
+            is_static && (!self.is_given(i) || assignment.names.contains_key(owner))
         };
         for i in (0..assignment.total).filter(|i| !assignment.pending.contains_key(i)) {
             let owner = self.job.items.get(&i).and_then(|item| item.owner);

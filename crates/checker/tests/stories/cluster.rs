@@ -63,6 +63,12 @@ fn s4_an_assignment_is_whole() {
                 let (a, b) = (s.id("a"), s.id("b"));
                 deal_with(s, &["a", "c"], |record| record["members"] = json!([a, b]));
             }),
+            ("items were static until the leader was told otherwise", |s| {
+                s.configure(|c| c["staticSharding"] = json!(true)).at(3.0);
+                s.configure(|c| c["staticSharding"] = json!(false)).at(4.0);
+                let a = s.id("a");
+                deal_with(s, &["a", "b"], |record| record["members"] = json!([a]));
+            }),
             ("an item in force is retired", |s| {
                 let mut ops = s.deal_ops("a", &["a", "b"]);
                 let mut ledger = s.ledgers[&0].clone();
@@ -127,6 +133,13 @@ fn s4_an_assignment_is_whole() {
                     record["members"] = json!([a, b]);
                     record["names"] = json!({ c: "third" });
                 });
+            }),
+            ("items were static in what the leader has last been able to read", |s| {
+                s.configure(|c| c["staticSharding"] = json!(true)).at(3.0);
+                s.configure(|c| c["staticSharding"] = json!(false)).at(4.0);
+                s.write("operator", "/j/config", Some("[]")).at(5.0);
+                let a = s.id("a");
+                deal_with(s, &["a", "b"], |record| record["members"] = json!([a]));
             }),
             ("more items, with the configuration written first", |s| {
                 s.configure(|c| c["shardingTotalCount"] = json!(4))

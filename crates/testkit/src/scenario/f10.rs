@@ -22,7 +22,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
-    require: &[("reshard", 4)],
+    require: &[("reshard", 3)],
 };
 
 async fn script(stage: &mut Stage) -> Played {

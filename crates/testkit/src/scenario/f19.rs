@@ -20,7 +20,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
-    require: &[("reshard", 2)],
+    require: &[("reshard", 1)],
 };
 
 async fn script(stage: &mut Stage) -> Played {

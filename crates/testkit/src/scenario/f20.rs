@@ -19,7 +19,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
-    require: &[("reshard", 3)],
+    require: &[("reshard", 2)],
 };
 
 async fn script(stage: &mut Stage) -> Played {
