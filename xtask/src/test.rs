@@ -5,27 +5,29 @@ use crate::{Error, zookeeper};
 
 /// The steps after a ZooKeeper server has been found.
 ///
-/// Benchmarks are left out of the first: as tests they would run for minutes and say nothing.
+/// Benchmarks are left out of the first: as tests they would run for minutes and say nothing. The vectors are played with its
+/// features, which saves building everything again.
 const STEPS: [(&str, &str); 9] = [
     ("tests", "test --workspace --all-features --lib --bins --tests --examples"),
     ("doc tests", "test --workspace --all-features --doc"),
     (
         "sharding vectors",
-        "run -p sharding --example vectors -- \
+        "run --all-features --example sharding_vectors -- \
          crates/sharding/testdata/sharding-vectors.jsonl \
          crates/sharding/testdata/sharding-vectors-single-balance.jsonl \
          crates/sharding/testdata/children-sort-vectors.jsonl",
     ),
     (
         "cron vectors",
-        "run -p trigger --example vectors -- crates/trigger/testdata/quartz-cron-vectors.jsonl",
+        "run --all-features --example cron_vectors -- crates/trigger/testdata/quartz-cron-vectors.jsonl",
     ),
     ("quick start", "run --example quickstart"),
     ("simulation", "run --release -p testkit --bin ejob-sim -- run --seeds 2000"),
     (
         "exhaustive model",
         "test --release -p coordination --lib -- --exact --nocapture --test-threads 1 \
-         exhaustive::tests::exhaustive_two_fires exhaustive::tests::every_walk_comes_to_rest_and_agrees_with_the_registry",
+         exhaustive::tests::exhaustive_two_fires exhaustive::tests::exhaustive_three_by_three \
+         exhaustive::tests::every_walk_comes_to_rest_and_agrees_with_the_registry",
     ),
     ("crash points", "run --release -p testkit --bin ejob-sim -- points"),
     ("ten scenarios on ZooKeeper", "run -p verify --bin ejob-verify"),

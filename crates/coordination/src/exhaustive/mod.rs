@@ -43,6 +43,10 @@ use rule::Breach;
 use state::State;
 use world::World;
 
+/// A quarter of the time goes into memory, most of it short-lived.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 impl Model for World {
     type State = State;
     type Action = Move;

@@ -128,10 +128,10 @@ impl Registry {
         Self::new(nodes)
     }
 
-    /// Returns the view of somebody who has seen everything, except the nodes that `hidden` picks.
-    pub(super) fn view(&self, layout: &Layout, hidden: impl Fn(&NodePath) -> bool) -> JobView {
+    /// Returns the view of somebody who has seen everything.
+    pub(super) fn view(&self, layout: &Layout) -> JobView {
         let mut view = JobView::new(layout.clone());
-        let entries = self.nodes.iter().filter(|(path, _)| !hidden(path)).map(|(path, entry)| {
+        let entries = self.nodes.iter().map(|(path, entry)| {
             let (created, modified) = (Revision(1), Revision(1));
             let stat = Stat { version: CURRENT, created, modified, owner: entry.owner };
             Change::Entry(Node { path: path.clone(), data: entry.data.clone(), stat })

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use reg_center::{Conflict, NodePath};
+use reg_center::{Change, Conflict, NodePath};
 use sharding::InstanceId;
 
 use super::cache::Cache;
@@ -185,7 +185,7 @@ impl World {
 
     /// Returns the view of somebody who has seen everything.
     pub(super) fn view(&self, registry: &Registry) -> Arc<JobView> {
-        self.views.get_or(registry.print, || registry.view(&self.layout, |_| false))
+        self.views.get_or(registry.print, || registry.view(&self.layout))
     }
 
     /// Lets the coordinator of a process do something, with what the registry shows.
@@ -274,11 +274,15 @@ impl World {
     ) -> Vec<Wish> {
         let node = self.path(&NodeKind::Instance(other.clone()));
         let owner = self.sitters.iter().flatten().find(|s| s.me == *other).map(|s| s.session);
-        let hidden = |path: &NodePath| {
+        let hidden = registry.nodes().filter(|(path, entry)| {
             let mark = matches!(self.layout.parse(path), Some(NodeKind::Running(_)));
-            *path == node || (mark && registry.get(path).is_some_and(|entry| entry.owner == owner))
-        };
-        let view = registry.view(&self.layout, hidden);
+            **path == node || (mark && entry.owner == owner)
+        });
+        let mut view = JobView::clone(&self.view(registry));
+        for (path, _) in hidden {
+            let gone = Change::Gone { path: path.clone(), revision: None };
+            view.apply(gone).expect("nothing else depends on what is hidden");
+        }
         let sitter = self.sitter(process.index, process.life);
         let mut seat = Seat::new(sitter.identity.clone());
         seat.show(view);

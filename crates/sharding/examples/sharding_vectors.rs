@@ -1,15 +1,13 @@
-//! Runs golden vectors of Quartz's cron expressions.
+//! Runs golden vectors of ElasticJob's strategies and of the order of instances.
 //!
 //! ```text
-//! $ cargo run -p trigger --release --example vectors -- crates/trigger/testdata/quartz-cron-vectors.jsonl
-//! 7808 passed, 0 failed, 31 skipped
+//! $ cargo run -p sharding --example sharding_vectors -- crates/sharding/testdata/sharding-vectors.jsonl
+//! 2863 passed, 0 failed, 0 skipped
 //! ```
 //!
 //! Takes any number of files, prints one line for all of them on standard output and the reason of
-//! each failed or skipped row on standard error. Rows noted `artefact:*` are skipped; rows noted
-//! `quirk:lenient-parse` pass when they are rejected, or accepted with exactly Quartz's answer.
-//! Exits with 0 if rows passed and none failed, with 1 if a row failed or none passed, with 2 if a
-//! file cannot be read or none is named.
+//! each failed or skipped row on standard error. Exits with 0 if rows passed and none failed, with
+//! 1 if a row failed or none passed, with 2 if a file cannot be read or none is named.
 #![expect(clippy::print_stdout, reason = "the result of the program")]
 
 #[path = "../tests/golden/mod.rs"]
