@@ -665,7 +665,8 @@ impl JobView {
     /// Returns true if something is done by one instance at a time: a Java instance takes part, or stands in line to.
     pub(crate) fn takes_turns(&self) -> bool {
         let is_ours = |name: &str| self.instances.keys().any(|id| latch::is_of(id, name));
-        self.is_mixed() || self.latches.keys().any(|(_, name)| !is_ours(name))
+        let comes = self.latches.keys().any(|(_, name)| !is_ours(name));
+        self.is_mixed() || (comes && !mutant::is(Mutant::ComersIgnored))
     }
 
     /// Returns the name of an instance's node at a latch.
@@ -698,7 +699,8 @@ impl JobView {
     /// Returns the number that the next in line has at least.
     pub(crate) fn next_latch_number(&self, latch: Latch) -> u32 {
         let numbers = self.in_line_at(latch).filter_map(|(name, _)| latch::number_in(name));
-        numbers.max().map_or(0, |number| number.saturating_add(1))
+        let greatest = numbers.max().filter(|_| !mutant::is(Mutant::PlacesUncounted));
+        greatest.map_or(0, |number| number.saturating_add(1))
     }
 
     fn in_line_at(&self, latch: Latch) -> impl Iterator<Item = (&str, Revision)> {

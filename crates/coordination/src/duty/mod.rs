@@ -190,7 +190,7 @@ impl<'a> Context<'a> {
     /// about to assign itself may take that back.
     pub(crate) fn word_for_java(&self) -> Option<Step> {
         let word = if self.view.is_necessary() { Step::IsAnnounced } else { Step::Announce };
-        Some(word).filter(|_| self.view.is_mixed())
+        Some(word).filter(|_| self.view.is_mixed() && !mutant::is(Mutant::WordForgotten))
     }
 
     /// Returns the run of an item that a Java instance has left unfinished.
