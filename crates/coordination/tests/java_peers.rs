@@ -10,7 +10,7 @@ mod script;
 
 use std::time::Duration;
 
-use coordination::{Duty, FireTime, JobConfig, JobEvent, RunSource};
+use coordination::{Duty, Event, FireTime, JobConfig, JobEvent, RunSource};
 use script::{Cluster, JavaPeer, job_of};
 use sharding::ShardingItem;
 
@@ -210,7 +210,7 @@ fn what_a_java_instance_has_taken_over_is_not_run_again() {
     cluster.run_for(A_WHILE);
     cluster.crash(FIRST);
     cluster.join();
-    cluster.tell(1, coordination::Event::Paused);
+    cluster.tell(1, Event::Paused);
     cluster.run_for(A_WHILE);
     let newcomer = cluster.id_of(1).to_string();
     cluster.java_assigns(&java, 0, &newcomer);
@@ -221,7 +221,7 @@ fn what_a_java_instance_has_taken_over_is_not_run_again() {
     cluster.run_for(A_WHILE);
     cluster.java_ends_takeover(&java, 0);
     cluster.run_for(A_WHILE);
-    cluster.tell(1, coordination::Event::Resumed);
+    cluster.tell(1, Event::Resumed);
     cluster.run_for(A_WHILE);
     assert_eq!(cluster.items_run_for(fire), [0], "once by us\n{}", cluster.story());
     let next = cluster.fire();
@@ -451,7 +451,7 @@ fn an_item_that_a_java_instance_is_taking_over_is_not_taken_as_well() {
 #[test]
 fn a_request_of_ours_reaches_everybody_under_a_java_leader() {
     let (mut cluster, java) = led_by_java(3, &[0, 2]);
-    cluster.tell(FIRST, coordination::Event::TriggerRequested);
+    cluster.tell(FIRST, Event::TriggerRequested);
     cluster.run_for(A_WHILE);
     let expected = [(0, RunSource::Manual), (2, RunSource::Manual)];
     assert_eq!(sources(&cluster), expected, "{}", cluster.story());
@@ -681,6 +681,31 @@ fn a_newcomer_is_not_told_of_a_fire_that_a_java_instance_may_have_run() {
     (0..3).for_each(|_| cluster.join());
     cluster.run_for(A_WHILE);
     assert_eq!(cluster.items_run_for(fire), items, "{}", cluster.story());
+}
+
+/// Returns whether a newcomer claims a fire that was assigned to it, and that nobody else has claimed.
+fn a_newcomer_claims(beside_java: bool) -> bool {
+    let mut cluster = Cluster::settled(1, &job_of(4));
+    cluster.fire();
+    let _claim = cluster.take_back(FIRST, Duty::Claim);
+    cluster.join();
+    cluster.tell(1, Event::Paused);
+    cluster.run_for(A_WHILE);
+    let newcomer = cluster.id_of(1).clone();
+    assert!((0..4).any(|item| cluster.owner(item) == Some(&newcomer)), "{}", cluster.story());
+    if beside_java {
+        cluster.java_joins("10.0.9.1");
+    }
+    cluster.deliver_all(1);
+    cluster.tell(1, Event::Resumed);
+    cluster.is_sending(1, Duty::Claim)
+}
+
+/// The assignment tells of the fire until the leader has made another one.
+#[test]
+fn a_newcomer_does_not_believe_an_assignment_from_before_a_java_instance_came() {
+    assert!(a_newcomer_claims(false), "there is nothing that it could claim");
+    assert!(!a_newcomer_claims(true), "it claims what the Java instance may run");
 }
 
 /// The items get their records before the sweep, whose reply is lost, has noted what the Java instance left unfinished.

@@ -24,12 +24,10 @@ use crate::{Ledger, LedgerState, Run, RunSource};
 pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let foreign_leader = cx.view.has_foreign_leader();
-    let plan = match foreign_leader {
+    let plan = match foreign_leader && !mutant::is(Mutant::SweptByLeadersOnly) {
         // A Java leader looks at no records: each owner sweeps its own items.
-        true if !mutant::is(Mutant::SweptByLeadersOnly) => {
-            Plan::as_instance(Duty::Sweep, cx, REASON)
-        }
-        true | false => Plan::as_leader(Duty::Sweep, cx, REASON)?,
+        true => Plan::as_instance(Duty::Sweep, cx, REASON),
+        false => Plan::as_leader(Duty::Sweep, cx, REASON)?,
     };
     let plan = plan.step(Step::ConfigIs(cx.view.config_version()?));
     let is_mine = |view: &ItemView| {
@@ -99,6 +97,7 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
 /// item no more, and its leaders assign nothing.
 fn has_leftovers(cx: &Context<'_>, view: &ItemView, fails_over: bool) -> bool {
     let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
+    let idle = idle || mutant::is(Mutant::MarksMendedBesideRuns);
     // Until the first fire nobody here knows what has to be taken over.
     let unclear = fails_over && !view.failover && cx.local.last_fire_seen.is_none();
     let unclear = unclear && !mutant::is(Mutant::MarksMendedEarly);
@@ -126,6 +125,7 @@ fn leftovers<'a>(cx: &Context<'_>, view: &'a ItemView) -> Leftovers<'a> {
     let gone = |holder: &&InstanceId| !cx.view.is_registered(holder);
     let running = view.lasting.as_ref().filter(gone);
     let taken = view.failover || (view.running && running.is_none());
+    let taken = taken && !mutant::is(Mutant::TakeoversMended);
     let failovering = view.failovering.as_ref().filter(gone).filter(|_| !taken);
     Leftovers { running, failovering }
 }
@@ -425,6 +425,16 @@ mod tests {
                 "A6: whoever had taken over was lost before it began",
                 cluster().named_mark(&taken(1), 3),
                 "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  no longer show 1 failing over\n  queue 1",
+            ),
+            (
+                "A6: somebody else has taken over since",
+                cluster().java(4).named_mark(&taken(1), 3).marked(&NodeKind::Failover(item(1))),
+                "nothing",
+            ),
+            (
+                "A6: somebody else runs it since",
+                cluster().java(4).named_mark(&taken(1), 3).marked_in_session(&running(1)),
+                "nothing",
             ),
             (
                 "A6: failover was turned off",

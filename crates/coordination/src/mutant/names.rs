@@ -430,6 +430,32 @@ mutants! {
     HeldBackForgotten,
     /// What Java instances show as running does not count as run by them.
     JavaMarksUnaccounted,
+    /// Marks that were left behind are mended although the records of their items say that they run.
+    MarksMendedBesideRuns,
+    /// Marks of those who had taken items over are mended although others have taken them over again.
+    TakeoversMended,
+    /// Takers that are gone count as having left their runs unfinished although others have taken those over.
+    TakersSeenEverywhere,
+    /// Marks that outlive their instance count as if it lived.
+    LastingMarksTrusted,
+    /// Under a Java leader items that were to move by the assignment before are not claimed.
+    PendingUnderJava,
+    /// Java instances that an operator asks to run are taken for ours.
+    AskedTakenForOurs,
+    /// Under a Java leader items are not claimed before somebody has made their records.
+    RecordsLeftToJava,
+    /// Runs that need no claim start although a Java leader is about to assign items anew.
+    UnclaimedBesideFlags,
+    /// Newcomers run what was due although Java instances take part.
+    DueTakenBesideJava,
+    /// Requests to run are left to Java leaders.
+    RequestsLeftToJava,
+    /// Under a Java leader anybody passes any request to run on.
+    RequestPassedByAnybody,
+    /// Under a Java leader requests to run of those who are gone stay when they were passed on.
+    RequestsStayUnderJava,
+    /// Under a Java leader requests to an instance become requests of their own.
+    AcceptedForJavaLeader,
     /// What a strategy answers is taken as it is.
     StrategyTrusted,
     /// Plans are larger than the registry takes.

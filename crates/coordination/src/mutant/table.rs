@@ -1648,7 +1648,7 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::LastingRunsLost,
         properties: &["S1a"],
-        story: "what was given up without failover is taken over when that is turned on again",
+        story: "what was given up without failover is run once that is turned on again",
         watcher: Extra(
             told(
                 "tests/dialect.rs",
@@ -1700,6 +1700,126 @@ pub const MUTANTS: &[Row] = &[
         watcher: Told(told(
             "tests/java_peers.rs",
             "a_fire_that_comes_while_java_instances_hold_back_is_run_by_who_has_the_item_then",
+        )),
+    },
+    Row {
+        mutant: M::MarksMendedBesideRuns,
+        properties: &["L2"],
+        story: "a sweep that takes a mark away twice is refused again and again",
+        watcher: Told(told(
+            "tests/dialect.rs",
+            "with_failover_the_mark_of_a_run_outlives_its_session_and_is_taken_away_by_whoever_sweeps",
+        )),
+    },
+    Row {
+        mutant: M::TakeoversMended,
+        properties: &["S1a"],
+        story: "the mark of somebody who has taken the item over is taken away",
+        watcher: Told(told(
+            "src/duty/failover.rs",
+            "duty::failover::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+        )),
+    },
+    Row {
+        mutant: M::TakersSeenEverywhere,
+        properties: &["S1a"],
+        story: "what somebody runs is queued",
+        watcher: Told(told(
+            "src/duty/failover.rs",
+            "duty::failover::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+        )),
+    },
+    Row {
+        mutant: M::LastingMarksTrusted,
+        properties: &["L2"],
+        story: "what was left unfinished is never taken over",
+        watcher: Told(told(
+            "tests/dialect.rs",
+            "with_failover_the_mark_of_a_run_outlives_its_session_and_is_taken_away_by_whoever_sweeps",
+        )),
+    },
+    Row {
+        mutant: M::PendingUnderJava,
+        properties: &["L1"],
+        story: "an item is run by nobody until one of ours leads again",
+        watcher: Told(told(
+            "src/duty/claim.rs",
+            "duty::claim::tests::what_is_due_mine_and_free_is_claimed",
+        )),
+    },
+    Row {
+        mutant: M::AskedTakenForOurs,
+        properties: &["S3"],
+        story: "a Java leader that is asked to run is taken for one of ours, and requests reach nobody",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_request_of_ours_reaches_everybody_under_a_java_leader",
+        )),
+    },
+    Row {
+        mutant: M::RecordsLeftToJava,
+        properties: &["L0"],
+        story: "items that a Java leader gives to ours are never run",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "under_a_java_leader_an_instance_runs_what_it_is_given_and_leads_nothing",
+        )),
+    },
+    Row {
+        mutant: M::UnclaimedBesideFlags,
+        properties: &["S2"],
+        story: "an item runs that its Java leader is about to give away",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "without_monitoring_a_fire_waits_until_a_java_leader_has_assigned_items_anew",
+        )),
+    },
+    Row {
+        mutant: M::DueTakenBesideJava,
+        properties: &["S1a"],
+        story: "a newcomer runs what a Java instance has run",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_newcomer_does_not_believe_an_assignment_from_before_a_java_instance_came",
+        )),
+    },
+    Row {
+        mutant: M::RequestsLeftToJava,
+        properties: &["S3"],
+        story: "a request of ours reaches nobody",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_request_of_ours_reaches_everybody_under_a_java_leader",
+        )),
+    },
+    Row {
+        mutant: M::RequestPassedByAnybody,
+        properties: &["quiet"],
+        story: "several pass a request on, and all but one are refused",
+        watcher: Extra(
+            told(
+                "src/duty/trigger.rs",
+                "duty::trigger::tests::under_a_java_leader_requests_go_to_the_instances_that_have_the_items",
+            ),
+            "the record of the request is expected as it was, so that one of them succeeds",
+        ),
+    },
+    Row {
+        mutant: M::RequestsStayUnderJava,
+        properties: &["L7"],
+        story: "a request that was passed on stays",
+        watcher: Told(told(
+            "src/duty/trigger.rs",
+            "duty::trigger::tests::under_a_java_leader_requests_go_to_the_instances_that_have_the_items",
+        )),
+    },
+    Row {
+        mutant: M::AcceptedForJavaLeader,
+        properties: &["S3"],
+        story: "a request to one of ours reaches nobody",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "under_a_java_leader_the_operator_s_trigger_runs_the_items_of_the_instance",
         )),
     },
     Row {
