@@ -9,6 +9,7 @@ use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
 use crate::FireTime;
+use crate::mutant::{self, Mutant};
 use crate::view::JobView;
 
 /// A run whose mark has vanished this long before its instance did has ended; one whose mark has vanished later was
@@ -104,7 +105,9 @@ impl Foreign {
             Some(Interrupted { owner, fire: self.accounted(item).or(fire)? })
         };
         let run = self.lost.get(&item).cloned().or_else(left)?;
-        (is_open(view, item, run.fire) && !shown.failover).then_some(run)
+        let open = is_open(view, item, run.fire) || mutant::is(Mutant::SettledRunsInterrupted);
+        let taken = shown.failover && !mutant::is(Mutant::JavaTakeoversIgnored);
+        (open && !taken).then_some(run)
     }
 
     /// Returns the marks that living Java instances have left behind.
@@ -138,7 +141,7 @@ impl Foreign {
             return;
         }
         self.fires += 1;
-        if view.awaits_foreign_resharding() {
+        if view.awaits_foreign_resharding() && !mutant::is(Mutant::HeldBackAccounted) {
             self.held_back = Some(at);
             return;
         }
@@ -162,6 +165,7 @@ impl Foreign {
         }
         if !view.awaits_foreign_resharding()
             && let Some(at) = self.held_back.take()
+            && !mutant::is(Mutant::HeldBackForgotten)
         {
             self.account(view, at);
         }
@@ -170,24 +174,31 @@ impl Foreign {
             run.ended = (!view.item(*item).running).then_some(now);
         }
         runs.retain(|item, run| {
-            let lately = run.ended.is_none_or(|ended| now <= ended + GRACE);
+            let just_now = |ended| now <= ended + GRACE && !mutant::is(Mutant::GraceForgotten);
+            let lately = run.ended.is_none_or(just_now) || mutant::is(Mutant::GraceEndless);
             let gone = !view.is_registered(&run.owner);
-            if lately && gone && !run.lasting {
+            if lately && gone && (!run.lasting || mutant::is(Mutant::LastingRunsLost)) {
                 let left = Interrupted { owner: run.owner.clone(), fire: run.fire };
                 lost.insert(*item, left);
             }
             lately && !gone
         });
-        lost.retain(|item, run| is_open(view, *item, run.fire) && !view.item(*item).failover);
+        let open = |item, run: &Interrupted| is_open(view, item, run.fire);
+        lost.retain(|item, run| {
+            open(*item, run) && !view.item(*item).failover || mutant::is(Mutant::LostRunsKept)
+        });
     }
 
     fn observe_marks(&mut self, view: &JobView, fire: Option<FireTime>) {
         for (item, shown) in view.items().filter(|(_, shown)| shown.running) {
             let ours = shown.ledger.as_ref().is_some_and(|ledger| ledger.value.is_busy());
-            let owner = view.java_owner(shown).filter(|_| !ours);
+            let owner = view.java_owner(shown);
+            let owner = owner.filter(|_| !ours || mutant::is(Mutant::OursTakenForJava));
             let (Some(owner), Some(fire)) = (owner, fire) else { continue };
-            let accounted = self.accounted.entry(item).or_insert(fire);
-            *accounted = fire.max(*accounted);
+            if !mutant::is(Mutant::JavaMarksUnaccounted) {
+                let accounted = self.accounted.entry(item).or_insert(fire);
+                *accounted = fire.max(*accounted);
+            }
             let marked_at = shown.marked_at;
             let same = |run: &ForeignRun| run.ended.is_none() && run.marked_at == marked_at;
             if !self.runs.get(&item).is_some_and(same) {

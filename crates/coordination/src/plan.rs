@@ -9,7 +9,7 @@ use crate::assignment::AssignmentRecord;
 use crate::duty::{Context, Duty};
 use crate::latch::Latch;
 use crate::layout::NodeKind;
-use crate::mutant;
+use crate::mutant::{self, Mutant};
 use crate::once::OnceRecord;
 use crate::trigger_record::TriggerRecord;
 use crate::view::JobView;
@@ -194,7 +194,7 @@ impl Plan {
         cx: &Context<'_>,
         reason: impl Into<String>,
     ) -> Option<Self> {
-        match cx.view.has_foreign_leader() {
+        match cx.view.has_foreign_leader() && !mutant::is(Mutant::KeptByLeadersOnly) {
             true => Some(Self::as_instance(duty, cx, reason)),
             false => Self::as_leader(duty, cx, reason),
         }

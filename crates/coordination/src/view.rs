@@ -334,10 +334,11 @@ impl JobView {
                 }
                 let mut instance = InstanceView::read(&self.layout, &id, node)?;
                 // An operator's wish hides whose the node is.
-                if node.data == layout::TRIGGER.as_bytes() {
+                let asked = node.data == layout::TRIGGER.as_bytes();
+                if asked && !mutant::is(Mutant::AskedTakenForOurs) {
                     instance.foreign = known.unwrap_or(false);
                 }
-                if self.layout.dialect() == Dialect::V2 && node.data == layout::TRIGGER.as_bytes() {
+                if self.layout.dialect() == Dialect::V2 && asked {
                     let number = u64::from(version.0);
                     self.triggered.insert(id.clone(), Triggered { version, number });
                 }
@@ -599,13 +600,15 @@ impl JobView {
     /// instance that it names is gone.
     pub(crate) fn is_unmarked(&self, view: &ItemView) -> bool {
         let left_behind = view.lasting.as_ref().is_some_and(|holder| !self.is_registered(holder));
+        let left_behind = left_behind && !mutant::is(Mutant::LastingMarksTrusted);
         !view.alive && (!view.running || left_behind)
     }
 
     /// Returns the Java instance that is gone and has left a mark which does not go with its session: that it ran the item,
     /// or had taken it over.
     pub(crate) fn left_unfinished_by<'a>(&self, view: &'a ItemView) -> Option<&'a InstanceId> {
-        let taker = view.failovering.as_ref().filter(|_| !view.running && !view.queued);
+        let begun = (view.running || view.queued) && !mutant::is(Mutant::TakersSeenEverywhere);
+        let taker = view.failovering.as_ref().filter(|_| !begun);
         let holder = view.lasting.as_ref().or(taker)?;
         let gone = !view.alive && !self.is_registered(holder);
         (gone && self.may_have_lasting_marks()).then_some(holder)
@@ -665,7 +668,8 @@ impl JobView {
     /// Returns true if something is done by one instance at a time: a Java instance takes part, or stands in line to.
     pub(crate) fn takes_turns(&self) -> bool {
         let is_ours = |name: &str| self.instances.keys().any(|id| latch::is_of(id, name));
-        self.is_mixed() || self.latches.keys().any(|(_, name)| !is_ours(name))
+        let comes = self.latches.keys().any(|(_, name)| !is_ours(name));
+        self.is_mixed() || (comes && !mutant::is(Mutant::ComersIgnored))
     }
 
     /// Returns the name of an instance's node at a latch.
@@ -698,7 +702,8 @@ impl JobView {
     /// Returns the number that the next in line has at least.
     pub(crate) fn next_latch_number(&self, latch: Latch) -> u32 {
         let numbers = self.in_line_at(latch).filter_map(|(name, _)| latch::number_in(name));
-        numbers.max().map_or(0, |number| number.saturating_add(1))
+        let greatest = numbers.max().filter(|_| !mutant::is(Mutant::PlacesUncounted));
+        greatest.map_or(0, |number| number.saturating_add(1))
     }
 
     fn in_line_at(&self, latch: Latch) -> impl Iterator<Item = (&str, Revision)> {
@@ -859,7 +864,8 @@ impl JobView {
         };
         let total = self.config().filter(|_| fits).map(|c| c.sharding_total_count);
         self.items_of(me).filter(move |(item, _)| {
-            let moves = !foreign && self.next_owner(*item).is_some();
+            let bound = !foreign || mutant::is(Mutant::PendingUnderJava);
+            let moves = bound && self.next_owner(*item).is_some();
             let stays = !moves || mutant::is(Mutant::PendingClaimable);
             let surplus = mutant::is(Mutant::SurplusClaimed);
             total.is_some_and(|total| item.index() < total || surplus) && stays

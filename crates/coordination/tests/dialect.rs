@@ -217,6 +217,18 @@ fn our_leader_announces_to_java_instances_that_items_move_and_clears_that_afterw
 }
 
 #[test]
+fn each_announcement_is_waited_for_anew() {
+    let (mut cluster, _java, _) = with_java(job_of_3(2));
+    cluster.write("servers/10.0.9.1", "DISABLED");
+    cluster.run_for(Duration::from_secs(15));
+    assert_eq!(cluster.data_of("leader/sharding/necessary"), None, "{}", cluster.story());
+    cluster.configure(&job_of_3(3));
+    cluster.run_for(A_WHILE);
+    let announced = cluster.data_of("leader/sharding/necessary");
+    assert!(announced.is_some(), "the item still runs\n{}", cluster.story());
+}
+
+#[test]
 fn what_a_java_instance_of_3_x_left_unfinished_is_taken_over_once() {
     let (mut cluster, java, fire) = with_java(job_of_3(2));
     cluster.java_crashes(&java);
@@ -260,6 +272,18 @@ fn a_mark_that_lasts_does_not_stay_when_failover_is_turned_off() {
     assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
     let failovers = cluster.runs().filter(|(_, start)| start.source == RunSource::Failover);
     assert_eq!(failovers.count(), 0, "{}", cluster.story());
+}
+
+/// What was given up without failover is not remembered.
+#[test]
+fn a_mark_that_is_gone_tells_nothing_when_failover_is_turned_on_again() {
+    let (mut cluster, java, fire) = with_java(job_of_3(2));
+    cluster.configure(&JobConfig { failover: false, ..job_of_3(2) });
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    cluster.configure(&job_of_3(2));
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire).len(), 1, "ours has run its own\n{}", cluster.story());
 }
 
 /// A4: pid 1 in a container, with the address of the one before.

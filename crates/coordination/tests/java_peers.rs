@@ -10,7 +10,7 @@ mod script;
 
 use std::time::Duration;
 
-use coordination::{Duty, FireTime, JobConfig, JobEvent, RunSource};
+use coordination::{Duty, Event, FireTime, JobConfig, JobEvent, RunSource};
 use script::{Cluster, JavaPeer, job_of};
 use sharding::ShardingItem;
 
@@ -48,7 +48,10 @@ fn assert_item_1_is_taken_over(mut cluster: Cluster, java: &JavaPeer, fire: Fire
     cluster.end_all_runs();
     cluster.run_for(A_WHILE);
     cluster.java_crashes(java);
-    cluster.run_for(A_WHILE);
+    for _ in 0..2 {
+        cluster.run_for(A_WHILE);
+        cluster.end_all_runs();
+    }
     let expected = [(0, RunSource::Normal), (1, RunSource::Failover)];
     assert_eq!(sources(&cluster), expected, "{}", cluster.story());
     assert_eq!(cluster.items_run_for(fire), [0, 1], "the same fire\n{}", cluster.story());
@@ -123,6 +126,22 @@ fn what_a_java_instance_has_left_unfinished_is_taken_over_and_what_it_had_finish
     assert_item_1_is_taken_over(cluster, &java, fire);
 }
 
+/// The session's nodes go one after the other, and the mark goes first.
+#[test]
+fn what_a_java_instance_showed_until_it_was_lost_is_taken_over() {
+    let (mut cluster, java) = led_by_java(2, &[0]);
+    let fire = cluster.fire();
+    cluster.java_begins(&java, 1);
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.java_ends(&java, 1);
+    cluster.deliver_all(FIRST);
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+}
+
 /// The Java leader assigns items when the fire comes, and runs them at once.
 #[test]
 fn what_a_java_leader_began_right_after_it_had_assigned_it_is_taken_over() {
@@ -134,6 +153,31 @@ fn what_a_java_leader_began_right_after_it_had_assigned_it_is_taken_over() {
     cluster.java_begins(&java, 1);
     cluster.run_for(A_WHILE);
     assert_item_1_is_taken_over(cluster, &java, fire);
+}
+
+/// The Java leader has given the item to itself and taken it over before ours have seen that its holder is gone.
+#[test]
+fn what_a_java_leader_has_taken_over_at_once_is_not_run_again() {
+    let (mut cluster, leader) = led_by_java(2, &[0]);
+    let java = cluster.java_joins("10.0.9.2");
+    cluster.java_assigns(&leader, 1, java.id());
+    cluster.run_for(A_WHILE);
+    let fire = cluster.fire();
+    cluster.java_begins(&java, 1);
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&java);
+    cluster.java_assigns(&leader, 1, leader.id());
+    cluster.create("leader/failover/items/1", "");
+    cluster.java_takes_over(&leader, 1);
+    cluster.run_for(A_WHILE);
+    cluster.java_ends_takeover(&leader, 1);
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&leader);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.story());
 }
 
 /// A Java leader waits until nothing runs, and then gives the item away without a look at its record.
@@ -166,7 +210,7 @@ fn what_a_java_instance_has_taken_over_is_not_run_again() {
     cluster.run_for(A_WHILE);
     cluster.crash(FIRST);
     cluster.join();
-    cluster.tell(1, coordination::Event::Paused);
+    cluster.tell(1, Event::Paused);
     cluster.run_for(A_WHILE);
     let newcomer = cluster.id_of(1).to_string();
     cluster.java_assigns(&java, 0, &newcomer);
@@ -177,7 +221,7 @@ fn what_a_java_instance_has_taken_over_is_not_run_again() {
     cluster.run_for(A_WHILE);
     cluster.java_ends_takeover(&java, 0);
     cluster.run_for(A_WHILE);
-    cluster.tell(1, coordination::Event::Resumed);
+    cluster.tell(1, Event::Resumed);
     cluster.run_for(A_WHILE);
     assert_eq!(cluster.items_run_for(fire), [0], "once by us\n{}", cluster.story());
     let next = cluster.fire();
@@ -282,6 +326,22 @@ fn a_java_instance_that_is_being_elected_is_not_overtaken() {
     assert_nobody_stands_in_line(&cluster);
 }
 
+/// It was about to stand in line when the Java instance was elected.
+#[test]
+fn nobody_stands_in_line_for_an_election_that_is_over() {
+    let mut cluster = Cluster::unstarted(&job_of(2));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.join();
+    while !cluster.is_sending(FIRST, Duty::Election) {
+        let stepped = cluster.deliver(FIRST) || cluster.execute(FIRST) || cluster.reply(FIRST);
+        assert!(stepped, "nobody stands in line: {}", cluster.story());
+    }
+    let join = cluster.take_back(FIRST, Duty::Election);
+    assert!(join.is_about("leader/election/latch"), "{}", cluster.story());
+    cluster.java_leads(&java);
+    assert!(cluster.refuses(join), "{}", cluster.story());
+}
+
 #[test]
 fn a_java_instance_that_comes_later_waits_and_finds_a_leader() {
     let mut cluster = Cluster::unstarted(&job_of(2));
@@ -346,6 +406,24 @@ fn a_java_instance_that_never_ends_its_turn_is_told_of_and_somebody_leads() {
     assert_eq!(anomalies(&cluster, FIRST), [expected]);
 }
 
+/// It has waited for the election before, and has led.
+#[test]
+fn whoever_stands_in_line_again_waits_again() {
+    let mut cluster = Cluster::unstarted(&job_of(2));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.java_stands_in_line(&java, "election", 7);
+    cluster.join();
+    cluster.run_for(4 * A_WHILE);
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
+    cluster.write("servers/10.0.0.1", "DISABLED");
+    cluster.run_for(A_WHILE);
+    cluster.write("servers/10.0.0.1", "");
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.leader(), None, "{}", cluster.story());
+    cluster.run_for(2 * A_WHILE);
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
+}
+
 /// Java takes in two steps: it looks which item comes first, and then writes that it has it.
 #[test]
 fn an_item_that_a_java_instance_is_taking_over_is_not_taken_as_well() {
@@ -373,7 +451,7 @@ fn an_item_that_a_java_instance_is_taking_over_is_not_taken_as_well() {
 #[test]
 fn a_request_of_ours_reaches_everybody_under_a_java_leader() {
     let (mut cluster, java) = led_by_java(3, &[0, 2]);
-    cluster.tell(FIRST, coordination::Event::TriggerRequested);
+    cluster.tell(FIRST, Event::TriggerRequested);
     cluster.run_for(A_WHILE);
     let expected = [(0, RunSource::Manual), (2, RunSource::Manual)];
     assert_eq!(sources(&cluster), expected, "{}", cluster.story());
@@ -517,6 +595,24 @@ fn a_java_instance_that_works_long_and_often_is_not_suspected() {
     assert!(anomalies(&cluster, FIRST).is_empty(), "{}", cluster.story());
 }
 
+/// The mark of the run is ours, although the item is a Java instance's.
+#[test]
+fn a_run_of_ours_is_not_suspected_when_its_item_was_given_to_a_java_instance() {
+    let (mut cluster, java) = led_by_java(2, &[0]);
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.java_assigns(&java, 0, java.id());
+    cluster.run_for(A_WHILE);
+    for _ in 0..4 {
+        cluster.fire();
+        cluster.java_begins(&java, 1);
+        cluster.run_for(A_WHILE);
+        cluster.java_ends(&java, 1);
+        cluster.run_for(A_WHILE);
+    }
+    assert!(anomalies(&cluster, FIRST).is_empty(), "{}", cluster.story());
+}
+
 /// A Java leader gives the item to itself while it runs, and leads no longer when the instance is lost that runs it.
 #[test]
 fn an_unfinished_run_of_ours_is_given_up_if_its_item_was_given_to_a_java_instance() {
@@ -533,14 +629,20 @@ fn an_unfinished_run_of_ours_is_given_up_if_its_item_was_given_to_a_java_instanc
     assert_eq!(sources(&cluster), [(0, RunSource::Normal)], "{}", cluster.story());
 }
 
-/// Returns a cluster in which ours has run its items for the fire, and a Java instance, which had the others, is gone.
-fn fired_before_a_java_instance_was_lost() -> (Cluster, FireTime, Vec<u32>) {
+/// Returns a cluster that one of ours leads, with a Java instance, and the items of ours: half of them.
+fn shared_with_java() -> (Cluster, JavaPeer, Vec<u32>) {
     let mut cluster = Cluster::settled(1, &job_of(4));
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(A_WHILE);
     let ours = cluster.id_of(FIRST).clone();
     let items: Vec<_> = (0..4).filter(|item| cluster.owner(*item) == Some(&ours)).collect();
     assert_eq!(items.len(), 2, "{}", cluster.story());
+    (cluster, java, items)
+}
+
+/// Returns a cluster in which ours has run its items for the fire, and a Java instance, which had the others, is gone.
+fn fired_before_a_java_instance_was_lost() -> (Cluster, FireTime, Vec<u32>) {
+    let (mut cluster, java, items) = shared_with_java();
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
     cluster.end_all_runs();
@@ -557,6 +659,21 @@ fn a_fire_that_came_while_a_java_instance_had_the_item_is_not_run_again_under_ou
     assert_eq!(cluster.items_run_for(fire), items, "{}", cluster.story());
 }
 
+/// It came between the request of a Java instance for resharding and what our leader made of it.
+#[test]
+fn a_fire_that_came_before_a_java_instance_was_told_whose_items_are_is_not_run_again() {
+    let (mut cluster, java, items) = shared_with_java();
+    cluster.create("leader/sharding/necessary", "");
+    cluster.deliver_all(FIRST);
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), items, "{}", cluster.story());
+}
+
 /// Only who was there when the fire came knows that a Java instance had the item.
 #[test]
 fn a_newcomer_is_not_told_of_a_fire_that_a_java_instance_may_have_run() {
@@ -564,6 +681,31 @@ fn a_newcomer_is_not_told_of_a_fire_that_a_java_instance_may_have_run() {
     (0..3).for_each(|_| cluster.join());
     cluster.run_for(A_WHILE);
     assert_eq!(cluster.items_run_for(fire), items, "{}", cluster.story());
+}
+
+/// Returns whether a newcomer claims a fire that was assigned to it, and that nobody else has claimed.
+fn a_newcomer_claims(beside_java: bool) -> bool {
+    let mut cluster = Cluster::settled(1, &job_of(4));
+    cluster.fire();
+    let _claim = cluster.take_back(FIRST, Duty::Claim);
+    cluster.join();
+    cluster.tell(1, Event::Paused);
+    cluster.run_for(A_WHILE);
+    let newcomer = cluster.id_of(1).clone();
+    assert!((0..4).any(|item| cluster.owner(item) == Some(&newcomer)), "{}", cluster.story());
+    if beside_java {
+        cluster.java_joins("10.0.9.1");
+    }
+    cluster.deliver_all(1);
+    cluster.tell(1, Event::Resumed);
+    cluster.is_sending(1, Duty::Claim)
+}
+
+/// The assignment tells of the fire until the leader has made another one.
+#[test]
+fn a_newcomer_does_not_believe_an_assignment_from_before_a_java_instance_came() {
+    assert!(a_newcomer_claims(false), "there is nothing that it could claim");
+    assert!(!a_newcomer_claims(true), "it claims what the Java instance may run");
 }
 
 /// The items get their records before the sweep, whose reply is lost, has noted what the Java instance left unfinished.

@@ -7,6 +7,7 @@ use crate::duty::resharding::ANNOUNCEMENT_PATIENCE;
 use crate::latch::{LATCH_PATIENCE, Latch};
 use crate::layout::NodeKind;
 use crate::local::Wait;
+use crate::mutant::{self, Mutant};
 use crate::{Command, JobEvent, Now};
 
 impl Coordinator {
@@ -20,7 +21,8 @@ impl Coordinator {
     fn observe_latches(&mut self, now: Now, out: &mut Vec<Command>) {
         for latch in Latch::ALL {
             let known = self.local.latch_waits.get(&latch).copied();
-            if !self.waits_at(latch) {
+            let kept = known.is_some() && mutant::is(Mutant::TurnWaitKept);
+            if !self.waits_at(latch) && !kept {
                 self.local.latch_waits.remove(&latch);
                 continue;
             }
@@ -50,7 +52,8 @@ impl Coordinator {
         let leads = self.me.as_ref().is_some_and(|me| self.view.term_of(me).is_some());
         let announced = leads && self.view.is_necessary();
         let wait = || Wait::on(self.local.announced, now.mono, ANNOUNCEMENT_PATIENCE);
-        self.local.announced = announced.then(wait);
+        let kept = self.local.announced.is_some() && mutant::is(Mutant::AnnouncementWaitKept);
+        self.local.announced = (announced || kept).then(wait);
     }
 
     /// Returns when something has lasted for longer than patience with Java instances does.
@@ -58,7 +61,8 @@ impl Coordinator {
         let latches = self.local.latch_waits.values().map(|wait| (wait, LATCH_PATIENCE));
         let announced = self.local.announced.iter().map(|wait| (wait, ANNOUNCEMENT_PATIENCE));
         let open = latches.chain(announced).filter(|(wait, _)| !wait.over);
-        open.map(|(wait, patience)| wait.since + patience).min()
+        let ends = open.map(|(wait, patience)| wait.since + patience);
+        ends.min().filter(|_| !mutant::is(Mutant::PatienceUnwatched))
     }
 
     /// Tells of marks by which a living Java instance shows runs that it cannot be running any more: it runs those items no

@@ -125,7 +125,8 @@ impl Coordinator {
         let newcomer = self.local.last_fire_seen.is_none() && self.local.is_active();
         let newcomer = newcomer && !mutant::is(Mutant::NewcomerWaits);
         let (record, may) = (&assignment.value, newcomer && monitored && !self.is_paused());
-        let due = record.due.filter(|_| may && !self.view.is_mixed());
+        let alone = !self.view.is_mixed() || mutant::is(Mutant::DueTakenBesideJava);
+        let due = record.due.filter(|_| may && alone);
         let due = due.filter(|_| record.members.contains(me));
         if let Some(at) = due.filter(|at| at.0 <= now.wall_ms) {
             self.local.last_fire_seen = Some(at);

@@ -162,7 +162,8 @@ impl Coordinator {
     /// Without monitoring nothing is claimed: the owner runs what does not run here already. While a Java leader is about to
     /// assign items anew nobody knows whose they are: the fire waits, as it does at Java instances.
     pub(super) fn run_unmonitored(&mut self, fire: FireTime, out: &mut Vec<Command>) {
-        if self.may_start_unclaimed() && self.view.is_java_assigning() {
+        let waits = self.view.is_java_assigning() && !mutant::is(Mutant::UnclaimedBesideFlags);
+        if self.may_start_unclaimed() && waits {
             self.local.unmonitored_fire = Some(fire);
             return;
         }

@@ -99,6 +99,11 @@ mod tests {
             ("one runs here still", due().run_here(0, None), SECOND),
             ("one is to move to somebody else", moving(due()), SECOND),
             (
+                "one was to move, and a Java leader has left it here",
+                moving(due()).java(4).led_by_java(4),
+                BOTH,
+            ),
+            (
                 "one is disabled",
                 due().marked(&NodeKind::ItemDisabled(item(0))),
                 "claim: fire 200 is due\n  item 0 idle, last disabled\n  item 2 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 2 running",

@@ -47,14 +47,18 @@ fn of_ours(cx: &Context<'_>) -> Option<Plan> {
 fn of_java(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let most = cx.settings.items_per_plan;
-    let to_nobody =
-        |item: ShardingItem| !config.fails_over() || item.index() >= config.sharding_total_count;
-    let java = cx.view.is_mixed();
-    let ours = |view: &ItemView| view.ledger.as_ref().is_some_and(|l| l.value.is_busy());
+    let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
+    let to_nobody = |item: ShardingItem| {
+        !config.fails_over() || !in_force(item) || mutant::is(Mutant::JavaQueueTaken)
+    };
+    let java = cx.view.is_mixed() && !mutant::is(Mutant::JavaQueueStays);
+    let busy = |view: &ItemView| view.ledger.as_ref().is_some_and(|l| l.value.is_busy());
+    let ours = |view: &ItemView| busy(view) && !mutant::is(Mutant::BusyDequeued);
     let stale =
         cx.view.items().filter(|(item, v)| java && v.queued && to_nobody(*item) && !ours(v));
-    let ghosts = cx.view.ghosts().map(|(id, version)| match version {
-        Version(0) => Step::SealGhost(id.clone()),
+    let ghosts = cx.view.ghosts().filter(|_| !mutant::is(Mutant::GhostsStay));
+    let ghosts = ghosts.map(|(id, version)| match version {
+        Version(0) if !mutant::is(Mutant::GhostsUnsealed) => Step::SealGhost(id.clone()),
         version => Step::RemoveGhost { instance: id.clone(), version },
     });
     Plan::as_keeper(Duty::Cleanup, cx, "what Java instances have left behind")?
@@ -71,12 +75,15 @@ mod tests {
     use crate::JobConfig;
     use crate::layout::NodeKind;
 
+    fn orphan() -> Ledger {
+        running_by(3).orphan().unwrap()
+    }
+
     #[test]
     fn only_orphans_stay_in_the_queue() {
         let queued = |scene: Scene, i| scene.marked(&NodeKind::QueuedItem(item(i)));
-        let orphan = || Scene::cluster(2, 1).ledger(0, running_by(3).orphan().unwrap());
         let rows = vec![
-            ("an orphan", queued(orphan(), 0), "nothing"),
+            ("an orphan", queued(Scene::cluster(2, 1).ledger(0, orphan()), 0), "nothing"),
             (
                 "an idle item",
                 queued(Scene::cluster(2, 1), 0),
@@ -109,6 +116,11 @@ mod tests {
             ("A22: without failover", queued(Scene::cluster(2, 1).configure(off), 0), left(0)),
             ("A22: a Java instance leads", queued(led_by_java(), 7), left(7)),
             (
+                "an orphan of ours, which a sweep gives up",
+                queued(Scene::cluster(2, 1).configure(off).ledger(0, orphan()), 0),
+                "nothing".to_owned(),
+            ),
+            (
                 "somebody else of ours leads",
                 queued(Scene::cluster(2, 1).member(2).led_by(2), 7),
                 "nothing".to_owned(),
@@ -117,6 +129,16 @@ mod tests {
         for (case, scene, expected) in rows {
             check(Duty::Cleanup, vec![(case, scene, &*expected)]);
         }
+    }
+
+    /// The job has more items again, and a Java instance may have queued the one that was out of range.
+    #[test]
+    fn what_is_in_range_again_stays_in_the_queue() {
+        let scene = Scene::cluster(2, 1).java(5).marked(&NodeKind::QueuedItem(item(7)));
+        let plan = scene.plan(Duty::Cleanup).unwrap();
+        assert!(scene.would_commit(&plan), "{plan}");
+        let grown = scene.configure(|config| config.sharding_total_count = 8);
+        assert!(!grown.would_commit(&plan), "{plan}");
     }
 
     /// A18: a request that came too late has left it.
@@ -132,6 +154,15 @@ mod tests {
         for (case, scene) in scenes {
             assert_eq!(scene.settle(Duty::Cleanup), [&*sealed, &*removed], "{case}");
         }
+    }
+
+    /// The instance is back under its id before its former node is sealed.
+    #[test]
+    fn a_request_to_an_instance_that_has_come_back_stays() {
+        let ghost = Scene::cluster(2, 1).ghost(9);
+        let seal = ghost.plan(Duty::Cleanup).unwrap();
+        let back = ghost.gone(9).java(9).triggered(9);
+        assert!(!back.would_commit(&seal), "{seal}");
     }
 
     /// The instance was away and comes back under its id while its former node is being taken away.

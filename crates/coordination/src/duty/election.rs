@@ -2,7 +2,7 @@
 
 use reg_center::Version;
 
-use super::latch::{Turn, leave, turn};
+use super::latch::{Turn, ending, leave, turn};
 use super::{Context, Duty};
 use crate::latch::Latch;
 use crate::layout::NodeKind;
@@ -28,7 +28,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 fn stand_in_turn(cx: &Context<'_>) -> Option<Plan> {
     match turn(cx, Latch::Election) {
         Turn::Free => Some(stand(cx)),
-        Turn::Mine(leave) | Turn::Impatient(leave) => Some(stand(cx).step(leave)),
+        Turn::Mine(leave) | Turn::Impatient(leave) => Some(ending(stand(cx), leave)),
         Turn::Join(join) => {
             let plan = Plan::as_instance(Duty::Election, cx, "no leader, and Java instances");
             Some(plan.step(Step::IsAbsent(NodeKind::Leader)).step(join))
@@ -171,6 +171,13 @@ mod tests {
         for (case, scene, expected) in rows {
             assert_eq!(scene.wants(Duty::Election), expected, "{case}");
         }
+    }
+
+    #[test]
+    fn a_node_that_is_sealed_is_not_sealed_again() {
+        let scene = Scene::cluster(1, 1).java(2);
+        let seal = scene.plan(Duty::Election).unwrap();
+        assert!(!scene.commit_once(Duty::Election).would_commit(&seal), "{seal}");
     }
 
     #[test]

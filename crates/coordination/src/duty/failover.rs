@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sharding::{InstanceId, ShardingItem};
 
-use super::latch::{Turn, leave, turn};
+use super::latch::{Turn, ending, leave, turn};
 use super::{Context, Duty};
 use crate::foreign::Interrupted;
 use crate::latch::Latch;
@@ -24,7 +24,7 @@ use crate::{Ledger, LedgerState, Run, RunSource};
 pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let foreign_leader = cx.view.has_foreign_leader();
-    let plan = match foreign_leader {
+    let plan = match foreign_leader && !mutant::is(Mutant::SweptByLeadersOnly) {
         // A Java leader looks at no records: each owner sweeps its own items.
         true => Plan::as_instance(Duty::Sweep, cx, REASON),
         false => Plan::as_leader(Duty::Sweep, cx, REASON)?,
@@ -33,7 +33,8 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     let is_mine = |view: &ItemView| {
         let owner = view.owner.as_ref().map(|owner| &owner.value);
         let abandoned = |owner: &InstanceId| owner == cx.me || !cx.view.is_registered(owner);
-        !foreign_leader || owner.is_some_and(abandoned)
+        let everybodys = !foreign_leader || mutant::is(Mutant::SweptByAnybody);
+        everybodys || owner.is_some_and(abandoned)
     };
     let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
     let items = cx.view.items().filter(|(_, view)| is_mine(view));
@@ -96,9 +97,15 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
 /// item no more, and its leaders assign nothing.
 fn has_leftovers(cx: &Context<'_>, view: &ItemView, fails_over: bool) -> bool {
     let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
+    let idle = idle || mutant::is(Mutant::MarksMendedBesideRuns);
     // Until the first fire nobody here knows what has to be taken over.
     let unclear = fails_over && !view.failover && cx.local.last_fire_seen.is_none();
-    idle && !view.alive && !unclear && leftovers(cx, view).any()
+    let unclear = unclear && !mutant::is(Mutant::MarksMendedEarly);
+    !mutant::is(Mutant::JavaMarksStay)
+        && idle
+        && !view.alive
+        && !unclear
+        && leftovers(cx, view).any()
 }
 
 /// The marks at an item whose holder is gone.
@@ -118,6 +125,7 @@ fn leftovers<'a>(cx: &Context<'_>, view: &'a ItemView) -> Leftovers<'a> {
     let gone = |holder: &&InstanceId| !cx.view.is_registered(holder);
     let running = view.lasting.as_ref().filter(gone);
     let taken = view.failover || (view.running && running.is_none());
+    let taken = taken && !mutant::is(Mutant::TakeoversMended);
     let failovering = view.failovering.as_ref().filter(gone).filter(|_| !taken);
     Leftovers { running, failovering }
 }
@@ -208,7 +216,8 @@ pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
     let Some(plan) = take_one(cx) else { return leave(cx, Duty::Takeover, Latch::Failover) };
     match turn(cx, Latch::Failover) {
         Turn::Free => Some(plan),
-        Turn::Mine(leave) => Some(plan.step(leave)),
+        Turn::Mine(leave) => Some(ending(plan, leave)),
+        Turn::Impatient(leave) if mutant::is(Mutant::TakenOutOfTurn) => Some(ending(plan, leave)),
         Turn::Join(join) => {
             let plan = Plan::as_instance(Duty::Takeover, cx, "an item was left unfinished");
             Some(plan.step(join))
@@ -418,6 +427,16 @@ mod tests {
                 "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  no longer show 1 failing over\n  queue 1",
             ),
             (
+                "A6: somebody else has taken over since",
+                cluster().java(4).named_mark(&taken(1), 3).marked(&NodeKind::Failover(item(1))),
+                "nothing",
+            ),
+            (
+                "A6: somebody else runs it since",
+                cluster().java(4).named_mark(&taken(1), 3).marked_in_session(&running(1)),
+                "nothing",
+            ),
+            (
                 "A6: failover was turned off",
                 cluster().configure(off).named_mark(&taken(1), 3),
                 no_turn,
@@ -445,6 +464,24 @@ mod tests {
             ),
         ];
         check(Duty::Sweep, rows);
+    }
+
+    /// Somebody else has taken the mark away, and the mark that is there now is of a run of ours.
+    #[test]
+    fn a_mark_is_not_taken_away_that_was_made_since() {
+        let off = |config: &mut JobConfig| config.failover = false;
+        let led_by_java =
+            Scene::job_in(Dialect::V3, 2).member(1).java(4).led_by_java(4).owned(1, 1);
+        let rows = [
+            ("its item has a record", Scene::cluster_in(Dialect::V3, 2, 2)),
+            ("its item has none yet", led_by_java),
+        ];
+        for (case, scene) in rows {
+            let marked = scene.configure(off).named_mark(&NodeKind::Running(item(1)), 3);
+            let plan = marked.plan(Duty::Sweep).unwrap();
+            assert!(marked.would_commit(&plan), "{case}: {plan}");
+            assert!(!marked.running(1, 1).would_commit(&plan), "{case}: {plan}");
+        }
     }
 
     #[test]

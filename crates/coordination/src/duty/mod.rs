@@ -190,7 +190,7 @@ impl<'a> Context<'a> {
     /// about to assign itself may take that back.
     pub(crate) fn word_for_java(&self) -> Option<Step> {
         let word = if self.view.is_necessary() { Step::IsAnnounced } else { Step::Announce };
-        Some(word).filter(|_| self.view.is_mixed())
+        Some(word).filter(|_| self.view.is_mixed() && !mutant::is(Mutant::WordForgotten))
     }
 
     /// Returns the run of an item that a Java instance has left unfinished.
@@ -211,7 +211,7 @@ impl<'a> Context<'a> {
     /// Returns an item of this instance, if its record is known, or is nobody's to make but its own.
     fn own_item(&self, item: ShardingItem, view: &'a ItemView) -> Option<OwnItem<'a>> {
         let known = view.ledger.as_ref();
-        let foreign = self.view.has_foreign_leader();
+        let foreign = self.view.has_foreign_leader() && !mutant::is(Mutant::RecordsLeftToJava);
         let mut ledger = match known {
             Some(ledger) => Cow::Borrowed(&ledger.value),
             None if foreign && !view.unreadable => Cow::Owned(Ledger::new(None)),

@@ -22,7 +22,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     // A Java instance that is about to lead would not know what is still to move.
     let goes = !cx.view.is_available(cx.me) || !cx.local.is_active();
-    if goes && cx.view.is_mixed() {
+    if goes && cx.view.is_mixed() && !mutant::is(Mutant::AssignedBeforeGoing) {
         return None;
     }
     let target = target(cx, config).ok()??;
@@ -39,7 +39,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let known = known || mutant::is(Mutant::DueBesideJava);
     record.due = cx.local.due.as_ref().map(|due| due.at).or(record.due).filter(|_| known);
     if cx.view.is_mixed() && target.reason != FOLLOW {
-        if !cx.view.is_necessary() {
+        if !cx.view.is_necessary() && !mutant::is(Mutant::MovesUnannounced) {
             return announce(cx, target.reason);
         }
         if waits_for_java(cx, &record.pending) {
@@ -47,11 +47,12 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         }
     }
     let expect = cx.view.assignment_version();
+    let announced = cx.view.is_necessary() && !mutant::is(Mutant::AnnouncementStays);
     let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?
         .step(Step::ConfigIs(cx.view.config_version()?))
         .step(Step::RequestIs(cx.view.request()?))
         .steps(moves.steps)
-        .step_if(cx.view.is_necessary(), || Step::ClearNecessary)
+        .step_if(announced, || Step::ClearNecessary)
         .step(Step::SetAssignment { expect, record });
     Some(plan)
 }
@@ -68,9 +69,10 @@ fn announce(cx: &Context<'_>, reason: &str) -> Option<Plan> {
 /// Returns true while a Java instance still runs an item that is to move. Unless its run takes long it is waited for: what
 /// comes meanwhile is run by whoever has the item then.
 fn waits_for_java(cx: &Context<'_>, pending: &BTreeMap<ShardingItem, InstanceId>) -> bool {
-    let patient = cx.local.announced.is_none_or(|announced| !announced.over);
+    let over = cx.local.announced.is_some_and(|announced| announced.over);
+    let patient = !over || mutant::is(Mutant::JavaRunsAwaitedForEver);
     let runs = |item: &ShardingItem| cx.view.java_owner(cx.view.item(*item)).is_some();
-    patient && pending.keys().any(runs)
+    patient && pending.keys().any(runs) && !mutant::is(Mutant::JavaRunsUnawaited)
 }
 
 /// Returns the last fire that anybody is known to have seen: new items have nothing to do with it.
@@ -286,7 +288,7 @@ fn steps_to(
     if view.unreadable && !mutant::is(Mutant::UnreadableMoved) {
         return stays.then(Vec::new);
     }
-    if of_java && !stays && view.running {
+    if of_java && !stays && view.running && !mutant::is(Mutant::JavaRunMoved) {
         return None;
     }
     let record = match &view.ledger {
@@ -514,6 +516,19 @@ mod tests {
         for (case, scene, expected) in rows {
             assert_eq!(scene.wants(Duty::Resharding), expected, "{case}");
         }
+    }
+
+    /// A Java leader has made no record for it, and is gone.
+    #[test]
+    fn an_item_without_a_record_does_not_move_while_a_java_instance_runs_it() {
+        let wait = Wait { since: Duration::ZERO, over: true };
+        let scene = Scene::job(2).member(1).java(2).led_by(1).requested().owned(0, 2).owned(1, 2);
+        let scene = scene.marked(&NodeKind::Necessary).local(|local| local.announced = Some(wait));
+        let free = scene.wants(Duty::Resharding);
+        let moved = "item 1 to 10.0.0.1@-@1";
+        assert!(free.contains(moved), "{free}");
+        let begun = scene.marked_in_session(&NodeKind::Running(item(1))).wants(Duty::Resharding);
+        assert!(!begun.contains(moved) && begun.contains("1 to follow"), "{begun}");
     }
 
     /// It began the item when the leader had looked.

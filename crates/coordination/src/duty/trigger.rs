@@ -40,7 +40,7 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
 /// items' records.
 fn accept(cx: &Context<'_>) -> Option<Plan> {
     let Triggered { version, number } = cx.view.trigger_of(cx.me)?;
-    let foreign_leader = cx.view.has_foreign_leader();
+    let foreign_leader = cx.view.has_foreign_leader() && !mutant::is(Mutant::AcceptedForJavaLeader);
     let config = cx.view.config().filter(|_| foreign_leader || fits(cx))?;
     let accepted = Step::AcceptTrigger { instance: cx.me.clone(), version };
     let plan = Plan::as_session(Duty::Trigger, "triggered by an operator").step(accepted);
@@ -64,7 +64,7 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
 fn pass_on(cx: &Context<'_>) -> Option<Plan> {
     let mut waiting: Vec<_> = cx.view.triggers().filter(|(_, t)| !t.value.is_handled()).collect();
     waiting.sort_by_key(|(id, trigger)| (trigger.value.at, *id));
-    if cx.view.has_foreign_leader() {
+    if cx.view.has_foreign_leader() && !mutant::is(Mutant::RequestsLeftToJava) {
         return waiting.into_iter().find_map(|(id, trigger)| pass_as_java_does(cx, id, trigger));
     }
     let config = cx.view.config().filter(|_| fits(cx))?;
@@ -143,7 +143,8 @@ fn pass_as_java_does(
 fn is_mine_to_handle(cx: &Context<'_>, by: &str) -> bool {
     let is_there = cx.view.instances().any(|id| id.as_str() == by);
     let first_of_ours = || cx.view.instances().find(|id| !cx.view.is_foreign(id));
-    by == cx.me.as_str() || (!is_there && first_of_ours() == Some(cx.me))
+    let mine = by == cx.me.as_str() || (!is_there && first_of_ours() == Some(cx.me));
+    mine || mutant::is(Mutant::RequestPassedByAnybody)
 }
 
 fn passed_on(id: &str, trigger: &Versioned<TriggerRecord>, rest: BTreeSet<ShardingItem>) -> Step {
@@ -154,7 +155,7 @@ fn passed_on(id: &str, trigger: &Versioned<TriggerRecord>, rest: BTreeSet<Shardi
 /// Whoever left a request takes it away once it was passed on, so that it never has to wonder whether it arrived. The
 /// leader takes away what others left that are no instances (any more).
 fn clear(cx: &Context<'_>) -> Option<Plan> {
-    let keeps = cx.view.has_foreign_leader();
+    let keeps = cx.view.has_foreign_leader() && !mutant::is(Mutant::RequestsStayUnderJava);
     let leads = cx.view.term_of(cx.me).is_some();
     let mine = |by: &str| by == cx.me.as_str();
     let nobodys = |by: &str| {

@@ -32,7 +32,17 @@ fn guards_of(duty: Duty, step: &Step) -> &'static [Mutant] {
         Step::LeaderIs(_) => &[M::LeaderUnchecked],
         Step::IsAbsent(NodeKind::Necessary | NodeKind::Processing) => &[M::JavaFlagsUnchecked],
         Step::IsAbsent(NodeKind::QueuedItem(_)) => &[M::QueueUnchecked],
+        Step::IsAbsent(NodeKind::Leader) => &[M::JoinUnchecked],
+        Step::IsAbsent(NodeKind::Running(_)) => &[M::JavaRunUnchecked],
+        Step::IsAbsent(NodeKind::Failover(_)) => &[M::JavaTakeoverUnchecked],
+        Step::IsAbsent(NodeKind::Ledger(_)) | Step::LedgerIs(..) if duty == Duty::Sweep => {
+            &[M::MendedRecordUnchecked]
+        }
         Step::IsAbsent(_) => &[M::NewRecordUnchecked],
+        Step::IsAnnounced => &[M::WordUnchecked],
+        Step::SealLeader(_) => &[M::LeaderSealedBlindly],
+        Step::SealGhost(_) => &[M::GhostSealedBlindly],
+        Step::RemoveGhost { .. } => &[M::GhostRemovedBlindly],
         Step::TermIs(_) => term_guards(duty),
         Step::ConfigIs(_) => config_guards(duty),
         Step::SetLedger { .. } => record_guards(duty),
@@ -98,7 +108,8 @@ fn config_guards(duty: Duty) -> &'static [Mutant] {
         Duty::Sweep => &[Mutant::SweepConfigUnchecked],
         Duty::Trigger => &[Mutant::RequestConfigUnchecked],
         Duty::Once => &[Mutant::CallbackConfigUnchecked],
-        Duty::Membership | Duty::Election | Duty::Release | Duty::Disabling | Duty::Cleanup => &[],
+        Duty::Cleanup => &[Mutant::CleanupConfigUnchecked],
+        Duty::Membership | Duty::Election | Duty::Release | Duty::Disabling => &[],
     }
 }
 

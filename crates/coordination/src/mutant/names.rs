@@ -144,6 +144,24 @@ mutants! {
     NewRecordUnchecked,
     /// Orphans that are not shown in the queue are given up although they are in it.
     QueueUnchecked,
+    /// Instances stand in line for an election although somebody leads since.
+    JoinUnchecked,
+    /// Leaders that go leave no word for Java instances if it was there before, although it was taken away since.
+    WordUnchecked,
+    /// Items move although a Java instance has begun them since.
+    JavaRunUnchecked,
+    /// Runs that Java instances have left unfinished are queued although somebody has taken them over since.
+    JavaTakeoverUnchecked,
+    /// Marks that were left behind are taken away although the record of their item changed since.
+    MendedRecordUnchecked,
+    /// What Java instances have left behind is taken away under a configuration that was replaced since.
+    CleanupConfigUnchecked,
+    /// Leaders seal their node although it changed since.
+    LeaderSealedBlindly,
+    /// Nodes that instances have left behind are sealed although they changed since.
+    GhostSealedBlindly,
+    /// Nodes that instances have left behind are taken away although others are in their place since.
+    GhostRemovedBlindly,
     /// What was asked for in a session that is over happens in the next one of the process.
     SessionUnchecked,
     /// Sweeps take runs from instances that an operator took out, while their code runs.
@@ -334,6 +352,110 @@ mutants! {
     DueBesideJava,
     /// New records count what a Java instance has left unfinished as done.
     BornBesideInterrupted,
+    /// Instances stand for election, and take over, without standing in line where Java instances do.
+    TurnsIgnored,
+    /// Whoever stands in line acts as if its turn had come.
+    OutOfTurn,
+    /// Whoever waits for a Java instance to leave a latch waits for ever.
+    WaitsForEver,
+    /// Whoever has waited long enough takes over out of its turn.
+    TakenOutOfTurn,
+    /// Nobody goes to the end of the line when Java instances that came before wait for it.
+    OutOfOrder,
+    /// Places in line are not numbered after those that are taken.
+    PlacesUncounted,
+    /// Turns do not end with what they were for.
+    TurnKept,
+    /// Whoever wants no turn any more still stands in line.
+    LineNotLeft,
+    /// Java instances that stand in line are not waited for before they are registered.
+    ComersIgnored,
+    /// Who has waited long enough for one turn does not wait for the next one.
+    TurnWaitKept,
+    /// Nobody wakes when it has waited long enough for Java instances.
+    PatienceUnwatched,
+    /// Leaders that go leave no word for Java instances.
+    WordForgotten,
+    /// Leaders that are about to go still assign items among Java instances.
+    AssignedBeforeGoing,
+    /// Items move although Java instances were not told.
+    MovesUnannounced,
+    /// Items are assigned at once, although Java instances still run what is to move.
+    JavaRunsUnawaited,
+    /// Runs of Java instances that are to move are waited for, however long they take.
+    JavaRunsAwaitedForEver,
+    /// Who has waited long enough after one announcement does not wait after the next one.
+    AnnouncementWaitKept,
+    /// What was announced to Java instances stays announced.
+    AnnouncementStays,
+    /// Items move although a Java instance shows them as running.
+    JavaRunMoved,
+    /// Under a Java leader nobody sweeps.
+    SweptByLeadersOnly,
+    /// Under a Java leader everybody sweeps the items of everybody.
+    SweptByAnybody,
+    /// Under a Java leader nobody mends what was left behind.
+    KeptByLeadersOnly,
+    /// Marks that Java instances have left behind stay if nobody has to take their items over.
+    JavaMarksStay,
+    /// Marks that Java instances have left behind are taken away before anybody knows which fire they are of.
+    MarksMendedEarly,
+    /// Entries of the queue stay although Java instances that take them run what nobody is to run.
+    JavaQueueStays,
+    /// Entries of the queue are taken out although Java instances may take them.
+    JavaQueueTaken,
+    /// Entries of the queue are taken out although orphans of ours are behind them.
+    BusyDequeued,
+    /// Nodes that instances have left behind stay.
+    GhostsStay,
+    /// Nodes that instances have left behind are taken away although nothing tells them from new ones.
+    GhostsUnsealed,
+    /// Java instances count as having ended whatever they no longer show when they are gone.
+    GraceForgotten,
+    /// Java instances count as having left unfinished what they had ended long before.
+    GraceEndless,
+    /// Runs count as left unfinished by Java instances although records tell what has come of them.
+    SettledRunsInterrupted,
+    /// Runs count as left unfinished by Java instances although somebody has taken them over.
+    JavaTakeoversIgnored,
+    /// Runs whose marks tell by themselves what is left unfinished are remembered beyond the marks.
+    LastingRunsLost,
+    /// Runs that Java instances have left unfinished are remembered although somebody has taken them over.
+    LostRunsKept,
+    /// Marks of runs of ours are taken for those of the Java instances that were given the items.
+    OursTakenForJava,
+    /// Fires count for whoever has the items while they are about to be assigned anew.
+    HeldBackAccounted,
+    /// Fires that came while items were about to be assigned anew count for nobody.
+    HeldBackForgotten,
+    /// What Java instances show as running does not count as run by them.
+    JavaMarksUnaccounted,
+    /// Marks that were left behind are mended although the records of their items say that they run.
+    MarksMendedBesideRuns,
+    /// Marks of those who had taken items over are mended although others have taken them over again.
+    TakeoversMended,
+    /// Takers that are gone count as having left their runs unfinished although others have taken those over.
+    TakersSeenEverywhere,
+    /// Marks that outlive their instance count as if it lived.
+    LastingMarksTrusted,
+    /// Under a Java leader items that were to move by the assignment before are not claimed.
+    PendingUnderJava,
+    /// Java instances that an operator asks to run are taken for ours.
+    AskedTakenForOurs,
+    /// Under a Java leader items are not claimed before somebody has made their records.
+    RecordsLeftToJava,
+    /// Runs that need no claim start although a Java leader is about to assign items anew.
+    UnclaimedBesideFlags,
+    /// Newcomers run what was due although Java instances take part.
+    DueTakenBesideJava,
+    /// Requests to run are left to Java leaders.
+    RequestsLeftToJava,
+    /// Under a Java leader anybody passes any request to run on.
+    RequestPassedByAnybody,
+    /// Under a Java leader requests to run of those who are gone stay when they were passed on.
+    RequestsStayUnderJava,
+    /// Under a Java leader requests to an instance become requests of their own.
+    AcceptedForJavaLeader,
     /// What a strategy answers is taken as it is.
     StrategyTrusted,
     /// Plans are larger than the registry takes.

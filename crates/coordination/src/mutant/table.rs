@@ -531,6 +531,90 @@ pub const MUTANTS: &[Row] = &[
         ),
     },
     Row {
+        mutant: M::JoinUnchecked,
+        properties: &["L7"],
+        story: "somebody stands in line for an election that is over",
+        watcher: Extra(
+            told("tests/java_peers.rs", "nobody_stands_in_line_for_an_election_that_is_over"),
+            "whoever wants no turn any more leaves the line as soon as it sees who leads",
+        ),
+    },
+    Row {
+        mutant: M::WordUnchecked,
+        properties: &["L1"],
+        story: "the Java instance that leads next does not know that items are to be assigned anew",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_leader_that_is_disabled_leaves_word_whatever_it_was_about_to_assign",
+        )),
+    },
+    Row {
+        mutant: M::JavaRunUnchecked,
+        properties: &["S5"],
+        story: "an item moves under a run of a Java instance",
+        watcher: Told(told(
+            "src/duty/resharding.rs",
+            "duty::resharding::tests::an_item_that_a_java_instance_begins_meanwhile_does_not_move",
+        )),
+    },
+    Row {
+        mutant: M::JavaTakeoverUnchecked,
+        properties: &["S1a"],
+        story: "what a Java instance has taken over is run again",
+        watcher: Told(told(
+            "tests/dialect.rs",
+            "what_a_java_survivor_of_3_x_has_taken_over_is_not_run_again",
+        )),
+    },
+    Row {
+        mutant: M::MendedRecordUnchecked,
+        properties: &["S1"],
+        story: "the mark of a run that has begun since is taken away",
+        watcher: Told(told(
+            "src/duty/failover.rs",
+            "duty::failover::tests::a_mark_is_not_taken_away_that_was_made_since",
+        )),
+    },
+    Row {
+        mutant: M::CleanupConfigUnchecked,
+        properties: &["L2"],
+        story: "what a Java instance has left for others is forgotten",
+        watcher: Told(told(
+            "src/duty/cleanup.rs",
+            "duty::cleanup::tests::what_is_in_range_again_stays_in_the_queue",
+        )),
+    },
+    Row {
+        mutant: M::LeaderSealedBlindly,
+        properties: &["S8"],
+        story: "a leader seals a node that it has sealed before",
+        watcher: Extra(
+            told(
+                "src/duty/election.rs",
+                "duty::election::tests::a_node_that_is_sealed_is_not_sealed_again",
+            ),
+            "whoever leads by the term is the only one who writes to its node, so that sealing it again changes nothing",
+        ),
+    },
+    Row {
+        mutant: M::GhostSealedBlindly,
+        properties: &["S3"],
+        story: "a request to an instance that has come back is overwritten",
+        watcher: Told(told(
+            "src/duty/cleanup.rs",
+            "duty::cleanup::tests::a_request_to_an_instance_that_has_come_back_stays",
+        )),
+    },
+    Row {
+        mutant: M::GhostRemovedBlindly,
+        properties: &["L1"],
+        story: "an instance that has come back is taken out",
+        watcher: Told(told(
+            "src/duty/cleanup.rs",
+            "duty::cleanup::tests::an_instance_that_comes_back_keeps_its_new_node",
+        )),
+    },
+    Row {
         mutant: M::SessionUnchecked,
         properties: &["S1", "S2", "L1"],
         story: "a life registers after its end, in the session of the next one",
@@ -1264,6 +1348,478 @@ pub const MUTANTS: &[Row] = &[
         watcher: Told(told(
             "tests/java_peers.rs",
             "what_a_java_instance_has_left_unfinished_does_not_count_as_done",
+        )),
+    },
+    Row {
+        mutant: M::TurnsIgnored,
+        properties: &["S8", "S1a"],
+        story: "somebody is elected, or takes over, beside a Java instance whose turn it is",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_java_instance_that_is_being_elected_is_not_overtaken",
+        )),
+    },
+    Row {
+        mutant: M::OutOfTurn,
+        properties: &["S1a", "S8"],
+        story: "an item is taken over beside a Java instance whose turn it is",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "an_item_that_a_java_instance_is_taking_over_is_not_taken_as_well",
+        )),
+    },
+    Row {
+        mutant: M::WaitsForEver,
+        properties: &["L3"],
+        story: "nobody leads as long as a Java instance does not end its turn",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_java_instance_that_never_ends_its_turn_is_told_of_and_somebody_leads",
+        )),
+    },
+    Row {
+        mutant: M::TakenOutOfTurn,
+        properties: &["S1a"],
+        story: "an item is taken over beside a Java instance whose turn it is",
+        watcher: Told(told(
+            "src/duty/failover.rs",
+            "duty::failover::tests::among_java_instances_one_takes_over_at_a_time",
+        )),
+    },
+    Row {
+        mutant: M::OutOfOrder,
+        properties: &["L3"],
+        story: "a Java instance and one of ours wait for each other",
+        watcher: Told(told("tests/java_peers.rs", "two_that_would_wait_for_each_other_do_not")),
+    },
+    Row {
+        mutant: M::PlacesUncounted,
+        properties: &["quiet"],
+        story: "somebody goes to the end of the line again and again",
+        watcher: Told(told("tests/java_peers.rs", "two_that_would_wait_for_each_other_do_not")),
+    },
+    Row {
+        mutant: M::TurnKept,
+        properties: &["L7"],
+        story: "somebody stands in line who has had its turn",
+        watcher: SpareStory(
+            M::LineNotLeft,
+            told(
+                "tests/java_peers.rs",
+                "a_java_instance_that_comes_later_waits_and_finds_a_leader",
+            ),
+            "whoever wants no turn any more leaves the line by itself",
+        ),
+    },
+    Row {
+        mutant: M::LineNotLeft,
+        properties: &["L3", "L7"],
+        story: "Java instances wait for somebody who wants nothing",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_java_instance_that_is_being_elected_is_not_overtaken",
+        )),
+    },
+    Row {
+        mutant: M::ComersIgnored,
+        properties: &["S8"],
+        story: "somebody is elected beside a Java instance whose turn it is",
+        watcher: Told(told(
+            "src/duty/election.rs",
+            "duty::election::tests::among_java_instances_one_stands_at_a_time",
+        )),
+    },
+    Row {
+        mutant: M::TurnWaitKept,
+        properties: &["S8"],
+        story: "somebody is elected beside a Java instance whose turn it is",
+        watcher: Told(told("tests/java_peers.rs", "whoever_stands_in_line_again_waits_again")),
+    },
+    Row {
+        mutant: M::PatienceUnwatched,
+        properties: &["L3"],
+        story: "nobody leads until something else happens",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_java_instance_that_never_ends_its_turn_is_told_of_and_somebody_leads",
+        )),
+    },
+    Row {
+        mutant: M::WordForgotten,
+        properties: &["L1"],
+        story: "the Java instance that leads next does not know that items are to be assigned anew",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_leader_that_is_disabled_leaves_word_whatever_it_was_about_to_assign",
+        )),
+    },
+    Row {
+        mutant: M::AssignedBeforeGoing,
+        properties: &["L1"],
+        story: "what has yet to move is known to a leader that goes, and not to the Java instance that leads next",
+        watcher: Told(told(
+            "src/duty/resharding.rs",
+            "duty::resharding::tests::java_instances_are_told_before_items_move_and_their_runs_are_waited_for",
+        )),
+    },
+    Row {
+        mutant: M::MovesUnannounced,
+        properties: &["S3"],
+        story: "a fire counts for a Java instance that loses the item before it begins",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_fire_that_comes_while_java_instances_hold_back_is_run_by_who_has_the_item_then",
+        )),
+    },
+    Row {
+        mutant: M::JavaRunsUnawaited,
+        properties: &["S3"],
+        story: "a fire counts for a Java instance whose item is to move, and which is busy",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_fire_that_comes_while_java_instances_hold_back_is_run_by_who_has_the_item_then",
+        )),
+    },
+    Row {
+        mutant: M::JavaRunsAwaitedForEver,
+        properties: &["L5"],
+        story: "a slow item of a Java instance delays all others",
+        watcher: Told(told(
+            "tests/dialect.rs",
+            "our_leader_announces_to_java_instances_that_items_move_and_clears_that_afterwards",
+        )),
+    },
+    Row {
+        mutant: M::AnnouncementWaitKept,
+        properties: &["S3"],
+        story: "a fire counts for a Java instance whose item is to move, and which is busy",
+        watcher: Told(told("tests/dialect.rs", "each_announcement_is_waited_for_anew")),
+    },
+    Row {
+        mutant: M::AnnouncementStays,
+        properties: &["quiet", "L0"],
+        story: "items are assigned again and again, and Java instances start nothing",
+        watcher: Told(told(
+            "src/duty/resharding.rs",
+            "duty::resharding::tests::the_leader_assigns_when_the_inputs_changed_and_only_then",
+        )),
+    },
+    Row {
+        mutant: M::JavaRunMoved,
+        properties: &["L5"],
+        story: "what is planned is refused as long as a Java instance runs one item, and all others wait",
+        watcher: Told(told(
+            "src/duty/resharding.rs",
+            "duty::resharding::tests::an_item_without_a_record_does_not_move_while_a_java_instance_runs_it",
+        )),
+    },
+    Row {
+        mutant: M::SweptByLeadersOnly,
+        properties: &["L2"],
+        story: "what was left unfinished blocks its item under a Java leader",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "an_unfinished_run_of_ours_does_not_block_its_item_under_a_java_leader",
+        )),
+    },
+    Row {
+        mutant: M::SweptByAnybody,
+        properties: &["quiet"],
+        story: "everybody sweeps the same run, and all but one are refused",
+        watcher: Extra(
+            told(
+                "src/duty/failover.rs",
+                "duty::failover::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            ),
+            "the record is expected as it was, so that of those who sweep the same run one succeeds",
+        ),
+    },
+    Row {
+        mutant: M::KeptByLeadersOnly,
+        properties: &["L7"],
+        story: "what was left behind stays as long as a Java instance leads",
+        watcher: Told(told(
+            "src/duty/cleanup.rs",
+            "duty::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
+        )),
+    },
+    Row {
+        mutant: M::JavaMarksStay,
+        properties: &["L0", "L7"],
+        story: "a mark keeps an item from running for ever",
+        watcher: Told(told(
+            "tests/dialect.rs",
+            "a_mark_that_lasts_does_not_stay_when_failover_is_turned_off",
+        )),
+    },
+    Row {
+        mutant: M::MarksMendedEarly,
+        properties: &["L2"],
+        story: "what a Java instance has left unfinished stays so",
+        watcher: Told(told(
+            "src/duty/failover.rs",
+            "duty::failover::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+        )),
+    },
+    Row {
+        mutant: M::JavaQueueStays,
+        properties: &["L7"],
+        story: "Java instances take over what is beyond the number of items, or although failover is off",
+        watcher: Told(told(
+            "src/duty/cleanup.rs",
+            "duty::cleanup::tests::what_java_has_queued_stays_unless_nobody_may_take_it_over",
+        )),
+    },
+    Row {
+        mutant: M::JavaQueueTaken,
+        properties: &["L2"],
+        story: "what a Java instance has left for others is forgotten",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_misfire_mark_of_a_java_instance_is_left_to_it",
+        )),
+    },
+    Row {
+        mutant: M::BusyDequeued,
+        properties: &["quiet"],
+        story: "an entry is taken out of the queue twice",
+        watcher: Extra(
+            told(
+                "src/duty/cleanup.rs",
+                "duty::cleanup::tests::what_java_has_queued_stays_unless_nobody_may_take_it_over",
+            ),
+            "the sweep that gives the orphan up takes its entry out as well; whichever comes second is refused, and sees why",
+        ),
+    },
+    Row {
+        mutant: M::GhostsStay,
+        properties: &["L7"],
+        story: "the node of an instance that is gone stays",
+        watcher: Told(told(
+            "src/duty/cleanup.rs",
+            "duty::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
+        )),
+    },
+    Row {
+        mutant: M::GhostsUnsealed,
+        properties: &["L1"],
+        story: "an instance that has come back is taken out",
+        watcher: Told(told(
+            "src/duty/cleanup.rs",
+            "duty::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
+        )),
+    },
+    Row {
+        mutant: M::GraceForgotten,
+        properties: &["L2"],
+        story: "what a Java instance has left unfinished stays so if its mark goes before its node",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_a_java_instance_showed_until_it_was_lost_is_taken_over",
+        )),
+    },
+    Row {
+        mutant: M::GraceEndless,
+        properties: &["S1a"],
+        story: "what a Java instance has ended is run again",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_a_java_instance_has_left_unfinished_is_taken_over_and_what_it_had_finished_is_not",
+        )),
+    },
+    Row {
+        mutant: M::SettledRunsInterrupted,
+        properties: &["L7"],
+        story: "a mark stays because its run, which is settled, cannot be made an orphan of",
+        watcher: Told(told(
+            "src/duty/failover.rs",
+            "duty::failover::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+        )),
+    },
+    Row {
+        mutant: M::JavaTakeoversIgnored,
+        properties: &["L2"],
+        story: "a Java instance that has taken over waits for ever for a mark to go",
+        watcher: Told(told(
+            "src/duty/failover.rs",
+            "duty::failover::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+        )),
+    },
+    Row {
+        mutant: M::LastingRunsLost,
+        properties: &["S1a"],
+        story: "what was given up without failover is run once that is turned on again",
+        watcher: Extra(
+            told(
+                "tests/dialect.rs",
+                "a_mark_that_is_gone_tells_nothing_when_failover_is_turned_on_again",
+            ),
+            "no record says what has come of the run, so that it may as well be taken over",
+        ),
+    },
+    Row {
+        mutant: M::LostRunsKept,
+        properties: &["S1a"],
+        story: "what a Java instance has taken over is run again",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_a_java_leader_has_taken_over_at_once_is_not_run_again",
+        )),
+    },
+    Row {
+        mutant: M::OursTakenForJava,
+        properties: &["S1"],
+        story: "an operator is told to remove the mark of a run that goes on",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_run_of_ours_is_not_suspected_when_its_item_was_given_to_a_java_instance",
+        )),
+    },
+    Row {
+        mutant: M::HeldBackAccounted,
+        properties: &["S3"],
+        story: "a fire counts for who had the item before, and nobody runs it",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_fire_that_comes_while_java_instances_hold_back_is_run_by_who_has_the_item_then",
+        )),
+    },
+    Row {
+        mutant: M::HeldBackForgotten,
+        properties: &["S1a"],
+        story: "a fire that a Java instance has run is run again",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_fire_that_came_before_a_java_instance_was_told_whose_items_are_is_not_run_again",
+        )),
+    },
+    Row {
+        mutant: M::JavaMarksUnaccounted,
+        properties: &["S1a"],
+        story: "what a Java instance has run is run again",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_fire_that_comes_while_java_instances_hold_back_is_run_by_who_has_the_item_then",
+        )),
+    },
+    Row {
+        mutant: M::MarksMendedBesideRuns,
+        properties: &["L2"],
+        story: "a sweep that takes a mark away twice is refused again and again",
+        watcher: Told(told(
+            "tests/dialect.rs",
+            "with_failover_the_mark_of_a_run_outlives_its_session_and_is_taken_away_by_whoever_sweeps",
+        )),
+    },
+    Row {
+        mutant: M::TakeoversMended,
+        properties: &["S1a"],
+        story: "the mark of somebody who has taken the item over is taken away",
+        watcher: Told(told(
+            "src/duty/failover.rs",
+            "duty::failover::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+        )),
+    },
+    Row {
+        mutant: M::TakersSeenEverywhere,
+        properties: &["S1a"],
+        story: "what somebody runs is queued",
+        watcher: Told(told(
+            "src/duty/failover.rs",
+            "duty::failover::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+        )),
+    },
+    Row {
+        mutant: M::LastingMarksTrusted,
+        properties: &["L2"],
+        story: "what was left unfinished is never taken over",
+        watcher: Told(told(
+            "tests/dialect.rs",
+            "with_failover_the_mark_of_a_run_outlives_its_session_and_is_taken_away_by_whoever_sweeps",
+        )),
+    },
+    Row {
+        mutant: M::PendingUnderJava,
+        properties: &["L1"],
+        story: "an item is run by nobody until one of ours leads again",
+        watcher: Told(told(
+            "src/duty/claim.rs",
+            "duty::claim::tests::what_is_due_mine_and_free_is_claimed",
+        )),
+    },
+    Row {
+        mutant: M::AskedTakenForOurs,
+        properties: &["S3"],
+        story: "a Java leader that is asked to run is taken for one of ours, and requests reach nobody",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_request_of_ours_reaches_everybody_under_a_java_leader",
+        )),
+    },
+    Row {
+        mutant: M::RecordsLeftToJava,
+        properties: &["L0"],
+        story: "items that a Java leader gives to ours are never run",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "under_a_java_leader_an_instance_runs_what_it_is_given_and_leads_nothing",
+        )),
+    },
+    Row {
+        mutant: M::UnclaimedBesideFlags,
+        properties: &["S2"],
+        story: "an item runs that its Java leader is about to give away",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "without_monitoring_a_fire_waits_until_a_java_leader_has_assigned_items_anew",
+        )),
+    },
+    Row {
+        mutant: M::DueTakenBesideJava,
+        properties: &["S1a"],
+        story: "a newcomer runs what a Java instance has run",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_newcomer_does_not_believe_an_assignment_from_before_a_java_instance_came",
+        )),
+    },
+    Row {
+        mutant: M::RequestsLeftToJava,
+        properties: &["S3"],
+        story: "a request of ours reaches nobody",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_request_of_ours_reaches_everybody_under_a_java_leader",
+        )),
+    },
+    Row {
+        mutant: M::RequestPassedByAnybody,
+        properties: &["quiet"],
+        story: "several pass a request on, and all but one are refused",
+        watcher: Extra(
+            told(
+                "src/duty/trigger.rs",
+                "duty::trigger::tests::under_a_java_leader_requests_go_to_the_instances_that_have_the_items",
+            ),
+            "the record of the request is expected as it was, so that one of them succeeds",
+        ),
+    },
+    Row {
+        mutant: M::RequestsStayUnderJava,
+        properties: &["L7"],
+        story: "a request that was passed on stays",
+        watcher: Told(told(
+            "src/duty/trigger.rs",
+            "duty::trigger::tests::under_a_java_leader_requests_go_to_the_instances_that_have_the_items",
+        )),
+    },
+    Row {
+        mutant: M::AcceptedForJavaLeader,
+        properties: &["S3"],
+        story: "a request to one of ours reaches nobody",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "under_a_java_leader_the_operator_s_trigger_runs_the_items_of_the_instance",
         )),
     },
     Row {
