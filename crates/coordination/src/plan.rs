@@ -187,17 +187,18 @@ impl Plan {
         Some(plan.steps(sealed.map(Step::LeaderIs)))
     }
 
-    /// Begins a plan that mends what somebody has left behind: the leader's, or anybody's under a Java leader, who mends
-    /// nothing.
+    /// Begins a plan that mends what somebody has left behind: the leader's. A Java leader mends nothing; under it one of
+    /// ours does, so that nothing is mended by what somebody else has made of it.
     pub(crate) fn as_keeper(
         duty: Duty,
         cx: &Context<'_>,
         reason: impl Into<String>,
     ) -> Option<Self> {
-        match cx.view.has_foreign_leader() && !mutant::is(Mutant::KeptByLeadersOnly) {
-            true => Some(Self::as_instance(duty, cx, reason)),
-            false => Self::as_leader(duty, cx, reason),
+        if !cx.view.has_foreign_leader() || mutant::is(Mutant::KeptByLeadersOnly) {
+            return Self::as_leader(duty, cx, reason);
         }
+        let is_first = cx.view.first_of_ours() == Some(cx.me) || mutant::is(Mutant::KeptByAnybody);
+        is_first.then(|| Self::as_instance(duty, cx, reason))
     }
 
     /// Begins a plan about items that this instance owns: it also fails if the items were resharded, or, by a Java leader,

@@ -653,6 +653,11 @@ impl JobView {
         self.instances.get(id).is_some_and(|instance| instance.foreign)
     }
 
+    /// Returns the registered instance of ours that comes first: under a Java leader it does what is done once.
+    pub(crate) fn first_of_ours(&self) -> Option<&InstanceId> {
+        self.instances().find(|id| !self.is_foreign(id))
+    }
+
     /// Returns the owner of an item if it is registered and a Java instance.
     pub(crate) fn java_owner<'a>(&self, item: &'a ItemView) -> Option<&'a InstanceId> {
         let owner = item.owner.as_ref().map(|owner| &owner.value);

@@ -156,6 +156,12 @@ mod tests {
         }
     }
 
+    #[test]
+    fn under_a_java_leader_the_first_of_ours_mends() {
+        let second = Scene::job(2).member(0).member(1).java(4).led_by_java(4).ghost(9);
+        assert_eq!(second.wants(Duty::Cleanup), "nothing");
+    }
+
     /// The instance is back under its id before its former node is sealed.
     #[test]
     fn a_request_to_an_instance_that_has_come_back_stays() {

@@ -142,8 +142,7 @@ fn pass_as_java_does(
 /// Under a Java leader, whoever has left a request handles it, or, once that one is gone, the first of ours.
 fn is_mine_to_handle(cx: &Context<'_>, by: &str) -> bool {
     let is_there = cx.view.instances().any(|id| id.as_str() == by);
-    let first_of_ours = || cx.view.instances().find(|id| !cx.view.is_foreign(id));
-    let mine = by == cx.me.as_str() || (!is_there && first_of_ours() == Some(cx.me));
+    let mine = by == cx.me.as_str() || (!is_there && cx.view.first_of_ours() == Some(cx.me));
     mine || mutant::is(Mutant::RequestPassedByAnybody)
 }
 

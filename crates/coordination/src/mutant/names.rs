@@ -396,6 +396,8 @@ mutants! {
     SweptByAnybody,
     /// Under a Java leader nobody mends what was left behind.
     KeptByLeadersOnly,
+    /// Under a Java leader all of ours mend what was left behind.
+    KeptByAnybody,
     /// Marks that Java instances have left behind stay if nobody has to take their items over.
     JavaMarksStay,
     /// Marks that Java instances have left behind are taken away before anybody knows which fire they are of.

@@ -1544,6 +1544,15 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::KeptByAnybody,
+        properties: &["L1"],
+        story: "late writes of two others take out an instance that has come back",
+        watcher: Told(told(
+            "src/duty/cleanup.rs",
+            "duty::cleanup::tests::under_a_java_leader_the_first_of_ours_mends",
+        )),
+    },
+    Row {
         mutant: M::JavaMarksStay,
         properties: &["L0", "L7"],
         story: "a mark keeps an item from running for ever",
