@@ -16,8 +16,8 @@ fn config(items: u32) -> JobConfig {
 }
 
 fn worker(n: usize, periods: f64) -> InstOpts {
-    let (fail, panic, hang, slow) = (vec![], vec![], vec![], vec![]);
-    let work = Work { periods, slow, fail, panic, hang };
+    let (fail, panic, hang, block) = (vec![], vec![], vec![], vec![]);
+    let work = Work { periods, slow: vec![], fail, panic, hang, block };
     InstOpts { server: format!("10.0.0.{n}"), work, life: None }
 }
 

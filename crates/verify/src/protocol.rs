@@ -44,6 +44,7 @@ pub(crate) struct WorkPlan {
     pub(crate) fail: Vec<u32>,
     pub(crate) panic: Vec<u32>,
     pub(crate) hang: Vec<u32>,
+    pub(crate) block: Vec<u32>,
 }
 
 impl WorkPlan {
@@ -55,6 +56,7 @@ impl WorkPlan {
             fail: work.fail.clone(),
             panic: work.panic.clone(),
             hang: work.hang.clone(),
+            block: work.block.clone(),
         }
     }
 

@@ -51,6 +51,7 @@ fn worker_on(server: &str) -> InstOpts {
         fail: Vec::new(),
         panic: Vec::new(),
         hang: Vec::new(),
+        block: Vec::new(),
     };
     InstOpts { server: server.to_owned(), work, life: None }
 }

@@ -100,6 +100,8 @@ pub struct Work {
     pub panic: Vec<u32>,
     /// Items that never end unless they are cancelled.
     pub hang: Vec<u32>,
+    /// Items whose code cannot be cancelled, because it blocks its thread: it writes its effect whatever happens.
+    pub block: Vec<u32>,
 }
 
 /// What the connection of a process does.

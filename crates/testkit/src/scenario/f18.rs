@@ -6,8 +6,8 @@
 //! session   ..........................................   survives
 //! ```
 //! That sessions survive is expected only where the registry is back within half their timeout: the real ensemble elects
-//! a leader in more than half a second, and sessions last for one. Without them, runs are cancelled and taken over; that
-//! every fire is begun once and that every claim leads to one run holds all the same.
+//! a leader in more than half a second, and sessions last for one. Without them, runs are cancelled and taken over, or a
+//! claim is taken over before anybody has heard of it; that every fire is begun once holds all the same.
 
 use super::f14::once_each;
 use super::findings::Findings;

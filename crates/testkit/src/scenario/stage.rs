@@ -50,8 +50,8 @@ impl std::fmt::Debug for Stage {
 
 /// Returns work that takes this many periods for every item.
 pub(crate) fn work(periods: f64) -> Work {
-    let (slow, fail, panic, hang) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    Work { periods, slow, fail, panic, hang }
+    let (fail, panic, hang, block) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    Work { periods, slow: Vec::new(), fail, panic, hang, block }
 }
 
 impl Stage {

@@ -9,7 +9,7 @@ use checker::history::{FORMAT, Fact, Record};
 use jiff::Timestamp;
 use lite::JobConfig;
 
-use super::process::{JobToRun, Process, Start};
+use super::process::{Gate, GatedSpawn, JobToRun, Process, Start};
 use super::recorder::{Recorder, Voice};
 use super::registry::{SimRegistry, Weather};
 use super::resource::FencedResource;
@@ -182,14 +182,27 @@ impl SimCluster {
             return Err(ClusterError::Process { act: "spawn", name: name.to_owned(), reason });
         };
         let resource = Arc::clone(&self.resource);
-        let job = WorkJob { work: opts.work, period: Self::PERIOD, resource };
+        let gate = Gate::open();
+        let spawn = GatedSpawn { gate: Arc::clone(&gate) };
+        let job = WorkJob { work: opts.work, period: Self::PERIOD, resource, spawn };
         let jobs = vec![JobToRun { config, job: Arc::new(job), calls_back: self.calls_back }];
-        self.start(name, &opts.server, opts.life, jobs)
+        self.start_behind(gate, name, &opts.server, opts.life, jobs)
     }
 
     /// Starts a process, or a new life of one that has ended.
     pub(super) fn start(
         &mut self,
+        name: &str,
+        server: &str,
+        life: Option<String>,
+        jobs: Vec<JobToRun>,
+    ) -> Result<(), ClusterError> {
+        self.start_behind(Gate::open(), name, server, life, jobs)
+    }
+
+    fn start_behind(
+        &mut self,
+        gate: Arc<Gate>,
         name: &str,
         server: &str,
         life: Option<String>,
@@ -203,6 +216,7 @@ impl SimCluster {
         let start = Start {
             name,
             inc,
+            gate,
             server,
             life: life.unwrap_or_else(|| format!("{name}{inc}")),
             skew_ms: self.skews.get(name).copied().unwrap_or(0),

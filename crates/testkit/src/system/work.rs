@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use lite::{Job, JobError, ShardingContext};
+use checker::history::RunId;
+use lite::{Job, JobError, ShardingContext, Spawn};
+use tokio::sync::oneshot;
 
-use super::process::run_id;
+use super::process::{GatedSpawn, run_id};
 use super::resource::FencedResource;
 use crate::scenario::Work;
 
@@ -15,10 +17,13 @@ use crate::scenario::Work;
 const SLICES: u32 = 10;
 
 /// The code of an item, as [`Work`] describes it.
+#[derive(Clone)]
 pub(crate) struct WorkJob {
     pub(crate) work: Work,
     pub(crate) period: Duration,
     pub(crate) resource: Arc<FencedResource>,
+    /// How the process starts what nobody can cancel.
+    pub(crate) spawn: GatedSpawn,
 }
 
 #[async_trait]
@@ -32,7 +37,22 @@ impl Job for WorkJob {
             context.cancelled().await;
             return Err("cancelled".into());
         }
-        // It does not look whether it shall stop: the worst that a job can do while it still awaits.
+        if !self.work.block.contains(&item) {
+            return self.work(item, &run).await;
+        }
+        let (tell, told) = oneshot::channel();
+        let job = self.clone();
+        self.spawn.spawn(Box::pin(async move {
+            // Nobody hears of it if the run was cancelled.
+            let _ = tell.send(job.work(item, &run).await);
+        }));
+        told.await?
+    }
+}
+
+impl WorkJob {
+    /// It does not look whether it shall stop: the worst that a job can do while it still awaits.
+    async fn work(&self, item: u32, run: &RunId) -> Result<(), JobError> {
         for _ in 0..SLICES {
             tokio::time::sleep(self.duration(item) / SLICES).await;
         }
@@ -43,11 +63,9 @@ impl Job for WorkJob {
         if self.work.fail.contains(&item) {
             return Err("the item fails on purpose".into());
         }
-        if self.resource.effect(&run) { Ok(()) } else { Err("a later run has been here".into()) }
+        if self.resource.effect(run) { Ok(()) } else { Err("a later run has been here".into()) }
     }
-}
 
-impl WorkJob {
     fn duration(&self, item: u32) -> Duration {
         let slow = self.work.slow.iter().find(|(slow, _)| *slow == item);
         self.period.mul_f64(slow.map_or(self.work.periods, |(_, periods)| *periods))

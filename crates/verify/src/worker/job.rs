@@ -54,6 +54,9 @@ impl TestedJob {
             context.cancelled().await;
             return Err(Ending::Cancelled);
         }
+        if self.work.block.contains(&item) {
+            return self.ask_after(work, Act::Effect, run).await;
+        }
         // It does not look whether it shall stop: the worst that a job can do while it still awaits.
         tokio::time::sleep(work).await;
         if self.work.panic.contains(&item) {
@@ -68,8 +71,16 @@ impl TestedJob {
 
     /// Asks the resource on a thread of its own, because it may have to wait for others.
     async fn ask(&self, act: Act, run: &RunId) -> Result<(), Ending> {
+        self.ask_after(Duration::ZERO, act, run).await
+    }
+
+    /// Blocks a thread for some time and then asks the resource. Whoever drops the future stops neither.
+    async fn ask_after(&self, work: Duration, act: Act, run: &RunId) -> Result<(), Ending> {
         let (resource, run) = (Arc::clone(&self.resource), run.clone());
-        let asked = tokio::task::spawn_blocking(move || resource.lock().ask(act, &run));
+        let asked = tokio::task::spawn_blocking(move || {
+            std::thread::sleep(work);
+            resource.lock().ask(act, &run)
+        });
         match asked.await?? {
             true => Ok(()),
             false => Err(Ending::Overtaken),

@@ -42,6 +42,8 @@ impl JobToRun {
 pub(crate) struct Start<'a> {
     pub(crate) name: &'a str,
     pub(crate) inc: u32,
+    /// What all its tasks go through.
+    pub(crate) gate: Arc<Gate>,
     pub(crate) server: &'a str,
     pub(crate) life: String,
     pub(crate) skew_ms: i64,
@@ -72,7 +74,7 @@ impl Process {
         recorder: &Recorder,
         registry: &SimRegistry,
     ) -> Result<Self, lite::Error> {
-        let gate = Gate::open();
+        let gate = start.gate;
         let clock = Arc::new(SimClock::new(recorder.clock(), start.skew_ms));
         let voice = Arc::new(recorder.voice(start.name, start.inc));
         let diary = Diary { voice, clock: Arc::clone(&clock) };
