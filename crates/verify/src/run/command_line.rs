@@ -45,7 +45,7 @@ impl CommandLine {
         while let Some(word) = words.next() {
             match word {
                 "--backend" => parsed.backend = backend(words.next())?,
-                "--scenario" => parsed.scenarios.push(scenario(words.next())?),
+                "--scenario" => parsed.add_scenario(words.next())?,
                 "--seed" => parsed.seed = seed(words.next())?,
                 "--nightly" => parsed.nightly = true,
                 other => {
@@ -55,6 +55,15 @@ impl CommandLine {
             }
         }
         Ok(parsed)
+    }
+
+    fn add_scenario(&mut self, value: Option<&str>) -> Result<(), UsageError> {
+        let id = scenario(value)?;
+        if self.scenarios.contains(&id) {
+            return Err(refuse("--scenario", value, "each of them once"));
+        }
+        self.scenarios.push(id);
+        Ok(())
     }
 
     /// Returns what is to be played, with which seeds: what was named, else everything at night, else what is quick.
@@ -117,6 +126,7 @@ mod tests {
             ("--backend", "--backend is missing; valid is memory or zk"),
             ("--seed x", "--seed is `x`; valid is a number from 0"),
             ("--scenario X9", "--scenario is `X9`; valid is S00, F01, F02"),
+            ("--scenario F05 --scenario f05", "--scenario is `f05`; valid is each of them once"),
             ("--fast", "an option is `--fast`; valid is --backend"),
         ];
         for (line, expected) in rows {
