@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 use std::{env, fs, thread};
 
-use testkit::sim::{self, Judge, Keep, Script};
+use testkit::sim::{self, Judge, Keep, Script, Violation};
 
 const USAGE: &str = "usage:
   ejob-sim run --seeds N [--first-seed S] [--threads T] [--coverage]
@@ -67,19 +67,21 @@ fn run(mut options: Options) -> Verdict {
         totals.coverage.rows().for_each(|(what, count)| println!("{what} {count}"));
     }
     for (seed, violation) in &totals.failures {
-        println!(
-            "seed {seed} step {}: {}: {}\n  again: {}",
-            violation.step,
-            violation.property,
-            violation.text,
-            again(&format!("replay {seed}"))
-        );
+        println!("seed {seed} {}", told(violation));
+        println!("  again: {}", again(&format!("replay {seed}")));
     }
     if let Some((seed, _)) = totals.failures.first() {
         println!("smaller: {}", again(&format!("shrink {seed}")));
     }
     println!("{}", totals.summary(start.elapsed().as_secs_f64()));
     Ok(totals.failures.is_empty())
+}
+
+/// Words a violation, with the records that show it.
+fn told(violation: &Violation) -> String {
+    let Violation { property, text, step, window } = violation;
+    let window: String = window.iter().map(|line| format!("\n    {line}")).collect();
+    format!("step {step}: {property}: {text}{window}")
 }
 
 fn replay(script: &Script, judge: Judge, quiet: bool) -> Verdict {
@@ -93,7 +95,7 @@ fn replay(script: &Script, judge: Judge, quiet: bool) -> Verdict {
         report.digest, report.steps, report.coverage.events
     );
     if let Some(violation) = &report.violation {
-        println!("step {}: {}: {}", violation.step, violation.property, violation.text);
+        println!("{}", told(violation));
     }
     Ok(report.violation.is_none())
 }
@@ -129,7 +131,7 @@ fn points(mut options: Options) -> Verdict {
         for (place, violation) in failures {
             let zookeeper = if like_zookeeper { " --zookeeper" } else { "" };
             let words = again(&format!("points --nth {nth} --point {place}{zookeeper}"));
-            println!("{:?}: {}: {}", points[place], violation.property, violation.text);
+            println!("{:?} {}", points[place], told(&violation));
             println!("  again: {words}");
         }
     }

@@ -100,7 +100,8 @@ pub struct Work {
     pub panic: Vec<u32>,
     /// Items that never end unless they are cancelled.
     pub hang: Vec<u32>,
-    /// Items whose code cannot be cancelled, because it blocks its thread: it writes its effect whatever happens.
+    /// Items whose code cannot be cancelled, because it blocks a thread: it writes its effect whatever becomes of the run,
+    /// and neither fails nor panics. In a simulation, which has no threads, it is a task of its own.
     pub block: Vec<u32>,
 }
 

@@ -8,9 +8,12 @@
 use std::collections::BTreeSet;
 
 use super::findings::Findings;
-use super::history_queries::Seen;
+use super::history_queries::{Seen, ns};
 use super::stage::{Played, Stage, work};
 use super::{RegEvent, Scenario};
+
+/// How long the registry is down, in session timeouts.
+const OUTAGE: f64 = 2.5;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F17",
@@ -28,7 +31,7 @@ async fn script(stage: &mut Stage) -> Played {
     stage.until_running("a", 2).await?;
     stage.until_running("b", 2).await?;
     let mark = stage.mark().await?;
-    let outage = stage.sessions(2.5);
+    let outage = stage.sessions(OUTAGE);
     stage.registry(RegEvent::RestartAll(outage)).await?;
     stage.elapse(outage).await;
     stage.until_rejoined("a", mark).await?;
@@ -67,7 +70,8 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
 fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     let down = seen.hits("registry_down").next().map(|hit| hit.mt);
-    let up = seen.ends_of("registry_down").next().map(|hit| hit.mt);
+    // Servers that are back expire sessions before anybody has noticed that they are back.
+    let up = down.map(|down| down + ns(seen.session_timeout().mul_f64(OUTAGE)));
     let held = down.map_or(0, |mt| seen.held_at("a", mt).len() + seen.held_at("b", mt).len());
     findings.expect(held > 0, || "nothing ran when the registry went down".to_owned());
     for p in ["a", "b"] {

@@ -72,8 +72,8 @@ pub struct Scenario {
     pub expect: fn(&Seen<'_>) -> Vec<String>,
     /// What must have happened for the run to show anything. Each sentence is about one thing that did not.
     pub covers: fn(&Seen<'_>) -> Vec<String>,
-    /// What must have been reached, by the checker's coverage rows, by the script itself: how many reshardings it takes
-    /// until all who are started at the beginning have items depends on how fast they are.
+    /// What must have been reached, by the checker's coverage rows. Only what the script itself brings about: with more or
+    /// fewer reshardings the cluster comes together at the beginning, depending on who is quick.
     pub require: &'static [(&'static str, u64)],
 }
 

@@ -17,6 +17,12 @@ pub struct Coverage {
 }
 
 impl Coverage {
+    /// Returns true if a run says anything: something was broken, and something ran.
+    #[must_use]
+    pub fn is_telling(&self) -> bool {
+        self.faults > 0 && self.runs > 0
+    }
+
     /// Counts something once.
     pub fn count(&mut self, what: &'static str) {
         *self.counts.entry(what).or_default() += 1;

@@ -15,6 +15,8 @@ use super::world::Violation;
 pub struct Totals {
     /// How many seeds were run.
     pub seeds: u64,
+    /// How many of them count: something was broken in them, and something ran.
+    pub telling: u64,
     /// How many steps they had.
     pub steps: u64,
     /// Virtual time, in milliseconds.
@@ -31,8 +33,9 @@ impl Totals {
     pub fn summary(&self, wall_seconds: f64) -> String {
         let hours = Duration::millis(self.elapsed_ms).hours();
         format!(
-            "seeds {} steps {} simulated_hours {hours:.1} events {} faults {} runs {} failovers {} misfires {} reshardings {} violations {} wall_seconds {wall_seconds:.1}",
+            "seeds {} telling {} steps {} simulated_hours {hours:.1} events {} faults {} runs {} failovers {} misfires {} reshardings {} violations {} wall_seconds {wall_seconds:.1}",
             self.seeds,
+            self.telling,
             self.steps,
             self.coverage.events,
             self.coverage.faults,
@@ -46,6 +49,7 @@ impl Totals {
 
     fn add(&mut self, other: Self) {
         self.seeds += other.seeds;
+        self.telling += other.telling;
         self.steps += other.steps;
         self.elapsed_ms += other.elapsed_ms;
         self.coverage.add(&other.coverage);
@@ -84,6 +88,7 @@ pub fn run_seeds(first: u64, seeds: u64, threads: usize, judge: Judge) -> Totals
             }
             let report = run(&Script::draw(seed), judge, Keep::default());
             mine.seeds += 1;
+            mine.telling += u64::from(report.coverage.is_telling());
             mine.steps += report.steps;
             mine.elapsed_ms += report.elapsed_ms;
             mine.coverage.add(&report.coverage);

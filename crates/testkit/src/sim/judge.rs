@@ -22,7 +22,32 @@ pub(crate) fn judge(world: &mut World, records: Vec<Record>) -> Vec<Record> {
         world.fail("harness", problem.clone());
     }
     if let Some(violation) = report.violations.first() {
-        world.fail(&violation.property.to_string(), violation.to_string());
+        let (property, window) = (violation.property.to_string(), violation.window.clone());
+        world.fail_with(&property, violation.to_string(), window);
     }
     history.records().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use checker::history::{ExecEvent, Fact};
+
+    use super::*;
+    use crate::sim::{Judge, Keep, Profile, Script, run_calm};
+
+    #[test]
+    fn what_is_broken_is_told_with_the_records_that_show_it() {
+        let keep = Keep { history: true, story: false };
+        let mut records = run_calm(1, 3, Judge::Online, keep).records;
+        let started = records.iter_mut().find_map(|record| match &mut record.fact {
+            Fact::Exec { ev: ExecEvent::Start, cfg, .. } => Some(cfg),
+            _ => None,
+        });
+        *started.expect("something runs") += 1;
+        let mut world = World::new(Script::with(1, Profile::calm(1)), keep);
+        judge(&mut world, records);
+        let violation = world.violation.expect("no claim is for that configuration");
+        assert_eq!(violation.property, "S1");
+        assert!(violation.window.iter().any(|line| line.contains("start")), "{violation:?}");
+    }
 }

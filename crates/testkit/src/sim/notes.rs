@@ -41,11 +41,21 @@ impl World {
 
     /// Notes that a property does not hold. The first one counts.
     pub(crate) fn fail(&mut self, property: &str, text: impl Into<String>) {
+        self.fail_with(property, text, Vec::new());
+    }
+
+    /// The same, with the records that show it.
+    pub(crate) fn fail_with(
+        &mut self,
+        property: &str,
+        text: impl Into<String>,
+        window: Vec<String>,
+    ) {
         if self.violation.is_none() {
             let text = text.into();
             self.recorder.tell(|| format!("!! {property}: {text}"));
             let property = property.to_owned();
-            self.violation = Some(Violation { property, text, step: self.step });
+            self.violation = Some(Violation { property, text, step: self.step, window });
         }
     }
 

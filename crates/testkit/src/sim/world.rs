@@ -37,6 +37,8 @@ pub struct Violation {
     pub text: String,
     /// After which step.
     pub step: u32,
+    /// The records of the history that show it, one line each; empty if it was found before the history was read.
+    pub window: Vec<String>,
 }
 
 /// The cluster.
