@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use lite::{Job, JobBuilder, JobError, ShardingContext};
-use testkit::Verdict;
 use testkit::scenario::{Action, LinkMode, When};
-use testkit::system::{FencedStore, TestCluster, run};
+use testkit::system::run;
+use testkit::{FencedStore, SimCluster, Verdict};
 
 /// The job under test: it bills the customers of one region.
 struct Billing {
@@ -31,7 +31,7 @@ impl Job for Billing {
 }
 
 async fn everything_goes_wrong(seed: u64) -> Result<(), Box<dyn Error>> {
-    let mut cluster = TestCluster::new(seed);
+    let mut cluster = SimCluster::new(seed);
     let store = cluster.store();
     let config = JobBuilder::new("billing", 4).cron("0/10 * * * * ?").failover(true).build()?;
     cluster.schedule(config, move |_node| Billing { store: store.clone() });

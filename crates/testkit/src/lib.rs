@@ -5,3 +5,4 @@ pub mod sim;
 pub mod system;
 
 pub use checker::{Report, Verdict};
+pub use system::{FencedStore, SimCluster};

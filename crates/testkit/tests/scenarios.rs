@@ -2,7 +2,7 @@
 
 use checker::{Options, Verdict};
 use testkit::scenario::{self, Judgement, Scenario};
-use testkit::system::{ClusterOptions, SimCluster, run};
+use testkit::system::{ClusterOptions, ScenarioCluster, run};
 
 /// The seeds that each scenario is played with.
 const SEEDS: std::ops::Range<u64> = 0..4;
@@ -10,7 +10,7 @@ const SEEDS: std::ops::Range<u64> = 0..4;
 fn play(scenario: &Scenario, options: ClusterOptions) -> Judgement {
     let seed = options.seed;
     run(async {
-        let cluster = SimCluster::with_options(options);
+        let cluster = ScenarioCluster::with_options(options);
         let played = scenario::run(scenario, Box::new(cluster), seed, &Options::default()).await;
         played.expect("a simulated cluster always ends with a history")
     })

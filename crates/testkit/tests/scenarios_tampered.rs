@@ -3,20 +3,20 @@
 use checker::history::{ExecEvent, Fact, Record, RegOp};
 use checker::{Options, Verdict};
 use testkit::scenario::{self, Judgement, Scenario, Seen};
-use testkit::system::{ClusterOptions, SimCluster, run};
+use testkit::system::{ClusterOptions, ScenarioCluster, run};
 
 const SEED: u64 = 1;
 
 fn play(scenario: &Scenario) -> Judgement {
     run(async {
-        let cluster = SimCluster::with_options(ClusterOptions::new(SEED));
+        let cluster = ScenarioCluster::with_options(ClusterOptions::new(SEED));
         let played = scenario::run(scenario, Box::new(cluster), SEED, &Options::default()).await;
         played.expect("a simulated cluster always ends with a history")
     })
 }
 
 fn judge(scenario: &Scenario, records: &[Record]) -> Judgement {
-    let seen = Seen::new(records, SimCluster::PERIOD, SimCluster::SESSION_TIMEOUT);
+    let seen = Seen::new(records, ScenarioCluster::PERIOD, ScenarioCluster::SESSION_TIMEOUT);
     Judgement::of(scenario, seen, Ok(()), &Options::default())
 }
 

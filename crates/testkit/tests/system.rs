@@ -9,10 +9,10 @@ use lite::{JobBuilder, JobConfig};
 use testkit::scenario::{
     Action, AdminOp, Cluster, InstOpts, LinkMode, Point, RegEvent, When, Work,
 };
-use testkit::system::{SimCluster, run};
+use testkit::system::{ScenarioCluster, run};
 
 fn config(items: u32) -> JobConfig {
-    JobBuilder::new("job", items).cron(SimCluster::CRON).failover(true).build().unwrap()
+    JobBuilder::new("job", items).cron(ScenarioCluster::CRON).failover(true).build().unwrap()
 }
 
 fn worker(n: usize, periods: f64) -> InstOpts {
@@ -21,8 +21,8 @@ fn worker(n: usize, periods: f64) -> InstOpts {
     InstOpts { server: format!("10.0.0.{n}"), work, life: None }
 }
 
-async fn cluster(seed: u64, names: &[&str], items: u32, periods: f64) -> SimCluster {
-    let mut cluster = SimCluster::new(seed);
+async fn cluster(seed: u64, names: &[&str], items: u32, periods: f64) -> ScenarioCluster {
+    let mut cluster = ScenarioCluster::new(seed);
     cluster.create_job(config(items)).await.unwrap();
     for (n, name) in names.iter().enumerate() {
         cluster.spawn(name, worker(n + 1, periods)).await.unwrap();
@@ -31,7 +31,7 @@ async fn cluster(seed: u64, names: &[&str], items: u32, periods: f64) -> SimClus
 }
 
 /// Heals, waits for calm, and has the history judged.
-async fn judged(mut cluster: SimCluster, case: &str) -> Vec<Record> {
+async fn judged(mut cluster: ScenarioCluster, case: &str) -> Vec<Record> {
     cluster.heal().await.unwrap();
     cluster.elapse(Duration::from_secs(60)).await;
     let history = History::from_records(Box::new(cluster).finish().await.unwrap());

@@ -39,10 +39,12 @@ mod tests {
     fn what_is_broken_is_told_with_the_records_that_show_it() {
         let keep = Keep { history: true, story: false };
         let mut records = run_calm(1, 3, Judge::Online, keep).records;
-        let started = records.iter_mut().find_map(|record| match &mut record.fact {
-            Fact::Exec { ev: ExecEvent::Start, cfg, .. } => Some(cfg),
-            _ => None,
-        });
+        let mut started = None;
+        for record in &mut records {
+            if let Fact::Exec { ev: ExecEvent::Start, cfg, .. } = &mut record.fact {
+                started = Some(cfg);
+            }
+        }
         *started.expect("something runs") += 1;
         let mut world = World::new(Script::with(1, Profile::calm(1)), keep);
         judge(&mut world, records);

@@ -51,7 +51,7 @@ impl ClusterOptions {
 ///
 /// Make it and use it inside of [`run`](super::run).
 #[derive(Debug)]
-pub struct SimCluster {
+pub struct ScenarioCluster {
     pub(super) recorder: Recorder,
     pub(super) nemesis: Arc<Voice>,
     pub(super) registry: SimRegistry,
@@ -71,7 +71,7 @@ pub struct SimCluster {
     pub(super) n_outages: u64,
 }
 
-impl SimCluster {
+impl ScenarioCluster {
     /// The period of the job's schedule.
     pub const PERIOD: Duration = Duration::from_secs(10);
     /// The timeout of sessions.

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use checker::history::{Fact, FaultOutcome, NemesisEvent};
 
-use super::cluster::SimCluster;
+use super::cluster::ScenarioCluster;
 use super::process::Life;
 use crate::scenario::{Action, ClusterError, LinkMode, Point, RegEvent};
 
 /// How long a process that leaves may take until what still runs is cancelled.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(45);
 
-impl SimCluster {
+impl ScenarioCluster {
     pub(super) fn kill_now(&mut self, name: &str) -> Result<(), ClusterError> {
         let process = self.process("kill", name)?;
         let (client, life) = (process.client(), process.gate.life());

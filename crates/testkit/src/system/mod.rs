@@ -1,7 +1,7 @@
 //! System simulation: whole schedulers on a simulated registry under a paused clock, with faults at the four seams.
 //!
 //! Everything happens in one thread and in virtual time, and all chance comes from one seed: the same seed gives the
-//! same history. A [`SimCluster`] is the cluster that scenarios act on; what happened is judged by the `checker`.
+//! same history. A [`ScenarioCluster`] is the cluster that scenarios act on; what happened is judged by the `checker`.
 //!
 //! In reading order: `world` (time and chance) · `recorder` (the history) · `registry` (the simulated registry and the
 //! ways to it) · `process` (a scheduler behind its seams) · `resource`, `work` (the job of scenarios) · `cluster`,
@@ -25,8 +25,8 @@ pub use chaos::{
     CatchUpPlan, ChaosPlan, Fault, JobPlan, Outcome, Scheduled, Strike, Way, digest, replay,
     run_seed, shrink,
 };
-pub use cluster::{ClusterOptions, SimCluster};
-pub use kit::{FencedStore, Overtaken, Seen, TestCluster};
+pub use cluster::{ClusterOptions, ScenarioCluster};
+pub use kit::{FencedStore, Overtaken, Seen, SimCluster};
 pub use registry::Weather;
 
 /// Runs a simulation to its end: on this thread, in virtual time that begins to pass here.
@@ -40,10 +40,10 @@ pub use registry::Weather;
 /// ```
 /// use std::time::Duration;
 ///
-/// use testkit::system::{SimCluster, run};
+/// use testkit::system::{ScenarioCluster, run};
 ///
 /// let n_records = run(async {
-///     let cluster = SimCluster::new(7);
+///     let cluster = ScenarioCluster::new(7);
 ///     tokio::time::sleep(Duration::from_secs(3600)).await;
 ///     cluster.n_records()
 /// });

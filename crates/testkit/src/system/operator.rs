@@ -4,7 +4,7 @@ use checker::history::{Fact, FaultOutcome};
 use coordination::{Layout, encode_config};
 use reg_center::{Lifetime, NodePath, Txn, TxnOutcome};
 
-use super::cluster::SimCluster;
+use super::cluster::ScenarioCluster;
 use crate::scenario::AdminOp;
 
 /// What an act comes to: in words, and as transactions.
@@ -13,7 +13,7 @@ struct Act {
     txns: Vec<Txn>,
 }
 
-impl SimCluster {
+impl ScenarioCluster {
     /// Acts as the operator and notes what came of it; returns whether it was done.
     pub(super) fn operate(&mut self, op: AdminOp) -> bool {
         let Some(layout) = self.job.as_ref().map(|job| Layout::new(&job.job_name)) else {

@@ -9,13 +9,13 @@ use coordination::{Layout, encode_config};
 use lite::JobConfig;
 use reg_center::TxnOutcome;
 
-use super::cluster::SimCluster;
+use super::cluster::ScenarioCluster;
 use crate::scenario::{
     Action, AdminOp, Cluster, ClusterError, InstOpts, LinkMode, Point, RegEvent,
 };
 
 #[async_trait]
-impl Cluster for SimCluster {
+impl Cluster for ScenarioCluster {
     fn period(&self) -> Duration {
         Self::PERIOD
     }

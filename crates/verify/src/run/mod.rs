@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use checker::history::Record;
 use checker::{Options, Verdict};
 use testkit::scenario::ClusterError;
-use testkit::system::SimCluster;
+use testkit::system::ScenarioCluster;
 
 use crate::cluster::{ZkCluster, ZkOptions};
 use crate::journal;
@@ -151,7 +151,7 @@ impl Run {
 
     fn in_memory(case: Case, seed: u64) -> Result<Judged, ClusterError> {
         testkit::system::run(async {
-            let cluster = Box::new(SimCluster::new(seed));
+            let cluster = Box::new(ScenarioCluster::new(seed));
             case.play(cluster, seed, &Options::default()).await
         })
     }

@@ -8,7 +8,7 @@ use lite::JobConfig;
 use super::fault::{Fault, Strike};
 use super::plan::Scheduled;
 use crate::scenario::{AdminOp, Cluster, ClusterError};
-use crate::system::cluster::SimCluster;
+use crate::system::cluster::ScenarioCluster;
 
 /// How often the director looks after processes that were hit at one of their writes.
 const ROUND_MS: u64 = 500;
@@ -37,11 +37,11 @@ pub(in crate::system) struct Node {
 
 /// Starts a process anew.
 pub(in crate::system) type Spawn<'a> =
-    dyn Fn(&mut SimCluster, &Node) -> Result<(), ClusterError> + Sync + 'a;
+    dyn Fn(&mut ScenarioCluster, &Node) -> Result<(), ClusterError> + Sync + 'a;
 
 /// Makes faults happen at their times, and undoes them.
 pub(in crate::system) struct Director<'a> {
-    pub(super) cluster: &'a mut SimCluster,
+    pub(super) cluster: &'a mut ScenarioCluster,
     pub(super) nodes: &'a [Node],
     spawn: &'a Spawn<'a>,
     /// Their times count from the beginning.
@@ -59,7 +59,7 @@ pub(in crate::system) struct Director<'a> {
 
 impl<'a> Director<'a> {
     pub(in crate::system) fn new(
-        cluster: &'a mut SimCluster,
+        cluster: &'a mut ScenarioCluster,
         config: JobConfig,
         nodes: &'a [Node],
         spawn: &'a Spawn<'a>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fault::Fault;
 use crate::scenario::Work;
-use crate::system::cluster::SimCluster;
+use crate::system::cluster::ScenarioCluster;
 use crate::system::registry::Weather;
 
 /// A run of chaos, completely described. Times are in milliseconds since the beginning.
@@ -90,7 +90,7 @@ impl JobPlan {
         if let Some(CatchUpPlan { window_seconds, max }) = self.catch_up {
             job = job.catch_up(Duration::from_secs(window_seconds.into()), max);
         }
-        job.cron(SimCluster::CRON)
+        job.cron(ScenarioCluster::CRON)
             .failover(self.failover && self.monitor)
             .misfire(self.misfire)
             .monitor_execution(self.monitor)

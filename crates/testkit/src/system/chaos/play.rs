@@ -7,7 +7,7 @@ use checker::history::Record;
 use super::director::{Director, Node};
 use super::plan::ChaosPlan;
 use crate::scenario::{Cluster, ClusterError, InstOpts};
-use crate::system::cluster::{ClusterOptions, SimCluster};
+use crate::system::cluster::{ClusterOptions, ScenarioCluster};
 
 /// Plays a plan to its end and returns the history.
 ///
@@ -21,11 +21,11 @@ pub(super) async fn play(plan: &ChaosPlan) -> Result<Vec<Record>, ClusterError> 
     let mut options = ClusterOptions::new(plan.seed);
     options.weather = plan.weather;
     options.calls_back = plan.job.once;
-    let mut cluster = SimCluster::with_options(options);
+    let mut cluster = ScenarioCluster::with_options(options);
     cluster.create_job(config.clone()).await?;
     let nodes = (0..plan.nodes).map(|n| Node { name: ChaosPlan::name(n), server: server(n) });
     let nodes: Vec<Node> = nodes.collect();
-    let spawn = |cluster: &mut SimCluster, node: &Node| {
+    let spawn = |cluster: &mut ScenarioCluster, node: &Node| {
         let opts = InstOpts { server: node.server.clone(), work: plan.job.work(), life: None };
         cluster.start_worker(&node.name, opts)
     };

@@ -13,7 +13,7 @@ use lite::{Job, JobConfig};
 use super::store::FencedStore;
 use crate::scenario::{Action, AdminOp, Cluster, ClusterError, LinkMode, Point, RegEvent, When};
 use crate::system::chaos::{Director, Node, faults_of_the_world};
-use crate::system::cluster::{ClusterOptions, SimCluster};
+use crate::system::cluster::{ClusterOptions, ScenarioCluster};
 use crate::system::process::JobToRun;
 
 /// How long nothing goes wrong before the verdict, in periods of ten seconds.
@@ -34,11 +34,12 @@ const CALM_PERIODS: u32 = 12;
 ///
 /// use lite::{JobBuilder, job_fn};
 /// use testkit::Verdict;
-/// use testkit::system::{TestCluster, run};
+/// use testkit::SimCluster;
+/// use testkit::system::run;
 ///
 /// let report = run(async {
 ///     let config = JobBuilder::new("report", 4).cron("0/10 * * * * ?").failover(true).build()?;
-///     let mut cluster = TestCluster::new(7);
+///     let mut cluster = SimCluster::new(7);
 ///     let store = cluster.store();
 ///     cluster.schedule(config, move |_node| {
 ///         let store = store.clone();
@@ -62,8 +63,8 @@ const CALM_PERIODS: u32 = 12;
 /// assert_eq!(report.verdict, Verdict::Valid, "{report}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct TestCluster {
-    cluster: SimCluster,
+pub struct SimCluster {
+    cluster: ScenarioCluster,
     job: Option<(JobConfig, Arc<MakeJob>)>,
     nodes: Vec<Node>,
     chance: Rng,
@@ -71,14 +72,14 @@ pub struct TestCluster {
 
 type MakeJob = dyn Fn(&str) -> Arc<dyn Job> + Send + Sync;
 
-impl TestCluster {
+impl SimCluster {
     /// Begins a world with an empty registry; all chance in it comes from the seed.
     ///
     /// # Panics
     /// Outside of [`run`](crate::system::run), or of another tokio runtime with time.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        let cluster = SimCluster::with_options(ClusterOptions::new(seed));
+        let cluster = ScenarioCluster::with_options(ClusterOptions::new(seed));
         Self { cluster, job: None, nodes: Vec::new(), chance: Rng::with_seed(!seed) }
     }
 
@@ -232,7 +233,7 @@ impl TestCluster {
         let n_nodes = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         let faults = faults_of_the_world(&mut self.chance, n_nodes, for_ms);
         let job = config.clone();
-        let spawn = move |cluster: &mut SimCluster, node: &Node| {
+        let spawn = move |cluster: &mut ScenarioCluster, node: &Node| {
             let jobs = vec![JobToRun::new(job.clone(), make(&node.name))];
             cluster.start(&node.name, &node.server, None, jobs)
         };
@@ -248,14 +249,14 @@ impl TestCluster {
     pub async fn judge(mut self) -> Report {
         self.cluster.mend();
         self.cluster.say_healed();
-        self.cluster.elapse(SimCluster::PERIOD * CALM_PERIODS).await;
+        self.cluster.elapse(ScenarioCluster::PERIOD * CALM_PERIODS).await;
         check(&History::from_records(self.cluster.finish_now()), &Options::default())
     }
 }
 
-impl fmt::Debug for TestCluster {
+impl fmt::Debug for SimCluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TestCluster").field("nodes", &self.nodes).finish_non_exhaustive()
+        f.debug_struct("SimCluster").field("nodes", &self.nodes).finish_non_exhaustive()
     }
 }
 

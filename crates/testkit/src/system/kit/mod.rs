@@ -3,7 +3,7 @@
 mod cluster;
 mod store;
 
-pub use cluster::{Seen, TestCluster};
+pub use cluster::{Seen, SimCluster};
 pub use store::{FencedStore, Overtaken};
 
 /// The programs on the page for users, so that they run.
