@@ -43,7 +43,7 @@ use rule::Breach;
 use state::State;
 use world::World;
 
-/// A quarter of the time goes into memory, most of it short-lived.
+/// States live for microseconds: with the system's allocator the search takes a fifth longer.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
