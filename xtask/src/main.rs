@@ -55,8 +55,8 @@ const TASKS: [Task; 12] = [
         run: verify::run_scenarios,
     },
     Task {
-        usage: "sim [--seeds N] [--first-seed S] [--replay SEED] [--scenario F05]",
-        summary: "seeds of the pure simulation, or one of them again",
+        usage: "sim [--system] [--seeds N] [--first-seed S] [--replay SEED] [--scenario F05]",
+        summary: "seeds of the pure or the system simulation, or one of them again",
         run: sim::run_seeds,
     },
     Task {
@@ -146,6 +146,8 @@ mod tests {
             ("zero rounds", "demo --rounds 0", "`--rounds` takes a number from 1, not `0`"),
             ("no number", "demo --rounds", "`--rounds` takes a number from 1, not nothing"),
             ("no seed", "sim --replay", "`--replay` takes a whole number, not nothing"),
+            ("no value", "sim --system 4", "or `--scenario ID` alone, not `4`"),
+            ("not alone", "sim --system --scenario F05", "alone, not `--scenario`"),
             ("another option", "sim --seed 1", "or `--scenario ID` alone, not `--seed`"),
             ("no seeds", "mutants --seeds 0", "`--seeds` takes a number from 1, not `0`"),
             ("another option", "mutants --all", "takes `--seeds N` and names, not `--all`"),
