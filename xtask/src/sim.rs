@@ -31,6 +31,12 @@ pub(crate) fn run_seeds(arguments: &[String]) -> Result<(), Error> {
     run(&mut cargo(&line))
 }
 
+/// Returns the arguments of cargo for those of `sim`, which are separated by white space.
+pub(crate) fn line(arguments: &str) -> Result<String, Error> {
+    let words: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
+    Request::parse(&words)?.line()
+}
+
 impl Request {
     fn parse(arguments: &[String]) -> Result<Self, Error> {
         let mut request = Self::default();
@@ -72,7 +78,8 @@ impl Request {
     }
 }
 
-fn number(option: &str, value: Option<&String>) -> Result<u64, Error> {
+/// Reads the value of an option.
+pub(crate) fn number(option: &str, value: Option<&String>) -> Result<u64, Error> {
     let found = value.map_or("nothing".to_owned(), |value| format!("`{value}`"));
     let number = value.and_then(|value| value.parse().ok());
     number.ok_or_else(|| Error::Usage(format!("`{option}` takes a whole number, not {found}")))
@@ -81,11 +88,6 @@ fn number(option: &str, value: Option<&String>) -> Result<u64, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn line(arguments: &str) -> Result<String, Error> {
-        let words: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
-        Request::parse(&words)?.line()
-    }
 
     #[test]
     fn arguments_become_those_of_the_program() {
