@@ -12,6 +12,5 @@ pub(crate) fn run() -> Result<(), Error> {
     let documentation = "doc --workspace --no-deps --all-features";
     let mut documentation = cargo(documentation);
     steps.command("documentation", documentation.env("RUSTDOCFLAGS", "-D warnings"))?;
-    println!("{}", steps.summary("cargo xtask ci"));
-    Ok(())
+    steps.end("cargo xtask ci")
 }

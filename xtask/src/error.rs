@@ -16,6 +16,8 @@ pub(crate) enum Error {
     Command { line: String, status: ExitStatus },
     #[error("step `{step}` failed")]
     Step { step: String, source: Box<Error> },
+    #[error("these steps failed, the others passed:\n{}", lines(.failed))]
+    Steps { failed: Vec<Error> },
     #[error("cannot {action} {}", .path.display())]
     File { action: &'static str, path: PathBuf, source: io::Error },
     #[error(transparent)]
@@ -36,6 +38,12 @@ impl Error {
         let path = path.to_owned();
         move |source| Error::File { action, path, source }
     }
+}
+
+fn lines(errors: &[Error]) -> String {
+    let lines: Vec<String> =
+        errors.iter().map(|error| format!("  {}", with_causes(error))).collect();
+    lines.join("\n")
 }
 
 /// Words an error with everything that led to it.

@@ -33,8 +33,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
         fs::create_dir_all(&found).map_err(Error::file("make", &found))?;
         steps.command(target, &mut fuzzer(target, plan.seconds))?;
     }
-    println!("{}", steps.summary("cargo xtask fuzz"));
-    Ok(())
+    steps.end("cargo xtask fuzz")
 }
 
 /// Returns the names of the targets: those of the folders of seeds.

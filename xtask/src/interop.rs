@@ -32,8 +32,7 @@ pub(crate) fn run_suite(arguments: &[String]) -> Result<(), Error> {
     let mut suite = cargo("run --quiet -p interop --bin ejob-interop --");
     suite.arg("--java-folder").arg(folder).args(arguments);
     steps.command("checks", &mut suite)?;
-    println!("{}", steps.summary("interop"));
-    Ok(())
+    steps.end("cargo xtask interop")
 }
 
 fn install_missing() -> Result<(), Error> {

@@ -8,6 +8,7 @@ mod error;
 mod fuzz;
 mod interop;
 mod mutants;
+mod nightly;
 mod sim;
 mod steps;
 mod test;
@@ -27,7 +28,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 12] = [
+const TASKS: [Task; 13] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -55,14 +56,19 @@ const TASKS: [Task; 12] = [
         run: verify::run_scenarios,
     },
     Task {
-        usage: "sim [--seeds N] [--first-seed S] [--replay SEED] [--scenario F05]",
-        summary: "seeds of the pure simulation, or one of them again",
+        usage: "sim [--system] [--seeds N] [--first-seed S] [--replay SEED] [--scenario F05]",
+        summary: "seeds of the pure or the system simulation, or one of them again",
         run: sim::run_seeds,
     },
     Task {
         usage: "mutants [--seeds N] [NAME...]",
         summary: "the product without one guard or rule at a time, and who notices",
         run: mutants::hunt,
+    },
+    Task {
+        usage: "nightly [--first-seed S]",
+        summary: "what takes hours: more seeds, the whole model, mutants, all scenarios",
+        run: nightly::run_all,
     },
     Task { usage: "check HISTORY", summary: "judge what was recorded in a run", run: check::judge },
     Task {
@@ -116,10 +122,14 @@ impl Task {
 }
 
 fn help() -> Result<(), Error> {
-    for Task { usage, summary, .. } in &TASKS {
-        println!("cargo xtask {usage:<27} {summary}");
-    }
+    print!("{}", list());
     Ok(())
+}
+
+/// Returns the table of commands, a line for each.
+fn list() -> String {
+    let line = |Task { usage, summary, .. }: &Task| format!("cargo xtask {usage:<27} {summary}\n");
+    TASKS.iter().map(line).collect()
 }
 
 /// Returns the root of the workspace.
@@ -146,7 +156,10 @@ mod tests {
             ("zero rounds", "demo --rounds 0", "`--rounds` takes a number from 1, not `0`"),
             ("no number", "demo --rounds", "`--rounds` takes a number from 1, not nothing"),
             ("no seed", "sim --replay", "`--replay` takes a whole number, not nothing"),
+            ("no value", "sim --system 4", "or `--scenario ID` alone, not `4`"),
+            ("not alone", "sim --system --scenario F05", "alone, not `--scenario`"),
             ("another option", "sim --seed 1", "or `--scenario ID` alone, not `--seed`"),
+            ("no seed", "nightly --first-seed", "takes a whole number, not nothing"),
             ("no seeds", "mutants --seeds 0", "`--seeds` takes a number from 1, not `0`"),
             ("another option", "mutants --all", "takes `--seeds N` and names, not `--all`"),
             ("nothing to judge", "check", "`check` needs a file or a folder"),
@@ -160,10 +173,8 @@ mod tests {
     }
 
     #[test]
-    fn every_command_is_in_the_readme() {
-        let readme = include_str!("../README.md");
-        for Task { usage, .. } in TASKS.iter().filter(|task| task.usage != "help") {
-            assert!(readme.contains(&format!("cargo xtask {usage}")), "`{usage}` is missing");
-        }
+    fn the_readme_shows_the_list_of_commands_as_it_is_printed() {
+        let transcript = format!("```text\n$ cargo xtask help\n{}```\n", list());
+        assert!(include_str!("../README.md").contains(&transcript), "expected:\n{transcript}");
     }
 }

@@ -1,10 +1,23 @@
-//! `cargo xtask sim`: many seeds of the pure simulation, or one of them again.
+//! `cargo xtask sim`: many seeds of a simulation, or one of them again.
 
 use crate::steps::{cargo, run};
 use crate::{Error, verify};
 
-/// How many seeds are run if nobody says otherwise.
+/// How many seeds of the pure simulation are run if nobody says otherwise.
 const SEEDS: u64 = 2_000;
+/// The same of the system simulation, whose seeds take some ten times as long.
+const SYSTEM_SEEDS: u64 = 250;
+
+/// What the arguments say.
+#[derive(Debug, Default)]
+struct Request {
+    /// Whether whole schedulers are simulated, not only what they decide.
+    system: bool,
+    seeds: Option<u64>,
+    first: u64,
+    /// The only seed, to be shown in full.
+    replay: Option<u64>,
+}
 
 /// Runs what the arguments say.
 pub(crate) fn run_seeds(arguments: &[String]) -> Result<(), Error> {
@@ -14,36 +27,59 @@ pub(crate) fn run_seeds(arguments: &[String]) -> Result<(), Error> {
         let simulated = ["--backend", "memory", "--scenario", scenario].map(str::to_owned);
         return verify::run_scenarios(&simulated);
     }
-    let words = words(arguments)?;
-    run(cargo("run --release --quiet -p testkit --bin ejob-sim --").args(words))
+    let line = Request::parse(arguments)?.line()?;
+    run(&mut cargo(&line))
 }
 
-/// Translates the arguments into those of the program.
-fn words(arguments: &[String]) -> Result<Vec<String>, Error> {
-    let (mut seeds, mut first, mut replay) = (SEEDS, 0, None);
-    let mut rest = arguments.iter();
-    while let Some(option) = rest.next() {
-        let number = number(option, rest.next())?;
-        match option.as_str() {
-            "--seeds" => seeds = number,
-            "--first-seed" => first = number,
-            "--replay" => replay = Some(number),
-            other => {
-                let text = format!(
-                    "`sim` takes `--seeds N`, `--first-seed S` and `--replay SEED`, or `--scenario ID` alone, not `{other}`"
-                );
-                return Err(Error::Usage(text));
+/// Returns the arguments of cargo for those of `sim`, which are separated by white space.
+pub(crate) fn line(arguments: &str) -> Result<String, Error> {
+    let words: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
+    Request::parse(&words)?.line()
+}
+
+impl Request {
+    fn parse(arguments: &[String]) -> Result<Self, Error> {
+        let mut request = Self::default();
+        let mut rest = arguments.iter();
+        while let Some(option) = rest.next() {
+            match option.as_str() {
+                "--system" => request.system = true,
+                "--seeds" => request.seeds = Some(number(option, rest.next())?),
+                "--first-seed" => request.first = number(option, rest.next())?,
+                "--replay" => request.replay = Some(number(option, rest.next())?),
+                other => {
+                    let text = format!(
+                        "`sim` takes `--system`, `--seeds N`, `--first-seed S` and `--replay SEED`, or `--scenario ID` alone, not `{other}`"
+                    );
+                    return Err(Error::Usage(text));
+                }
             }
         }
+        Ok(request)
     }
-    let line = match replay {
-        Some(seed) => format!("replay {seed}"),
-        None => format!("run --seeds {seeds} --first-seed {first}"),
-    };
-    Ok(line.split(' ').map(str::to_owned).collect())
+
+    /// Returns the arguments of cargo: the program that simulates, and its own.
+    fn line(&self) -> Result<String, Error> {
+        let Self { system, seeds, first, replay } = *self;
+        let seeds = seeds.unwrap_or(if system { SYSTEM_SEEDS } else { SEEDS });
+        if first.checked_add(seeds).is_none() {
+            let text =
+                format!("`--first-seed` is {first}: there are no {seeds} seeds from there on");
+            return Err(Error::Usage(text));
+        }
+        let words = match (system, replay) {
+            (false, None) => format!("run --seeds {seeds} --first-seed {first}"),
+            (false, Some(seed)) => format!("replay {seed}"),
+            (true, None) => format!("{first} {seeds}"),
+            (true, Some(seed)) => format!("--replay {seed}"),
+        };
+        let program = if system { "--example chaos" } else { "--bin ejob-sim" };
+        Ok(format!("run --release --quiet -p testkit {program} -- {words}"))
+    }
 }
 
-fn number(option: &str, value: Option<&String>) -> Result<u64, Error> {
+/// Reads the value of an option.
+pub(crate) fn number(option: &str, value: Option<&String>) -> Result<u64, Error> {
     let found = value.map_or("nothing".to_owned(), |value| format!("`{value}`"));
     let number = value.and_then(|value| value.parse().ok());
     number.ok_or_else(|| Error::Usage(format!("`{option}` takes a whole number, not {found}")))
@@ -56,13 +92,25 @@ mod tests {
     #[test]
     fn arguments_become_those_of_the_program() {
         let rows = [
-            ("", "run --seeds 2000 --first-seed 0"),
-            ("--seeds 50 --first-seed 7", "run --seeds 50 --first-seed 7"),
-            ("--replay 26", "replay 26"),
+            ("", "--bin ejob-sim -- run --seeds 2000 --first-seed 0"),
+            ("--seeds 50 --first-seed 7", "--bin ejob-sim -- run --seeds 50 --first-seed 7"),
+            ("--replay 26", "--bin ejob-sim -- replay 26"),
+            ("--system", "--example chaos -- 0 250"),
+            ("--system --first-seed 7 --seeds 50", "--example chaos -- 7 50"),
+            ("--seeds 50 --system", "--example chaos -- 0 50"),
+            ("--system --replay 1019", "--example chaos -- --replay 1019"),
         ];
-        for (line, expected) in rows {
-            let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-            assert_eq!(words(&arguments).unwrap().join(" "), expected, "{line}");
+        for (arguments, expected) in rows {
+            let expected = format!("run --release --quiet -p testkit {expected}");
+            assert_eq!(line(arguments).unwrap(), expected, "{arguments}");
         }
+    }
+
+    #[test]
+    fn seeds_end_where_numbers_do() {
+        let last = u64::MAX - 250;
+        line(&format!("--system --first-seed {last}")).unwrap();
+        let error = line(&format!("--system --first-seed {}", last + 1)).unwrap_err().to_string();
+        assert!(error.contains("there are no 250 seeds from there on"), "{error}");
     }
 }

@@ -1,16 +1,20 @@
-//! Runs commands one after the other: echoes each, takes its time, stops at the first failure.
+//! Runs commands one after the other: echoes each, takes its time, stops at the first failure or goes on.
 
 use std::env;
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::error::with_causes;
 use crate::{Error, workspace};
 
-/// The steps of a task that have succeeded so far.
+/// The steps of a task so far.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
+    /// Those that have succeeded.
     done: Vec<(String, Duration)>,
+    /// What became of the attempts that have not.
+    failed: Vec<Error>,
 }
 
 impl Steps {
@@ -31,8 +35,22 @@ impl Steps {
         Ok(())
     }
 
-    /// Returns one line that names all steps and their durations.
-    pub(crate) fn summary(&self, task: &str) -> String {
+    /// Does anything as the next step. The task goes on whatever comes of it: its end tells.
+    pub(crate) fn attempt(&mut self, name: &str, act: impl FnOnce() -> Result<(), Error>) {
+        if let Err(error) = self.step(name, act) {
+            eprintln!("error: {}", with_causes(&error));
+            self.failed.push(error);
+        }
+    }
+
+    /// Ends a task with its summary; fails with all attempts that failed.
+    pub(crate) fn end(self, task: &str) -> Result<(), Error> {
+        println!("{}", self.summary(task));
+        if self.failed.is_empty() { Ok(()) } else { Err(Error::Steps { failed: self.failed }) }
+    }
+
+    /// Returns one line that names the steps that have succeeded, with their durations.
+    fn summary(&self, task: &str) -> String {
         let total: Duration = self.done.iter().map(|(_, duration)| *duration).sum();
         let mut line = format!("{task}: {} steps passed in {}", self.done.len(), seconds(total));
         for (n, (name, duration)) in self.done.iter().enumerate() {
@@ -88,7 +106,6 @@ pub(crate) fn line(command: &Command) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::with_causes;
 
     #[test]
     fn the_first_failure_ends_the_task_and_names_its_step_and_its_command() {
@@ -111,13 +128,40 @@ mod tests {
     }
 
     #[test]
+    fn a_task_goes_on_after_an_attempt_and_names_all_that_failed_at_its_end() {
+        let mut steps = Steps::default();
+        let mut ran = Vec::new();
+        for (name, program) in [("one", "false"), ("two", "true"), ("three", "/no/such")] {
+            steps.attempt(name, || {
+                ran.push(name);
+                run(&mut Command::new(program))
+            });
+        }
+        assert_eq!(ran, ["one", "two", "three"]);
+        assert!(steps.summary("x").starts_with("x: 1 steps passed in "), "{}", steps.summary("x"));
+        let message = with_causes(&steps.end("x").unwrap_err());
+        let lines: Vec<&str> = message.lines().collect();
+        assert_eq!(lines.len(), 3, "{message}");
+        assert_eq!(lines[0], "these steps failed, the others passed:");
+        assert_eq!(lines[1], "  step `one` failed: `false` ended with exit status: 1");
+        assert!(lines[2].starts_with("  step `three` failed: cannot run `such`: No such file"));
+    }
+
+    #[test]
+    fn a_task_without_failures_ends_well() {
+        let mut steps = Steps::default();
+        steps.attempt("good", || run(&mut Command::new("true")));
+        steps.end("x").unwrap();
+    }
+
+    #[test]
     fn the_summary_lists_the_steps_in_order() {
         let done = vec![
             ("unit tests".to_owned(), Duration::from_millis(1500)),
             ("doc tests".to_owned(), Duration::from_millis(250)),
         ];
         assert_eq!(
-            Steps { done }.summary("test"),
+            Steps { done, failed: Vec::new() }.summary("test"),
             "test: 2 steps passed in 1.8 s: unit tests 1.5 s, doc tests 0.2 s"
         );
     }

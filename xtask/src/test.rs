@@ -7,7 +7,7 @@ use crate::{Error, zookeeper};
 ///
 /// Benchmarks are left out of the first: as tests they would run for minutes and say nothing. The vectors are played with its
 /// features, which saves building everything again.
-const STEPS: [(&str, &str); 9] = [
+pub(crate) const STEPS: [(&str, &str); 9] = [
     ("tests", "test --workspace --all-features --lib --bins --tests --examples"),
     ("doc tests", "test --workspace --all-features --doc"),
     (
@@ -40,6 +40,5 @@ pub(crate) fn run() -> Result<(), Error> {
     for (name, arguments) in STEPS {
         steps.command(name, &mut cargo(arguments))?;
     }
-    println!("{}", steps.summary("cargo xtask test"));
-    Ok(())
+    steps.end("cargo xtask test")
 }

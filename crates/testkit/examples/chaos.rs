@@ -1,6 +1,6 @@
 //! Chaos from seeds: `chaos FROM [COUNT]` plays seeds and prints those that fail; `chaos --replay SEED` prints one in
 //! full, `chaos --shrink SEED` makes a failing one smaller and prints its plan, `chaos --script FILE` plays a plan, and
-//! `chaos --history SEED` prints a history, one JSON a line.
+//! `chaos --history SEED` prints a history, one JSON a line. `cargo xtask sim --system` does the first two of these.
 #![expect(clippy::print_stdout, reason = "a program talks to the person who runs it")]
 
 use std::fmt;

@@ -129,7 +129,8 @@ impl Run {
         writeln!(out, "{line}").map_err(system("say something"))?;
         if verdict != Verdict::Valid {
             let folder = self.folder_of(case, seed);
-            writeln!(out, "{details}\nkept in {}", folder.display())
+            let again = again(self.backend, case, seed);
+            writeln!(out, "{details}\nkept in {}\nagain: {again}", folder.display())
                 .map_err(system("say something"))?;
         }
         Ok(verdict)
@@ -174,6 +175,15 @@ impl Run {
             case.play(cluster, seed, &real_options()).await
         })?)
     }
+}
+
+/// Words the command that plays a scenario again with the seed that it had.
+fn again(backend: Backend, case: Case, seed: u64) -> String {
+    let backend = match backend {
+        Backend::Memory => " --backend memory",
+        Backend::Zk => "",
+    };
+    format!("cargo xtask verify{backend} --scenario {} --seed {seed}", case.id())
 }
 
 /// Writes down what was recorded and what came of it.
@@ -244,5 +254,37 @@ mod tests {
         let kept = Path::new(folder).join("S00-3").join("history.jsonl");
         let history = checker::History::read([&kept]).unwrap();
         assert!(history.records().len() > 100, "{}", kept.display());
+    }
+
+    #[test]
+    fn a_run_is_repeated_by_the_command_that_is_told() {
+        let rows = [
+            (Backend::Memory, "cargo xtask verify --backend memory --scenario F05 --seed 1001"),
+            (Backend::Zk, "cargo xtask verify --scenario F05 --seed 1001"),
+        ];
+        let f05 = Case::all().find(|case| case.id() == "F05").unwrap();
+        for (backend, expected) in rows {
+            let line = again(backend, f05, 1001);
+            assert_eq!(line, expected);
+            let options = words(line.strip_prefix("cargo xtask verify").unwrap());
+            let repeated = CommandLine::parse(&options).unwrap();
+            assert_eq!(repeated.backend, backend);
+            let played = repeated.selection().unwrap();
+            let played: Vec<_> = played.iter().map(|(case, seed)| (case.id(), *seed)).collect();
+            assert_eq!(played, [("F05", 1001)]);
+        }
+    }
+
+    #[test]
+    fn a_run_that_does_not_count_is_told_with_the_command_that_repeats_it() {
+        let program = std::env::current_exe().unwrap();
+        // Nothing can be kept below a file: the harness fails.
+        let run = Run { backend: Backend::Memory, folder: program.clone(), program };
+        let mut out = Vec::new();
+        let verdict = run.play_and_tell(Case::Smoke, 3, &mut out).unwrap();
+        let said = String::from_utf8(out).unwrap();
+        assert_eq!(verdict, Verdict::Unknown, "{said}");
+        let again = "\nagain: cargo xtask verify --backend memory --scenario S00 --seed 3\n";
+        assert!(said.ends_with(again), "{said}");
     }
 }

@@ -1,0 +1,140 @@
+//! `cargo xtask nightly`: what takes too long for each test run.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::steps::{Steps, cargo, run};
+use crate::{Error, mutants, sim, verify};
+
+/// By how much the first seed differs from one night to the next.
+const SEEDS_OF_A_NIGHT: u64 = 1_000_000;
+const PURE_SEEDS: u64 = 200_000;
+const SYSTEM_SEEDS: u64 = 1_000;
+const DAY: Duration = Duration::from_hours(24);
+
+/// What of the exhaustive model is not in `cargo xtask test`.
+const MODEL: &str = "test --release -p coordination --lib -- --exact --include-ignored --nocapture \
+                     --test-threads 1 exhaustive::tests::exhaustive_beginning \
+                     exhaustive::tests::exhaustive_grounds exhaustive::tests::exhaustive_nightly";
+
+/// Runs all steps, whatever comes of those before; fails if one of them did.
+pub(crate) fn run_all(arguments: &[String]) -> Result<(), Error> {
+    let first = first_seed(arguments, SystemTime::now())?;
+    let [pure, system] = simulations(first)?;
+    println!("the same seeds again: cargo xtask nightly --first-seed {first}");
+    let mut steps = Steps::default();
+    steps.attempt("pure simulation", || run(&mut cargo(&pure)));
+    steps.attempt("system simulation", || run(&mut cargo(&system)));
+    steps.attempt("exhaustive model", || run(&mut cargo(MODEL)));
+    steps.attempt("mutants", || mutants::hunt(&[]));
+    let every_scenario = ["--nightly".to_owned()];
+    steps.attempt("scenarios on ZooKeeper", || verify::run_scenarios(&every_scenario));
+    steps.end("cargo xtask nightly")
+}
+
+/// Returns the first seed that is asked for, else that of the day on which the night begins.
+fn first_seed(arguments: &[String], now: SystemTime) -> Result<u64, Error> {
+    match arguments {
+        [] => {
+            let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+            Ok(since.as_secs() / DAY.as_secs() * SEEDS_OF_A_NIGHT)
+        }
+        [option, value @ ..] if option == "--first-seed" && value.len() < 2 => {
+            sim::number(option, value.first())
+        }
+        [option, ..] if option != "--first-seed" => Err(surplus(option)),
+        [.., last] => Err(surplus(last)),
+    }
+}
+
+fn surplus(word: &str) -> Error {
+    Error::Usage(format!("`nightly` takes `--first-seed S` only, not `{word}`"))
+}
+
+/// Returns the arguments of cargo that run the seeds from `first` on: of the pure and of the system simulation.
+fn simulations(first: u64) -> Result<[String; 2], Error> {
+    let pure = sim::line(&format!("--seeds {PURE_SEEDS} --first-seed {first}"))?;
+    let system = sim::line(&format!("--system --seeds {SYSTEM_SEEDS} --first-seed {first}"))?;
+    Ok([pure, system])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::{test, workspace};
+
+    fn first_seed_at(line: &str, seconds: u64) -> Result<u64, String> {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let now = UNIX_EPOCH + Duration::from_secs(seconds);
+        first_seed(&arguments, now).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_first_seed_is_that_of_the_day_or_the_one_that_is_asked_for() {
+        let rows = [
+            ("", 0, 0),
+            ("", 86_399, 0),
+            ("", 86_400, 1_000_000),
+            ("", 20_661 * 86_400 + 3_600, 20_661_000_000),
+            ("--first-seed 7", 86_400, 7),
+        ];
+        for (line, seconds, expected) in rows {
+            assert_eq!(first_seed_at(line, seconds), Ok(expected), "`{line}` at {seconds} s");
+        }
+    }
+
+    #[test]
+    fn a_wrong_command_line_names_what_is_wrong() {
+        let rows = [
+            ("--first-seed", "`--first-seed` takes a whole number, not nothing"),
+            ("--first-seed x", "`--first-seed` takes a whole number, not `x`"),
+            ("--first-seed 1 --fast", "only, not `--fast`"),
+            ("--first-seed 1 2 3", "only, not `3`"),
+            ("--seed 1", "only, not `--seed`"),
+        ];
+        for (line, expected) in rows {
+            let error = first_seed_at(line, 0).unwrap_err();
+            assert!(error.contains(expected), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn both_simulations_begin_with_the_same_seed_and_no_seed_is_in_two_nights() {
+        let [pure, system] = simulations(5).unwrap();
+        assert!(pure.ends_with("--bin ejob-sim -- run --seeds 200000 --first-seed 5"), "{pure}");
+        assert!(system.ends_with("--example chaos -- 5 1000"), "{system}");
+        const { assert!(PURE_SEEDS <= SEEDS_OF_A_NIGHT && SYSTEM_SEEDS <= SEEDS_OF_A_NIGHT) };
+        assert!(simulations(u64::MAX).is_err());
+    }
+
+    /// Returns the tests in a source, each with whether an ordinary test run leaves it out.
+    fn tests_in(source: &str) -> Vec<(&str, bool)> {
+        let mut found = Vec::new();
+        for block in source.split("#[test]").skip(1) {
+            let (attributes, rest) = block.split_once("fn ").unwrap();
+            let name = rest.split('(').next().unwrap();
+            found.push((name, attributes.contains("ignore = ")));
+        }
+        found
+    }
+
+    /// A filter that matches nothing is no failure of a test run: the names are compared here.
+    #[test]
+    fn what_the_model_leaves_out_by_day_is_run_by_test_or_at_night_and_exists() {
+        let file = workspace().join("crates/coordination/src/exhaustive/tests.rs");
+        let source = fs::read_to_string(file).unwrap();
+        let tests = tests_in(&source);
+        let lines = test::STEPS.iter().map(|(_, line)| *line).chain([MODEL]);
+        let named: Vec<&str> = lines
+            .flat_map(str::split_whitespace)
+            .filter_map(|word| word.strip_prefix("exhaustive::tests::"))
+            .collect();
+        for (name, is_left_out) in &tests {
+            assert!(!is_left_out || named.contains(name), "nobody runs {name}");
+        }
+        for name in named {
+            assert!(tests.iter().any(|(test, _)| *test == name), "there is no {name}");
+        }
+    }
+}
