@@ -162,10 +162,14 @@ impl Replay {
             self.problem(format_args!("session {sid} commits after its end"));
         }
         let mut steps = Vec::with_capacity(ops.len());
-        for op in ops {
-            match self.nodes.apply(op, sid, &mut self.names) {
-                Ok(step) => steps.extend(step),
-                Err(problem) => self.problem(problem),
+        let mut ops = ops.iter().peekable();
+        while let Some(op) = ops.next() {
+            let unmade = ops.next_if(|next| unmakes(op, next));
+            for op in std::iter::once(op).chain(unmade) {
+                match self.nodes.apply(op, sid, &mut self.names) {
+                    Ok(step) => steps.extend(step.filter(|_| unmade.is_none())),
+                    Err(problem) => self.problem(problem),
+                }
             }
         }
         self.steps(sid, &steps);
@@ -278,6 +282,12 @@ impl Judge<'_> {
             self.leads(what);
         }
     }
+}
+
+/// Returns true if the second operation takes back what the first one makes: a registry that cannot check that a node is
+/// absent does so.
+fn unmakes(op: &RegOp, next: &RegOp) -> bool {
+    matches!((op, next), (RegOp::Create { path, .. }, RegOp::Delete { path: gone }) if path == gone)
 }
 
 /// Returns the jobs that the steps are about, each once.

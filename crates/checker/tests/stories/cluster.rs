@@ -126,6 +126,14 @@ fn s4_an_assignment_is_whole() {
                 }
                 s.at(49.0);
             }),
+            ("a registry checks that there is no record by making and unmaking it", |s| {
+                let mut ops = s.deal_ops("a", &["a", "b"]);
+                let path = "/j/ledger/7".to_owned();
+                let data = String::new();
+                ops.push(RegOp::Create { path: path.clone(), data, ephemeral: false });
+                ops.push(RegOp::Delete { path });
+                s.commit("a", ops);
+            }),
             ("items are static, and one follows to a stable name whose instance is away", |s| {
                 s.configure(|c| c["staticSharding"] = json!(true)).at(3.0).join("c").at(4.0);
                 let (a, b, c) = (s.id("a"), s.id("b"), s.id("c"));
