@@ -12,6 +12,7 @@ use crate::layout::NodeKind;
 use crate::mutant::{self, Mutant};
 use crate::once::OnceRecord;
 use crate::trigger_record::TriggerRecord;
+use crate::view::ItemView;
 use crate::view::JobView;
 use crate::{Ledger, OnceStage, ServerIp, server_of};
 
@@ -355,6 +356,14 @@ impl Plan {
 }
 
 impl Step {
+    /// Returns the check that an item's record is as the view shows it, or that it has none.
+    pub(crate) fn ledger_is_as_shown(item: ShardingItem, view: &ItemView) -> Self {
+        match &view.ledger {
+            Some(ledger) => Self::LedgerIs(item, ledger.version),
+            None => Self::IsAbsent(NodeKind::Ledger(item)),
+        }
+    }
+
     fn is_check(&self) -> bool {
         matches!(
             self,

@@ -126,15 +126,21 @@ fn what_a_java_instance_has_left_unfinished_is_taken_over_and_what_it_had_finish
     assert_item_1_is_taken_over(cluster, &java, fire);
 }
 
+/// A fire comes: the Java instance begins item 1 and is not done with it when ours are done with theirs.
+fn fires_while_java_runs_item_1(cluster: &mut Cluster, java: &JavaPeer) -> FireTime {
+    let fire = cluster.fire();
+    cluster.java_begins(java, 1);
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    fire
+}
+
 /// The session's nodes go one after the other, and the mark goes first.
 #[test]
 fn what_a_java_instance_showed_until_it_was_lost_is_taken_over() {
     let (mut cluster, java) = led_by_java(2, &[0]);
-    let fire = cluster.fire();
-    cluster.java_begins(&java, 1);
-    cluster.run_for(A_WHILE);
-    cluster.end_all_runs();
-    cluster.run_for(A_WHILE);
+    let fire = fires_while_java_runs_item_1(&mut cluster, &java);
     cluster.java_ends(&java, 1);
     cluster.deliver_all(FIRST);
     cluster.java_crashes(&java);
@@ -162,11 +168,7 @@ fn what_a_java_leader_has_taken_over_at_once_is_not_run_again() {
     let java = cluster.java_joins("10.0.9.2");
     cluster.java_assigns(&leader, 1, java.id());
     cluster.run_for(A_WHILE);
-    let fire = cluster.fire();
-    cluster.java_begins(&java, 1);
-    cluster.run_for(A_WHILE);
-    cluster.end_all_runs();
-    cluster.run_for(A_WHILE);
+    let fire = fires_while_java_runs_item_1(&mut cluster, &java);
     cluster.java_crashes(&java);
     cluster.java_assigns(&leader, 1, leader.id());
     cluster.create("leader/failover/items/1", "");
@@ -332,10 +334,7 @@ fn nobody_stands_in_line_for_an_election_that_is_over() {
     let mut cluster = Cluster::unstarted(&job_of(2));
     let java = cluster.java_joins("10.0.9.1");
     cluster.join();
-    while !cluster.is_sending(FIRST, Duty::Election) {
-        let stepped = cluster.deliver(FIRST) || cluster.execute(FIRST) || cluster.reply(FIRST);
-        assert!(stepped, "nobody stands in line: {}", cluster.story());
-    }
+    cluster.step_until_sending(FIRST, Duty::Election);
     let join = cluster.take_back(FIRST, Duty::Election);
     assert!(join.is_about("leader/election/latch"), "{}", cluster.story());
     cluster.java_leads(&java);
@@ -712,16 +711,9 @@ fn a_newcomer_does_not_believe_an_assignment_from_before_a_java_instance_came() 
 #[test]
 fn what_a_java_instance_has_left_unfinished_does_not_count_as_done() {
     let (mut cluster, java) = led_by_java(2, &[0]);
-    let fire = cluster.fire();
-    cluster.java_begins(&java, 1);
-    cluster.run_for(A_WHILE);
-    cluster.end_all_runs();
-    cluster.run_for(A_WHILE);
+    let fire = fires_while_java_runs_item_1(&mut cluster, &java);
     cluster.java_crashes(&java);
-    while !cluster.is_sending(FIRST, Duty::Sweep) {
-        let goes_on = cluster.deliver(FIRST) || cluster.execute(FIRST) || cluster.reply(FIRST);
-        assert!(goes_on, "nobody sweeps\n{}", cluster.story());
-    }
+    cluster.step_until_sending(FIRST, Duty::Sweep);
     let sweep = cluster.take_back(FIRST, Duty::Sweep);
     cluster.report_unknown(&sweep);
     cluster.run_for(A_WHILE);

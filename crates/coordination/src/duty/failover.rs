@@ -133,13 +133,9 @@ fn leftovers<'a>(cx: &Context<'_>, view: &'a ItemView) -> Leftovers<'a> {
 /// Takes leftovers away. The item's record says that no run of ours is behind them, and Java starts none beside them.
 fn mend(plan: Plan, cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> Plan {
     let Leftovers { running, failovering } = leftovers(cx, view);
-    let record = match &view.ledger {
-        Some(ledger) => Step::LedgerIs(item, ledger.version),
-        None => Step::IsAbsent(NodeKind::Ledger(item)),
-    };
     let holders = running.into_iter().chain(failovering);
     let plan = holders.fold(plan, |plan, holder| plan.confirm_gone(holder, NodeKind::Alive(item)));
-    plan.step(record)
+    plan.step(Step::ledger_is_as_shown(item, view))
         .step_if(!view.failover, || Step::IsAbsent(NodeKind::Failover(item)))
         .step_if(running.is_some(), || Step::UnmarkRunning(item))
         .step_if(failovering.is_some(), || Step::UnmarkFailovering(item))

@@ -298,14 +298,14 @@ fn steps_to(
         None if stays => None,
         // The view may not show the record yet, which may say that the item runs: monitoring was on before (simulation
         // seed 4042152).
-        None => Some(Step::IsAbsent(NodeKind::Ledger(item))),
+        None => Some(Step::ledger_is_as_shown(item, view)),
         Some(ledger) => match ledger.value.revive(born) {
             Some(revived) => {
                 Some(Step::SetLedger { item, expect: Some(ledger.version), ledger: revived })
             }
             None if stays => None,
             None if view.is_busy() && !mutant::is(Mutant::BusyMoved) => return None,
-            None => Some(Step::LedgerIs(item, ledger.version)),
+            None => Some(Step::ledger_is_as_shown(item, view)),
         },
     };
     // A Java instance writes no records, so that only its mark tells that it has begun meanwhile.

@@ -819,6 +819,14 @@ impl Cluster {
         self.instances[instance].commits.iter().any(|commit| commit.duty == duty)
     }
 
+    /// Lets an instance do one thing after the other until it sends a plan of a duty; fails if it comes to rest before.
+    pub(crate) fn step_until_sending(&mut self, instance: usize, duty: Duty) {
+        while !self.is_sending(instance, duty) {
+            let goes_on = self.deliver(instance) || self.execute(instance) || self.reply(instance);
+            assert!(goes_on, "{instance} sends no plan of {duty}\n{}", self.story());
+        }
+    }
+
     /// Returns true if an instance has been told to run something and has not ended it.
     pub(crate) fn is_executing(&self, instance: usize) -> bool {
         !self.instances[instance].executing.is_empty()
