@@ -68,8 +68,11 @@ fn plan(plan: &ChaosPlan) -> String {
 }
 
 fn play(from: u64, count: u64) -> ExitCode {
+    let Some(end) = from.checked_add(count) else {
+        return say(&format!("there are no {count} seeds from {from} on"), false);
+    };
     let mut totals = Totals::default();
-    for outcome in (from..from + count).map(run_seed) {
+    for outcome in (from..end).map(run_seed) {
         totals.add(&outcome);
         if !outcome.is_valid() {
             println!("{outcome}\n");

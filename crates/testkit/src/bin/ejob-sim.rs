@@ -56,6 +56,9 @@ fn run(mut options: Options) -> Verdict {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let seeds = options.number("--seeds")?.ok_or("`run` needs --seeds N")?;
     let first = options.number("--first-seed")?.unwrap_or(0);
+    if first.checked_add(seeds).is_none() {
+        return Err(format!("--first-seed is {first}; valid is at most {}", u64::MAX - seeds));
+    }
     let threads = options.number("--threads")?;
     let threads = threads.and_then(|n| usize::try_from(n).ok()).unwrap_or(processors);
     let judge = options.judge()?;

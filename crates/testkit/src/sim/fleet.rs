@@ -72,20 +72,18 @@ impl Duration {
     }
 }
 
-/// Runs `seeds` seeds from `first` on, on `threads` threads.
+/// Runs `seeds` seeds from `first` on, on `threads` threads; fewer if there are no more numbers.
 ///
 /// # Panics
 /// If a thread panics, which is a fault of the harness: panics of the product are violations.
 #[must_use]
 pub fn run_seeds(first: u64, seeds: u64, threads: usize, judge: Judge) -> Totals {
-    let (next, all) = (AtomicU64::new(first), Mutex::new(Totals::default()));
+    let (next, all) = (AtomicU64::new(0), Mutex::new(Totals::default()));
     let work = || {
         let mut mine = Totals::default();
         loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= first.saturating_add(seeds) {
-                break;
-            }
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(seed) = first.checked_add(place).filter(|_| place < seeds) else { break };
             let report = run(&Script::draw(seed), judge, Keep::default());
             mine.seeds += 1;
             mine.telling += u64::from(report.coverage.is_telling());
