@@ -16,8 +16,7 @@ fn config(items: u32) -> JobConfig {
 }
 
 fn worker(n: usize, periods: f64) -> InstOpts {
-    let (fail, panic, hang, block) = (vec![], vec![], vec![], vec![]);
-    let work = Work { periods, slow: vec![], fail, panic, hang, block };
+    let work = Work { periods, ..Work::default() };
     InstOpts { server: format!("10.0.0.{n}"), work, life: None }
 }
 

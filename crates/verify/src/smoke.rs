@@ -45,14 +45,7 @@ pub async fn play(mut cluster: Box<dyn Cluster>) -> Result<Vec<Record>, ClusterE
 }
 
 fn worker_on(server: &str) -> InstOpts {
-    let work = Work {
-        periods: 0.4,
-        slow: Vec::new(),
-        fail: Vec::new(),
-        panic: Vec::new(),
-        hang: Vec::new(),
-        block: Vec::new(),
-    };
+    let work = Work { periods: 0.4, ..Work::default() };
     InstOpts { server: server.to_owned(), work, life: None }
 }
 

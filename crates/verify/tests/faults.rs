@@ -33,15 +33,7 @@ async fn start(run: &str) -> Box<ZkCluster> {
 }
 
 fn on(server: &str) -> InstOpts {
-    let none = Vec::new;
-    let work = Work {
-        periods: 0.2,
-        slow: Vec::new(),
-        fail: none(),
-        panic: none(),
-        hang: none(),
-        block: none(),
-    };
+    let work = Work { periods: 0.2, ..Work::default() };
     InstOpts { server: server.to_owned(), work, life: None }
 }
 

@@ -88,7 +88,7 @@ pub struct InstOpts {
 }
 
 /// What the code of an item does: it announces itself to the resource, works, writes its effect, ends.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
     /// How long it works, in periods.
     pub periods: f64,

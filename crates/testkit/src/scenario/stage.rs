@@ -50,8 +50,7 @@ impl std::fmt::Debug for Stage {
 
 /// Returns work that takes this many periods for every item.
 pub(crate) fn work(periods: f64) -> Work {
-    let (fail, panic, hang, block) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    Work { periods, slow: Vec::new(), fail, panic, hang, block }
+    Work { periods, ..Work::default() }
 }
 
 impl Stage {

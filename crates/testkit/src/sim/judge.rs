@@ -21,9 +21,9 @@ pub(crate) fn judge(world: &mut World, records: Vec<Record>) -> Vec<Record> {
     if let Some(problem) = report.problems.first() {
         world.fail("harness", problem.clone());
     }
-    if let Some(violation) = report.violations.first() {
-        let (property, window) = (violation.property.to_string(), violation.window.clone());
-        world.fail_with(&property, violation.to_string(), window);
+    if let Some(violation) = report.violations.into_iter().next() {
+        let (property, text) = (violation.property.to_string(), violation.to_string());
+        world.fail_with(&property, text, violation.window);
     }
     history.records().to_vec()
 }

@@ -104,7 +104,7 @@ impl JobPlan {
             fail: self.fail.clone(),
             panic: self.panic.clone(),
             hang: self.hang.clone(),
-            block: Vec::new(),
+            ..Work::default()
         }
     }
 }
