@@ -81,7 +81,12 @@ impl CommandLine {
             let value = words.next();
             match option {
                 "--java-folder" => folder = value.map(PathBuf::from),
-                "--java" => line.versions.push(version(option, value)?),
+                "--java" => {
+                    let version = version(option, value)?;
+                    if !line.versions.contains(&version) {
+                        line.versions.push(version);
+                    }
+                }
                 "--check" => line.checks.push(check(option, value)?),
                 "--rounds" => line.rounds = positive(option, value)?,
                 "--keep" => line.keep = value.map(PathBuf::from),

@@ -1,6 +1,7 @@
 //! From the command line to the verdict.
 
 mod command_line;
+mod releases;
 mod report;
 mod tally;
 
@@ -20,16 +21,13 @@ use crate::stage::{Failure, Theatre, enter};
 #[must_use]
 pub fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let verdict =
-        CommandLine::parse(&arguments).map_err(|error| error.to_string()).and_then(|line| {
-            enter().map_err(|failure| words(&failure))?;
-            let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
-            runtime.block_on(play(&line)).map_err(|failure| words(&failure))
-        });
+    let verdict = CommandLine::parse(&arguments)
+        .map_err(|error| error.to_string())
+        .and_then(|line| play(&line).map_err(|failure| words(&failure)));
     match verdict {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(n_failed) => {
-            println!("interop: {n_failed} checks failed");
+        Ok(failed) if failed.is_empty() => ExitCode::SUCCESS,
+        Ok(failed) => {
+            println!("interop: {failed}");
             ExitCode::FAILURE
         }
         Err(error) => {
@@ -39,23 +37,30 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Returns what failed, in words; nothing if everything has passed.
+fn play(line: &CommandLine) -> Result<String, Failure> {
+    let [java] = line.versions[..] else { return releases::play(&line.versions) };
+    enter()?;
+    let runtime = tokio::runtime::Runtime::new().map_err(Failure::system("start a runtime"))?;
+    let n_failed = runtime.block_on(play_release(java, line))?;
+    Ok(if n_failed == 0 { String::new() } else { format!("{n_failed} checks failed") })
+}
+
 fn words(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// Returns how many checks failed.
-async fn play(line: &CommandLine) -> Result<usize, Failure> {
+/// Plays the checks of one release. Returns how many failed.
+async fn play_release(java: JavaVersion, line: &CommandLine) -> Result<usize, Failure> {
     let mut tally = Tally::default();
     let begin = Instant::now();
-    for &java in &line.versions {
-        let theatre = Theatre::open(java, &line.java_folder.join(java.folder()), line.control)?;
-        println!("ElasticJob {java}");
-        for round in 1..=line.rounds {
-            for check in CHECKS.iter().filter(|check| line.wants(check.number)) {
-                let passed = play_one(check, java, round, &theatre, line.keep.as_deref()).await;
-                tally.note(check.number, java, passed);
-            }
+    let theatre = Theatre::open(java, &line.java_folder.join(java.folder()), line.control)?;
+    println!("ElasticJob {java}");
+    for round in 1..=line.rounds {
+        for check in CHECKS.iter().filter(|check| line.wants(check.number)) {
+            let passed = play_one(check, java, round, &theatre, line.keep.as_deref()).await;
+            tally.note(check.number, java, passed);
         }
     }
     let elapsed = begin.elapsed().as_secs_f64();

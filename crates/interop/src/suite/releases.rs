@@ -1,0 +1,93 @@
+//! Several releases at the same time: the suite starts itself once for each, in a network namespace of its own.
+//!
+//! The checks wait for fires far more than they compute, so that two releases take little longer than one.
+
+use std::env;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+
+use super::JavaVersion;
+use crate::stage::Failure;
+
+/// Plays the command line of this process once for each release. Every line that one prints is shown behind its name.
+/// Returns what failed, in words; nothing if everything has passed.
+pub(super) fn play(releases: &[JavaVersion]) -> Result<String, Failure> {
+    let suites = releases.iter().map(|&java| Ok((java, start(java)?)));
+    let suites: Vec<(JavaVersion, Child)> = suites.collect::<Result<_, Failure>>()?;
+    let ended = thread::scope(|scope| {
+        let watched: Vec<_> = suites
+            .into_iter()
+            .map(|(java, suite)| (java, scope.spawn(move || show(java, suite))))
+            .collect();
+        let join = |(java, ended): (_, thread::ScopedJoinHandle<'_, _>)| {
+            (java, ended.join().expect("a thread that only copies lines does not panic"))
+        };
+        watched.into_iter().map(join).collect::<Vec<_>>()
+    });
+    let mut failed = Vec::new();
+    for (java, status) in ended {
+        let status = status.map_err(Failure::system(format!("wait for the suite of {java}")))?;
+        if !status.success() {
+            failed.push(format!("{java} has failed ({status})"));
+        }
+    }
+    Ok(failed.join("; "))
+}
+
+/// Starts the suite of one release. It ends with this process, and all that it has started with it.
+fn start(java: JavaVersion) -> Result<Child, Failure> {
+    let program = env::current_exe().map_err(Failure::system("find the suite's own program"))?;
+    Command::new("setpriv")
+        .args(["--pdeathsig", "KILL"])
+        .arg(program)
+        .args(arguments_for(java, env::args().skip(1)))
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(Failure::system(format!(
+            "start the suite of {java}; `setpriv` of util-linux is needed"
+        )))
+}
+
+/// Leaves out the releases that were asked for, and asks for one.
+fn arguments_for(java: JavaVersion, arguments: impl Iterator<Item = String>) -> Vec<String> {
+    let mut kept = vec!["--java".to_owned(), java.to_string()];
+    let mut arguments = arguments;
+    while let Some(argument) = arguments.next() {
+        match &*argument {
+            "--java" => drop(arguments.next()),
+            _ => kept.push(argument),
+        }
+    }
+    kept
+}
+
+/// Shows what a suite prints, and returns how it ended.
+fn show(java: JavaVersion, mut suite: Child) -> std::io::Result<ExitStatus> {
+    let output = suite.stdout.take().expect("its output was asked for");
+    for line in BufReader::new(output).lines() {
+        println!("{java} | {}", line?);
+    }
+    suite.wait()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_release_is_told_everything_but_the_others() {
+        let rows = [
+            ("--java-folder x", "--java 3.0.4 --java-folder x"),
+            ("--java 2.1.5 --java-folder x --java 3.0.4", "--java 3.0.4 --java-folder x"),
+            (
+                "--java-folder x --check 3 --control",
+                "--java 3.0.4 --java-folder x --check 3 --control",
+            ),
+        ];
+        for (line, expected) in rows {
+            let told = arguments_for(JavaVersion::V3_0_4, line.split(' ').map(str::to_owned));
+            assert_eq!(told.join(" "), expected);
+        }
+    }
+}
