@@ -1,6 +1,7 @@
 //! Development tasks: `cargo xtask help` lists them.
 #![expect(clippy::print_stdout, reason = "a task talks to the person who runs it")]
 
+mod beside;
 mod check;
 mod ci;
 mod demo;
@@ -9,6 +10,7 @@ mod fuzz;
 mod interop;
 mod mutants;
 mod nightly;
+mod program;
 mod sim;
 mod steps;
 mod test;

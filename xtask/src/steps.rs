@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::beside::Beside;
 use crate::error::with_causes;
 use crate::{Error, workspace};
 
@@ -41,6 +42,16 @@ impl Steps {
             eprintln!("error: {}", with_causes(&error));
             self.failed.push(error);
         }
+    }
+
+    /// Waits for a command that was started earlier, shows what it has printed, and counts it as the next step.
+    pub(crate) fn join(&mut self, beside: Beside) -> Result<(), Error> {
+        let name = beside.name().to_owned();
+        let ended = beside.end();
+        let duration =
+            ended.map_err(|error| Error::Step { step: name.clone(), source: Box::new(error) })?;
+        self.done.push((name, duration));
+        Ok(())
     }
 
     /// Ends a task with its summary; fails with all attempts that failed.

@@ -13,14 +13,12 @@ mod verdict;
 mod worker;
 
 use std::path::PathBuf;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
-use serde::Deserialize;
 use zookeeper_fixture::Server;
 
-use crate::steps::{cargo, line};
-use crate::{Error, zookeeper};
+use crate::{Error, program, zookeeper};
 
 /// Why the demonstration did not show what it should.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +48,7 @@ pub(crate) enum DemoError {
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let n_rounds = parse_rounds(arguments)?;
     zookeeper::ensure()?;
-    let program = build()?;
+    let program = program::build("build -p lite --example line_count")?;
     let server = Server::start()?;
     println!("ZooKeeper listens on {}", server.connect_string());
     for n in 1..=n_rounds {
@@ -76,29 +74,4 @@ fn parse_rounds(arguments: &[String]) -> Result<u32, Error> {
             Err(Error::Usage(format!("`demo` takes `--rounds N` only, not `{surplus}`")))
         }
     }
-}
-
-/// What cargo says about something it has built; most of it is of no interest here.
-#[derive(Deserialize)]
-struct Artifact {
-    executable: Option<PathBuf>,
-}
-
-/// Builds the worker and returns where cargo put it.
-fn build() -> Result<PathBuf, Error> {
-    let mut command =
-        cargo("build -p lite --example line_count --message-format=json-render-diagnostics");
-    let line = line(&command);
-    println!("$ {line}");
-    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-    let output = output.map_err(|source| Error::Start { line: line.clone(), source })?;
-    if !output.status.success() {
-        return Err(Error::Command { line, status: output.status });
-    }
-    let messages = String::from_utf8_lossy(&output.stdout);
-    messages
-        .lines()
-        .filter_map(|message| serde_json::from_str::<Artifact>(message).ok()?.executable)
-        .next_back()
-        .ok_or(Error::NoProgram { line })
 }
