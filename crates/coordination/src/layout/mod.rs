@@ -49,6 +49,7 @@ use crate::plan::{Plan, Step};
 use crate::{Dialect, JobName, ServerIp, ServerState, server_of};
 
 pub use config::{ConfigError, decode_config, encode_config};
+pub use config_json::push_java_json;
 pub(crate) use records::{
     decode_assignment, decode_ledger, decode_once, decode_term, decode_trigger, encode_assignment,
     encode_ledger, encode_once, encode_term, encode_trigger,
