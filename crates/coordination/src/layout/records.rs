@@ -181,7 +181,10 @@ pub(crate) fn encode_ledger(ledger: &Ledger) -> String {
 }
 
 /// Reads a ledger record.
-pub(crate) fn decode_ledger(bytes: &[u8]) -> Result<Ledger, String> {
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, String> {
     let doc: LedgerDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let run = || match (&doc.holder, doc.fire, doc.source) {
         (Some(holder), Some(fire), Some(source)) => Ok(Run {
