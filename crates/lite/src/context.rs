@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use coordination::{
-    FencingToken, FireRange, FireTime, JobConfig, JobName, RunSource, StartItem, push_java_json,
-    task_id,
+    FencingToken, FireRange, FireTime, JobConfig, JobName, Layout, RunSource, StartItem,
+    push_java_json, task_id,
 };
 use jiff::Timestamp;
 use reg_center::Version;
@@ -12,7 +12,9 @@ use sharding::{InstanceId, ShardingItem, ShardingItemParameters};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::Checkpoint;
 use crate::prospect::Prospect;
+use crate::seams::Seams;
 
 /// One run: which item, for which fire, why, and under which token.
 ///
@@ -30,6 +32,7 @@ pub struct ShardingContext {
 struct Facts {
     start: StartItem,
     parameter: Option<String>,
+    seams: Seams,
 }
 
 impl ShardingContext {
@@ -37,11 +40,12 @@ impl ShardingContext {
         start: StartItem,
         cancellation: CancellationToken,
         prospect: watch::Receiver<Prospect>,
+        seams: Seams,
     ) -> Self {
         let parameters = ShardingItemParameters::parse(&start.config.sharding_item_parameters);
         // A configuration with parameters that cannot be read is rejected before anything is started by it.
         let parameter = parameters.ok().and_then(|all| all.get(start.item).map(str::to_owned));
-        let run = Arc::new(Facts { start, parameter });
+        let run = Arc::new(Facts { start, parameter, seams });
         Self { run, cancellation, attempt: 1, prospect }
     }
 
@@ -163,6 +167,14 @@ impl ShardingContext {
     #[must_use]
     pub fn attempt(&self) -> u32 {
         self.attempt
+    }
+
+    /// Returns the checkpoint of the item, to go on where the last run ended. Needs
+    /// [`monitor_execution`](crate::JobBuilder::monitor_execution) to be written.
+    #[must_use]
+    pub fn checkpoint(&self) -> Checkpoint {
+        let (layout, seams) = (Layout::new(self.job_name()), self.run.seams.clone());
+        Checkpoint::new(seams, &layout, self.item(), self.instance().clone(), self.token())
     }
 
     /// Returns the context as ElasticJob hands it to scripts and HTTP endpoints: one line of JSON, byte for byte, fields

@@ -13,7 +13,7 @@ use tracing::{Instrument, Span};
 use crate::inbox::Answer;
 use crate::prospect::{self, Prospect};
 use crate::run::{Run, RunRules};
-use crate::seams::{Clock, Seams, Spawn};
+use crate::seams::Seams;
 use crate::{Job, ShardingContext};
 
 /// Numbers the runs of an executor. A token does not: without monitoring all runs have token 0.
@@ -45,8 +45,7 @@ pub(crate) struct RunningItem {
 /// The runs of one job in this process.
 pub(crate) struct Executor {
     job: Arc<dyn Job>,
-    spawn: Arc<dyn Spawn>,
-    clock: Arc<dyn Clock>,
+    seams: Seams,
     answers: mpsc::UnboundedSender<Answer>,
     rules: RunRules,
     permits: Option<Arc<Semaphore>>,
@@ -63,8 +62,8 @@ impl Executor {
         rules: RunRules,
     ) -> Self {
         let permits = max_concurrency.map(|max| Arc::new(Semaphore::new(max.get())));
-        let (spawn, clock) = (Arc::clone(&seams.spawn), Arc::clone(&seams.clock));
-        Self { job, spawn, clock, answers, rules, permits, running: BTreeMap::new(), next: 0 }
+        let seams = seams.clone();
+        Self { job, seams, answers, rules, permits, running: BTreeMap::new(), next: 0 }
     }
 
     /// Starts an item and returns its run. It is answered with [`Answer::Finished`] whatever happens to it.
@@ -74,7 +73,8 @@ impl Executor {
         let (cancel, abandon) = (CancellationToken::new(), CancellationToken::new());
         let StartItem { item, token, fire, .. } = start;
         let prospect = Prospect::at_start(Arc::clone(&start.config));
-        let context = ShardingContext::new(start, cancel.clone(), prospect.subscribe());
+        let context =
+            ShardingContext::new(start, cancel.clone(), prospect.subscribe(), self.seams.clone());
         let span = item_span(job_span, &context);
         let running = RunningItem {
             item,
@@ -90,13 +90,13 @@ impl Executor {
             job: Arc::clone(&self.job),
             context,
             permits: self.permits.clone(),
-            clock: Arc::clone(&self.clock),
+            clock: Arc::clone(&self.seams.clock),
             rules: self.rules,
             cancel,
             abandon,
         };
         let task = async move { report.send(run.until_the_end().await) };
-        self.spawn.spawn(Box::pin(task.instrument(span)));
+        self.seams.spawn.spawn(Box::pin(task.instrument(span)));
         (number, self.running.entry(number).or_insert(running))
     }
 

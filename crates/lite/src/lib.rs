@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod blocking;
+mod checkpoint;
 mod clock_check;
 mod commit;
 mod config_check;
@@ -30,6 +31,7 @@ mod status;
 mod timer;
 
 pub use blocking::{BlockingFn, blocking_fn};
+pub use checkpoint::{Checkpoint, CheckpointError};
 pub use config_store::ConfigDifference;
 pub use context::ShardingContext;
 pub use coordination::{

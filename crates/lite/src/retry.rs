@@ -84,8 +84,11 @@ impl RetryPolicy {
         attempt >= self.max_attempts
     }
 
-    /// Finds values that make no policy.
-    pub(crate) fn check(&self) -> Result<(), InvalidConfig> {
+    /// Finds values that make no policy; the registration does so before anything is written.
+    ///
+    /// # Errors
+    /// [`InvalidConfig`] names the first value that cannot be used, and what would be valid.
+    pub fn check(&self) -> Result<(), InvalidConfig> {
         let Self { max_attempts, first_delay, max_delay, .. } = self;
         if *max_attempts < 2 {
             let valid = "2 or more, or no retry at all";

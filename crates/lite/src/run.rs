@@ -1,6 +1,7 @@
 //! One run in its task: attempts, each with a place and a time limit, until one of them ends the run.
 
 use std::any::Any;
+use std::error::Error;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -119,9 +120,9 @@ impl Run {
     fn ended(&self, ended: Ended) -> AttemptEnd {
         match ended {
             Ok(Err(error)) if self.cancel.is_cancelled() => {
-                AttemptEnd { outcome: Outcome::Interrupted, text: error.to_string() }
+                AttemptEnd { outcome: Outcome::Interrupted, text: with_causes(&*error) }
             }
-            Ok(Err(error)) => AttemptEnd { outcome: Outcome::Failed, text: error.to_string() },
+            Ok(Err(error)) => AttemptEnd { outcome: Outcome::Failed, text: with_causes(&*error) },
             Ok(Ok(())) => AttemptEnd { outcome: Outcome::Succeeded, text: String::new() },
             Err(panic) => {
                 AttemptEnd { outcome: Outcome::Panicked, text: panic_text(&*panic).to_owned() }
@@ -155,7 +156,7 @@ fn timed_out(timeout: Duration, ended: Option<Ended>) -> AttemptEnd {
             let text = panic_text(&*panic).to_owned();
             return AttemptEnd { outcome: Outcome::Panicked, text };
         }
-        Some(Ok(Err(error))) => error.to_string(),
+        Some(Ok(Err(error))) => with_causes(&*error),
         None => "it did not end when it was asked to, and was dropped".to_owned(),
     };
     AttemptEnd { outcome: Outcome::TimedOut, text: format!("not done after {timeout:?}: {how}") }
@@ -177,8 +178,47 @@ impl AttemptEnd {
     }
 }
 
+/// Returns what an error says, and its causes, as far as they are not in it already.
+fn with_causes(error: &(dyn Error + 'static)) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    causes.map(ToString::to_string).fold(error.to_string(), |text, cause| {
+        match text.contains(&cause) {
+            true => text,
+            false => format!("{text}: {cause}"),
+        }
+    })
+}
+
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("a value that is no text")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot start")]
+    struct Outer(#[source] io::Error);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot start: {0}")]
+    struct Repeating(#[source] io::Error);
+
+    #[test]
+    fn causes_are_told_once() {
+        let cause = || io::Error::other("no such file");
+        let rows: [(&str, JobError, &str); 3] = [
+            ("alone", "full".into(), "full"),
+            ("with a cause", Outer(cause()).into(), "cannot start: no such file"),
+            ("which it tells itself", Repeating(cause()).into(), "cannot start: no such file"),
+        ];
+        for (case, error, expected) in rows {
+            assert_eq!(with_causes(&*error), expected, "{case}");
+        }
+    }
 }
