@@ -44,6 +44,8 @@ pub(crate) enum Outcome {
     Succeeded,
     Failed,
     Panicked,
+    #[serde(rename = "timed_out")]
+    TimedOut,
     Interrupted,
     Disabled,
 }

@@ -53,6 +53,8 @@ pub enum Outcome {
     Failed,
     /// The job's code panicked.
     Panicked,
+    /// The job's code did not end within the time that it is given.
+    TimedOut,
     /// The run was cancelled before it finished, or its holder died, and nobody takes it over.
     Interrupted,
     /// The item was disabled when the fire was due.
@@ -67,6 +69,7 @@ impl Outcome {
             Self::Succeeded => "succeeded",
             Self::Failed => "failed",
             Self::Panicked => "panicked",
+            Self::TimedOut => "timed_out",
             Self::Interrupted => "interrupted",
             Self::Disabled => "disabled",
         }

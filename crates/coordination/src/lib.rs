@@ -35,7 +35,9 @@ pub use job_config::{
     JavaJobType, JavaSettings, JobConfig, MAX_SHARDING_TOTAL_COUNT,
 };
 pub use job_event::{DropReason, JobEvent, MissReason};
-pub use layout::{ConfigError, Layout, decode_config, encode_config};
+pub use layout::{
+    ConfigError, Layout, decode_config, decode_ledger, encode_config, push_java_json,
+};
 pub use ledger::{
     Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,
 };

@@ -422,7 +422,7 @@ impl JobView {
             NodeKind::Failover(item) => self.entry(item).failover = true,
             NodeKind::QueuedItem(item) => self.entry(item).queued = true,
             NodeKind::ItemDisabled(item) => self.entry(item).disabled = true,
-            NodeKind::SystemTime => {}
+            NodeKind::SystemTime | NodeKind::Checkpoint(_) => {}
         }
         Ok(())
     }
@@ -496,7 +496,7 @@ impl JobView {
             Some(NodeKind::Failover(item)) => self.change(item, |view| view.failover = false),
             Some(NodeKind::QueuedItem(item)) => self.change(item, |view| view.queued = false),
             Some(NodeKind::ItemDisabled(item)) => self.change(item, |view| view.disabled = false),
-            Some(NodeKind::SystemTime) | None => {}
+            Some(NodeKind::SystemTime | NodeKind::Checkpoint(_)) | None => {}
         }
     }
 

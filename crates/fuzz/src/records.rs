@@ -172,8 +172,13 @@ impl Scene {
 }
 
 const SESSIONS: [Option<SessionId>; 3] = [None, Some(SESSION), Some(OTHER_SESSION)];
-const OUTCOMES: [Outcome; 4] =
-    [Outcome::Succeeded, Outcome::Failed, Outcome::Panicked, Outcome::Interrupted];
+const OUTCOMES: [Outcome; 5] = [
+    Outcome::Succeeded,
+    Outcome::Failed,
+    Outcome::Panicked,
+    Outcome::TimedOut,
+    Outcome::Interrupted,
+];
 
 fn reply(u: &mut Unstructured<'_>, revision: u64) -> Result<Reply> {
     let conflict = Conflict { index: 0, reason: ConflictReason::VersionMismatch };

@@ -3,12 +3,18 @@
 use std::sync::Arc;
 
 use coordination::{
-    FencingToken, FireRange, FireTime, JobConfig, JobName, RunSource, StartItem, task_id,
+    FencingToken, FireRange, FireTime, JobConfig, JobName, Layout, RunSource, StartItem,
+    push_java_json, task_id,
 };
 use jiff::Timestamp;
 use reg_center::Version;
 use sharding::{InstanceId, ShardingItem, ShardingItemParameters};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+
+use crate::Checkpoint;
+use crate::prospect::Prospect;
+use crate::seams::Seams;
 
 /// One run: which item, for which fire, why, and under which token.
 ///
@@ -18,20 +24,39 @@ use tokio_util::sync::CancellationToken;
 pub struct ShardingContext {
     run: Arc<Facts>,
     cancellation: CancellationToken,
+    attempt: u32,
+    prospect: watch::Receiver<Prospect>,
 }
 
 #[derive(Debug)]
 struct Facts {
     start: StartItem,
     parameter: Option<String>,
+    seams: Seams,
 }
 
 impl ShardingContext {
-    pub(crate) fn new(start: StartItem, cancellation: CancellationToken) -> Self {
+    pub(crate) fn new(
+        start: StartItem,
+        cancellation: CancellationToken,
+        prospect: watch::Receiver<Prospect>,
+        seams: Seams,
+    ) -> Self {
         let parameters = ShardingItemParameters::parse(&start.config.sharding_item_parameters);
         // A configuration with parameters that cannot be read is rejected before anything is started by it.
         let parameter = parameters.ok().and_then(|all| all.get(start.item).map(str::to_owned));
-        Self { run: Arc::new(Facts { start, parameter }), cancellation }
+        let run = Arc::new(Facts { start, parameter, seams });
+        Self { run, cancellation, attempt: 1, prospect }
+    }
+
+    /// Says how often the item was tried in this run, this time included.
+    pub(crate) fn in_attempt(self, attempt: u32) -> Self {
+        Self { attempt, ..self }
+    }
+
+    /// Asks the code to end by another token, a child of that before.
+    pub(crate) fn cancelled_by(self, cancellation: CancellationToken) -> Self {
+        Self { cancellation, ..self }
     }
 
     fn start(&self) -> &StartItem {
@@ -137,7 +162,84 @@ impl ShardingContext {
         task_id(self.job_name(), self.item(), self.instance())
     }
 
-    /// Returns true if the run should end as soon as it can: on shutdown, or because the session is in doubt.
+    /// Returns which attempt of the run this is, counted from 1: more than 1 only with a
+    /// [`RetryPolicy`](crate::RetryPolicy). All attempts have the same fire, token and execution id.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// Returns the checkpoint of the item, to go on where the last run ended. Needs
+    /// [`monitor_execution`](crate::JobBuilder::monitor_execution) to be written.
+    #[must_use]
+    pub fn checkpoint(&self) -> Checkpoint {
+        let (layout, seams) = (Layout::new(self.job_name()), self.run.seams.clone());
+        Checkpoint::new(seams, &layout, self.item(), self.instance().clone(), self.token())
+    }
+
+    /// Returns the context as ElasticJob hands it to scripts and HTTP endpoints: one line of JSON, byte for byte, fields
+    /// in the same order, without `shardingParameter` if the item has none.
+    ///
+    /// Its `taskId` is [`task_id`](Self::task_id), of this item alone, as each item is run by itself.
+    #[must_use]
+    pub fn to_java_json(&self) -> String {
+        let mut json = String::from("{");
+        let mut text = |name: &str, value: &str| {
+            push_java_json(&mut json, name);
+            json.push(':');
+            push_java_json(&mut json, value);
+            json.push(',');
+        };
+        text("jobName", self.job_name().as_str());
+        text("taskId", &self.task_id());
+        json.push_str(&format!("\"shardingTotalCount\":{},", self.sharding_total_count()));
+        json.push_str("\"jobParameter\":");
+        push_java_json(&mut json, self.job_parameter());
+        json.push_str(&format!(",\"shardingItem\":{}", self.item()));
+        if let Some(parameter) = self.parameter() {
+            json.push_str(",\"shardingParameter\":");
+            push_java_json(&mut json, parameter);
+        }
+        json.push('}');
+        json
+    }
+
+    /// Returns the configuration that is in force now. It can be newer than [`config`](Self::config), by which the run
+    /// goes; code that runs for long can look here whether it is still wanted.
+    #[must_use]
+    pub fn latest_config(&self) -> Arc<JobConfig> {
+        Arc::clone(&self.prospect.borrow().config)
+    }
+
+    /// Returns true if code that works through a stream should come to an end at its next good point: the run is
+    /// cancelled, this instance leaves or is paused, its server or the item is disabled, or the item belongs or is to
+    /// move to another instance.
+    ///
+    /// Nothing is dropped for it: a run that does not end is waited for. Whoever is done with a batch here and returns
+    /// `Ok` lets the next owner go on with the next one.
+    #[must_use]
+    pub fn should_wind_down(&self) -> bool {
+        self.is_cancelled() || self.prospect.borrow().winds_down
+    }
+
+    /// Waits until [`should_wind_down`](Self::should_wind_down).
+    ///
+    /// # Cancel safety
+    /// The future can be dropped and called for again.
+    pub async fn winding_down(&self) {
+        let mut prospect = self.prospect.clone();
+        let winds_down = async {
+            // The sender is gone when the run has ended, or nobody keeps an account of it any more.
+            let _ = prospect.wait_for(|prospect| prospect.winds_down).await;
+        };
+        tokio::select! {
+            () = self.cancelled() => {}
+            () = winds_down => {}
+        }
+    }
+
+    /// Returns true if the run should end as soon as it can: on shutdown, because the session is in doubt, or because its
+    /// time is over.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.is_cancelled()

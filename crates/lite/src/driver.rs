@@ -92,6 +92,9 @@ impl Driver {
     }
 
     fn take(&mut self, signal: Signal) {
+        // The ends of runs are many, and say nothing to the others.
+        let looks_ahead =
+            matches!(signal, Signal::Registry(_) | Signal::Session(_) | Signal::Request(_));
         match signal {
             Signal::Abort => self.state.over = true,
             Signal::Session(change) => self.session_changed(change),
@@ -100,6 +103,9 @@ impl Driver {
             Signal::Registry(changes) => self.feed(Event::Registry(changes)),
             Signal::Fire(at) => self.fired(at),
             Signal::Wake => self.feed(Event::Wake),
+        }
+        if looks_ahead {
+            self.look_ahead();
         }
     }
 
@@ -114,6 +120,13 @@ impl Driver {
                 tracing::trace!(%command, "command");
                 self.run_command(command);
             }
+        }
+    }
+
+    /// Tells the runs in progress whether they may go on for long.
+    fn look_ahead(&self) {
+        if let Some(config) = self.coordinator.view().config() {
+            self.executor.look_ahead(config, |item| self.coordinator.may_stay(item));
         }
     }
 

@@ -1,22 +1,20 @@
-//! Running the code of a job: one task per item, in which panics, errors and cancellations become outcomes.
+//! The runs of a job in this process: one task per item, whatever becomes of it.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use coordination::{FencingToken, FireTime, Outcome, StartItem};
-use futures_util::FutureExt;
+use coordination::{FencingToken, FireTime, JobConfig, Outcome, StartItem};
 use sharding::ShardingItem;
-use tokio::select;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
 use crate::inbox::Answer;
-use crate::seams::Spawn;
-use crate::{Job, JobError, ShardingContext};
+use crate::prospect::{self, Prospect};
+use crate::run::{Run, RunRules};
+use crate::seams::Seams;
+use crate::{Job, ShardingContext};
 
 /// Numbers the runs of an executor. A token does not: without monitoring all runs have token 0.
 pub(crate) type RunNumber = u64;
@@ -40,13 +38,16 @@ pub(crate) struct RunningItem {
     cancel: CancellationToken,
     /// Drops the job's future at its next await.
     abandon: CancellationToken,
+    /// Tells the job's code what it can expect.
+    prospect: watch::Sender<Prospect>,
 }
 
 /// The runs of one job in this process.
 pub(crate) struct Executor {
     job: Arc<dyn Job>,
-    spawn: Arc<dyn Spawn>,
+    seams: Seams,
     answers: mpsc::UnboundedSender<Answer>,
+    rules: RunRules,
     permits: Option<Arc<Semaphore>>,
     running: BTreeMap<RunNumber, RunningItem>,
     next: RunNumber,
@@ -55,12 +56,14 @@ pub(crate) struct Executor {
 impl Executor {
     pub(crate) fn new(
         job: Arc<dyn Job>,
-        spawn: Arc<dyn Spawn>,
+        seams: &Seams,
         answers: mpsc::UnboundedSender<Answer>,
         max_concurrency: Option<NonZeroUsize>,
+        rules: RunRules,
     ) -> Self {
         let permits = max_concurrency.map(|max| Arc::new(Semaphore::new(max.get())));
-        Self { job, spawn, answers, permits, running: BTreeMap::new(), next: 0 }
+        let seams = seams.clone();
+        Self { job, seams, answers, rules, permits, running: BTreeMap::new(), next: 0 }
     }
 
     /// Starts an item and returns its run. It is answered with [`Answer::Finished`] whatever happens to it.
@@ -69,21 +72,31 @@ impl Executor {
         self.next += 1;
         let (cancel, abandon) = (CancellationToken::new(), CancellationToken::new());
         let StartItem { item, token, fire, .. } = start;
-        let context = ShardingContext::new(start, cancel.clone());
+        let prospect = Prospect::at_start(Arc::clone(&start.config));
+        let context =
+            ShardingContext::new(start, cancel.clone(), prospect.subscribe(), self.seams.clone());
         let span = item_span(job_span, &context);
-        let running =
-            RunningItem { item, token, fire, cancel: cancel.clone(), abandon: abandon.clone() };
+        let running = RunningItem {
+            item,
+            token,
+            fire,
+            cancel: cancel.clone(),
+            abandon: abandon.clone(),
+            prospect,
+        };
         let finished = FinishedRun { number, item, token, outcome: Outcome::Interrupted };
         let report = Report { finished, answers: self.answers.clone() };
         let run = Run {
             job: Arc::clone(&self.job),
             context,
             permits: self.permits.clone(),
+            clock: Arc::clone(&self.seams.clock),
+            rules: self.rules,
             cancel,
             abandon,
         };
         let task = async move { report.send(run.until_the_end().await) };
-        self.spawn.spawn(Box::pin(task.instrument(span)));
+        self.seams.spawn.spawn(Box::pin(task.instrument(span)));
         (number, self.running.entry(number).or_insert(running))
     }
 
@@ -95,6 +108,17 @@ impl Executor {
     /// Returns the runs in progress.
     pub(crate) fn running(&self) -> impl Iterator<Item = (RunNumber, &RunningItem)> {
         self.running.iter().map(|(number, item)| (*number, item))
+    }
+
+    /// Tells each run what it can expect.
+    pub(crate) fn look_ahead(
+        &self,
+        config: &Arc<JobConfig>,
+        may_stay: impl Fn(ShardingItem) -> bool,
+    ) {
+        for run in self.running.values() {
+            prospect::tell(&run.prospect, !may_stay(run.item), config);
+        }
     }
 
     /// Asks all runs to end.
@@ -133,67 +157,6 @@ impl Drop for Report {
         // The driver is gone if the scheduler was aborted; then nobody keeps the account.
         let _ = self.answers.send(Answer::Finished(self.finished));
     }
-}
-
-/// One run, in its task.
-struct Run {
-    job: Arc<dyn Job>,
-    context: ShardingContext,
-    permits: Option<Arc<Semaphore>>,
-    cancel: CancellationToken,
-    abandon: CancellationToken,
-}
-
-impl Run {
-    async fn until_the_end(self) -> Outcome {
-        let abandon = self.abandon.clone();
-        select! {
-            biased;
-            () = abandon.cancelled() => Outcome::Interrupted,
-            outcome = self.execute() => outcome,
-        }
-    }
-
-    async fn execute(self) -> Outcome {
-        let Some(_permit) = self.permit().await else { return Outcome::Interrupted };
-        tracing::debug!("item started");
-        let code = AssertUnwindSafe(self.job.execute(self.context)).catch_unwind();
-        outcome(code.await, self.cancel.is_cancelled())
-    }
-
-    /// Waits for a free place; `None` if the run is cancelled before it gets one.
-    async fn permit(&self) -> Option<Option<OwnedSemaphorePermit>> {
-        let Some(permits) = &self.permits else { return Some(None) };
-        select! {
-            biased;
-            () = self.cancel.cancelled() => None,
-            permit = Arc::clone(permits).acquire_owned() => permit.ok().map(Some),
-        }
-    }
-}
-
-fn outcome(result: Result<Result<(), JobError>, Box<dyn Any + Send>>, cancelled: bool) -> Outcome {
-    match result {
-        Ok(Ok(())) => Outcome::Succeeded,
-        Ok(Err(error)) if cancelled => {
-            tracing::info!(%error, "item stopped because it was cancelled");
-            Outcome::Interrupted
-        }
-        Ok(Err(error)) => {
-            tracing::error!(%error, "item failed");
-            Outcome::Failed
-        }
-        Err(panic) => {
-            tracing::error!(panic = panic_text(&*panic), "item panicked");
-            Outcome::Panicked
-        }
-    }
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a value that is no text")
 }
 
 fn item_span(job_span: &Span, context: &ShardingContext) -> Span {

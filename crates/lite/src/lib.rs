@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod blocking;
+mod checkpoint;
 mod clock_check;
 mod commit;
 mod config_check;
@@ -17,7 +19,10 @@ mod job_builder;
 mod job_record;
 mod log;
 mod once_listener;
+mod prospect;
 mod registration;
+mod retry;
+mod run;
 mod run_command;
 mod scheduler;
 mod seams;
@@ -25,6 +30,8 @@ mod shutdown;
 mod status;
 mod timer;
 
+pub use blocking::{BlockingFn, blocking_fn};
+pub use checkpoint::{Checkpoint, CheckpointError};
 pub use config_store::ConfigDifference;
 pub use context::ShardingContext;
 pub use coordination::{
@@ -40,6 +47,7 @@ pub use job_builder::JobBuilder;
 pub use job_record::{EventSubscriber, JobEvents, JobRecord};
 pub use once_listener::{OnceContext, OnceListener};
 pub use registration::Registration;
+pub use retry::RetryPolicy;
 pub use scheduler::{Scheduler, SchedulerBuilder};
 pub use seams::{
     Clock, Randomness, Spawn, SystemClock, SystemRandomness, Task, TokioClock, TokioSpawn,

@@ -19,9 +19,11 @@ use crate::handle::Shared;
 use crate::inbox::Inbox;
 use crate::job_record::Subscribers;
 use crate::log::LogSubscriber;
+use crate::run::RunRules;
 use crate::scheduler::Inner;
 use crate::{
-    ConfigDifference, EventSubscriber, Job, JobHandle, OnceListener, Result, config_check,
+    ConfigDifference, EventSubscriber, Job, JobHandle, OnceListener, Result, RetryPolicy,
+    config_check,
 };
 
 /// A job about to be registered. Set what is local to this process, then `.await` it.
@@ -31,6 +33,8 @@ pub struct Registration {
     config: JobConfig,
     job: Arc<dyn Job>,
     max_concurrency: Option<usize>,
+    timeout: Option<Duration>,
+    retry: Option<RetryPolicy>,
     patience: Patience,
     subscribers: Vec<Arc<dyn EventSubscriber>>,
     listener: Option<Arc<dyn OnceListener>>,
@@ -46,6 +50,8 @@ impl Registration {
             config,
             job,
             max_concurrency: None,
+            timeout: None,
+            retry: None,
             patience,
             subscribers,
             listener: None,
@@ -59,8 +65,58 @@ impl Registration {
         self
     }
 
-    /// Sets how long a run has between its cancellation at a shutdown's deadline and the dropping of its future.
-    /// Default 1 s.
+    /// Sets how long the code of an item may take, more than zero. Without it there is no limit. With
+    /// [`retry`](Self::retry) each attempt has this long; waiting for a place does not count.
+    ///
+    /// When the time is over the context's token fires, and after the [grace](Self::shutdown_grace) the future is dropped.
+    /// The outcome is [`TimedOut`](crate::Outcome::TimedOut), unless the code returns `Ok` meanwhile. It is recorded as
+    /// any other, and nobody takes the item over.
+    ///
+    /// ```text
+    /// timeout 5 s, grace 1 s:   |0        |5: the token fires   |6: the future is dropped
+    /// code that looks:          [------------] timed out
+    /// code that does not:       [-------------------------------] timed out
+    /// ```
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets that an item that fails or times out is tried again, within the same run: under the same token, while the
+    /// registry shows it as running. Fires that come meanwhile are misfires, as with any run that takes long. What is
+    /// waited for between two attempts takes no place of [`max_concurrency`](Self::max_concurrency) and ends at once when
+    /// the run is cancelled; the outcome is then *interrupted*.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use std::time::Duration;
+    /// # use lite::{JobBuilder, RetryPolicy, Scheduler, job_fn};
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// # let registry = Arc::new(reg_center::MemoryRegistry::new().connect());
+    /// # let scheduler = Scheduler::builder(registry).build()?;
+    /// let config = JobBuilder::new("report", 4).cron("0 0 3 * * ?").build()?;
+    /// let job = job_fn(|context| async move {
+    ///     println!("attempt {}", context.attempt());
+    ///     Ok(())
+    /// });
+    /// let handle = scheduler
+    ///     .schedule(config, job)
+    ///     .timeout(Duration::from_secs(60))
+    ///     .retry(RetryPolicy::new(3).first_delay(Duration::from_secs(5)))
+    ///     .await?;
+    /// # scheduler.abort();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.retry = Some(policy);
+        self
+    }
+
+    /// Sets how long a run has between its cancellation, at a shutdown's deadline or its timeout, and the dropping of its
+    /// future. Default 1 s.
     pub fn shutdown_grace(mut self, grace: Duration) -> Self {
         self.patience.grace = grace;
         self
@@ -105,6 +161,7 @@ impl Registration {
         let seams = &self.scheduler.seams;
         config_check::check(&self.config, &self.scheduler.strategies, seams.clock.wall())?;
         let max_concurrency = self.max_concurrency.map(at_least_one).transpose()?;
+        self.check_rules()?;
         let reserved = self.scheduler.reserve(&self.config.job_name)?;
         let started = seams.clock.monotonic();
         let deadline = started.saturating_add(self.scheduler.connect_deadline);
@@ -126,6 +183,14 @@ impl Registration {
                 Err(closed)
             }
         }
+    }
+
+    fn check_rules(&self) -> Result<(), InvalidConfig> {
+        if self.timeout.is_some_and(|timeout| timeout.is_zero()) {
+            let valid = "more than zero, or no timeout at all";
+            return Err(InvalidConfig::new("timeout", "0s", valid));
+        }
+        self.retry.iter().try_for_each(RetryPolicy::check)
     }
 
     /// Says what the stored configuration means for this job.
@@ -160,6 +225,7 @@ impl Registration {
         differences: Vec<ConfigDifference>,
     ) -> JobHandle {
         let Self { scheduler, config, job, patience, subscribers, listener, .. } = self;
+        let rules = RunRules { timeout: self.timeout, grace: patience.grace, retry: self.retry };
         let name = config.job_name;
         let seams = scheduler.seams.clone();
         let (requests, requests_inbox) = mpsc::unbounded_channel();
@@ -188,12 +254,7 @@ impl Registration {
             coordinator,
             listener,
             lives: Arc::clone(&scheduler.lives),
-            executor: Executor::new(
-                job,
-                Arc::clone(&seams.spawn),
-                answers.clone(),
-                max_concurrency,
-            ),
+            executor: Executor::new(job, &seams, answers.clone(), max_concurrency, rules),
             timer: scheduler.timer().place(fires),
             subscribers,
             answers,

@@ -60,7 +60,12 @@ fn happened(facts: &Facts<'_>) -> Vec<(&'static str, u64)> {
         ("interrupted", ended(|how| how == Ending::Done(Some(Outcome::Interrupted)))),
         (
             "failed",
-            ended(|how| matches!(how, Ending::Done(Some(Outcome::Failed | Outcome::Panicked)))),
+            ended(|how| {
+                matches!(
+                    how,
+                    Ending::Done(Some(Outcome::Failed | Outcome::Panicked | Outcome::TimedOut))
+                )
+            }),
         ),
         ("run", facts.execs.len() as u64),
         ("effect", facts_of(|fact| matches!(fact, Fact::Effect { accepted: true, .. }))),

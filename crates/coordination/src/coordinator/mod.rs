@@ -328,6 +328,17 @@ impl Coordinator {
             && !mutant::is(Mutant::NamesakeIgnored)
     }
 
+    /// Returns true if a run of the item may go on here for as long as it likes: this instance stays and is not paused,
+    /// and the item is enabled, belongs to it, and is not to move. A run that works through a stream comes to an end at its
+    /// next good point where this is false; others need not care.
+    #[must_use]
+    pub fn may_stay(&self, item: ShardingItem) -> bool {
+        let stays = self.local.phase == Phase::Active && !self.is_paused();
+        let enabled = self.is_available() && !self.view.item(item).is_disabled();
+        let meant = self.me.as_ref().is_some_and(|me| self.view.is_meant_for(item, me));
+        stays && enabled && meant && !self.view.awaits_foreign_resharding()
+    }
+
     fn is_registered(&self) -> bool {
         let shown = self.me.as_ref().is_some_and(|me| self.view.is_registered(me));
         shown && !self.has_namesake()

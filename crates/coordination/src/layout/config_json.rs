@@ -207,13 +207,13 @@ impl Writer {
             Some('{') => {}
             Some(_) => self.out.push(','),
         }
-        push_escaped(&mut self.out, name);
+        push_java_json(&mut self.out, name);
         self.out.push(':');
     }
 
     fn string(&mut self, name: &str, value: &str) {
         self.name(name);
-        push_escaped(&mut self.out, value);
+        push_java_json(&mut self.out, value);
     }
 
     fn raw(&mut self, name: &str, value: impl std::fmt::Display) {
@@ -234,8 +234,16 @@ impl Writer {
     }
 }
 
-/// Writes a string with the escapes of Gson's default, HTML-safe mode.
-fn push_escaped(out: &mut String, text: &str) {
+/// Appends a text as a JSON string, quotes included, with the escapes of Gson's default, HTML-safe mode: as ElasticJob
+/// writes every JSON that others read.
+///
+/// # Examples
+/// ```
+/// let mut json = String::new();
+/// coordination::push_java_json(&mut json, "x=1&y");
+/// assert_eq!(json, r#""x\u003d1\u0026y""#);
+/// ```
+pub fn push_java_json(out: &mut String, text: &str) {
     out.push('"');
     for c in text.chars() {
         match c {

@@ -32,6 +32,7 @@
 //! | `coordination/names/{id}` | ephemeral | the stable name of the instance, if it has one |
 //! | `coordination/triggers/{request}` | persistent | an operator's request to run now, JSON |
 //! | `coordination/once` | persistent | the last calls of once-per-cluster callbacks, JSON |
+//! | `coordination/checkpoints/{i}` | persistent | how far the code of the item has come, in its own words |
 
 mod config;
 mod config_json;
@@ -49,9 +50,11 @@ use crate::plan::{Plan, Step};
 use crate::{Dialect, JobName, ServerIp, ServerState, server_of};
 
 pub use config::{ConfigError, decode_config, encode_config};
+pub use config_json::push_java_json;
+pub use records::decode_ledger;
 pub(crate) use records::{
-    decode_assignment, decode_ledger, decode_once, decode_term, decode_trigger, encode_assignment,
-    encode_ledger, encode_once, encode_term, encode_trigger,
+    decode_assignment, decode_once, decode_term, decode_trigger, encode_assignment, encode_ledger,
+    encode_once, encode_term, encode_trigger,
 };
 
 /// The data of a server node that takes part, in 3.x; in 2.1.5 it is empty.
@@ -96,6 +99,7 @@ pub(crate) enum NodeKind {
     Name(InstanceId),
     TriggerRequest(String),
     Once,
+    Checkpoint(ShardingItem),
 }
 
 impl NodeKind {
@@ -128,6 +132,7 @@ impl NodeKind {
             Self::Name(id) => format!("coordination/names/{id}"),
             Self::TriggerRequest(id) => format!("coordination/triggers/{id}"),
             Self::Once => "coordination/once".to_owned(),
+            Self::Checkpoint(item) => format!("coordination/checkpoints/{item}"),
         }
     }
 
@@ -163,6 +168,7 @@ impl NodeKind {
             ["coordination", "names", id] => Self::Name(InstanceId::new(*id)),
             ["coordination", "triggers", id] => Self::TriggerRequest((*id).to_owned()),
             ["coordination", "once"] => Self::Once,
+            ["coordination", "checkpoints", i] => Self::Checkpoint(item(i)?),
             _ => return None,
         })
     }
@@ -234,6 +240,19 @@ impl Layout {
     #[must_use]
     pub fn system_time(&self) -> NodePath {
         self.path(&NodeKind::SystemTime)
+    }
+
+    /// Returns the node of an item's checkpoint: bytes of the job's own code. Whoever writes it checks in the same
+    /// transaction that the [record](Self::ledger_path) is as it was when the writer held it.
+    #[must_use]
+    pub fn checkpoint_path(&self, item: ShardingItem) -> NodePath {
+        self.path(&NodeKind::Checkpoint(item))
+    }
+
+    /// Returns the node of an item's record, which [`decode_ledger`] reads.
+    #[must_use]
+    pub fn ledger_path(&self, item: ShardingItem) -> NodePath {
+        self.path(&NodeKind::Ledger(item))
     }
 
     pub(crate) fn path(&self, kind: &NodeKind) -> NodePath {
@@ -491,6 +510,7 @@ mod tests {
             NodeKind::Failover(i),
             NodeKind::ItemDisabled(i),
             NodeKind::SystemTime,
+            NodeKind::Checkpoint(i),
             NodeKind::Ledger(i),
             NodeKind::Term,
             NodeKind::Servers,

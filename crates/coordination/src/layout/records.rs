@@ -78,6 +78,8 @@ enum OutcomeDoc {
     Succeeded,
     Failed,
     Panicked,
+    #[serde(rename = "timed_out")]
+    TimedOut,
     Interrupted,
     Disabled,
 }
@@ -129,6 +131,7 @@ impl From<Outcome> for OutcomeDoc {
             Outcome::Succeeded => Self::Succeeded,
             Outcome::Failed => Self::Failed,
             Outcome::Panicked => Self::Panicked,
+            Outcome::TimedOut => Self::TimedOut,
             Outcome::Interrupted => Self::Interrupted,
             Outcome::Disabled => Self::Disabled,
         }
@@ -141,6 +144,7 @@ impl From<OutcomeDoc> for Outcome {
             OutcomeDoc::Succeeded => Self::Succeeded,
             OutcomeDoc::Failed => Self::Failed,
             OutcomeDoc::Panicked => Self::Panicked,
+            OutcomeDoc::TimedOut => Self::TimedOut,
             OutcomeDoc::Interrupted => Self::Interrupted,
             OutcomeDoc::Disabled => Self::Disabled,
         }
@@ -177,7 +181,10 @@ pub(crate) fn encode_ledger(ledger: &Ledger) -> String {
 }
 
 /// Reads a ledger record.
-pub(crate) fn decode_ledger(bytes: &[u8]) -> Result<Ledger, String> {
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, String> {
     let doc: LedgerDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let run = || match (&doc.holder, doc.fire, doc.source) {
         (Some(holder), Some(fire), Some(source)) => Ok(Run {
@@ -428,6 +435,24 @@ mod tests {
     fn ledger_records_are_read_back() {
         for ledger in ledgers() {
             let text = encode_ledger(&ledger);
+            assert_eq!(decode_ledger(text.as_bytes()).unwrap(), ledger, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_outcome_is_written_as_the_word_that_it_is_known_by() {
+        let outcomes = [
+            Outcome::Succeeded,
+            Outcome::Failed,
+            Outcome::Panicked,
+            Outcome::TimedOut,
+            Outcome::Interrupted,
+            Outcome::Disabled,
+        ];
+        for outcome in outcomes {
+            let ledger = ledgers()[1].complete(outcome, 1_500).unwrap();
+            let text = encode_ledger(&ledger);
+            assert!(text.contains(&format!(r#""outcome":"{outcome}""#)), "{text}");
             assert_eq!(decode_ledger(text.as_bytes()).unwrap(), ledger, "{text}");
         }
     }

@@ -179,7 +179,7 @@ impl World {
 fn result(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Succeeded => "ok",
-        Outcome::Failed => "error",
+        Outcome::Failed | Outcome::TimedOut => "error",
         Outcome::Panicked => "panic",
         Outcome::Interrupted | Outcome::Disabled => "cancelled",
     }

@@ -1,0 +1,172 @@
+//! What the code of a job is told: when its run begins, and while it goes on.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::future::pending;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use lite::{JobBuilder, JobConfig, JobHandle, Scheduler, ShardingContext, job_fn};
+use reg_center::{Lifetime, NodePath, RegistryCenter, Txn};
+use tokio::sync::mpsc;
+
+use support::{Cluster, Member, within};
+
+/// A job whose runs never end by themselves, and the contexts that they were given.
+struct Held {
+    member: Member,
+    handle: JobHandle,
+    contexts: mpsc::UnboundedReceiver<ShardingContext>,
+}
+
+async fn held(cluster: &Cluster, config: JobConfig) -> Held {
+    let member = cluster.member(1);
+    let (given, contexts) = mpsc::unbounded_channel();
+    let job = job_fn(move |context| {
+        given.send(context).unwrap();
+        pending()
+    });
+    let handle = member.scheduler.schedule(config, job).await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    handle.trigger().await.unwrap();
+    Held { member, handle, contexts }
+}
+
+impl Held {
+    async fn next(&mut self) -> ShardingContext {
+        within("a run", self.contexts.recv()).await.unwrap()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_context_is_written_as_elasticjob_writes_it() {
+    let head =
+        r#"{"jobName":"job","taskId":"job@-@0@-@READY@-@10.0.0.1@-@1","shardingTotalCount":1,"#;
+    let rows = [
+        ("nothing set", "", "", r#""jobParameter":"","shardingItem":0}"#),
+        (
+            "parameters",
+            "x=1&y",
+            "0=A B",
+            r#""jobParameter":"x\u003d1\u0026y","shardingItem":0,"shardingParameter":"A B"}"#,
+        ),
+        (
+            "what HTML and JSON take amiss, and what they do not",
+            "<'\"\\>\n\u{1}\u{2028}作业/\u{7f}",
+            "0=北京",
+            "\"jobParameter\":\"\\u003c\\u0027\\\"\\\\\\u003e\\n\\u0001\\u2028作业/\u{7f}\",\"shardingItem\":0,\"shardingParameter\":\"北京\"}",
+        ),
+    ];
+    for (case, job_parameter, parameters, tail) in rows {
+        let cluster = Cluster::new();
+        let config = JobBuilder::new("job", 1)
+            .job_parameter(job_parameter)
+            .sharding_item_parameters(parameters)
+            .build()
+            .unwrap();
+        let context = held(&cluster, config).await.next().await;
+        assert_eq!(context.to_java_json(), format!("{head}{tail}"), "{case}");
+    }
+}
+
+/// Something after which runs should come to an end.
+type Cause = for<'a> fn(&'a Cluster, &'a Held) -> BoxFuture<'a, Option<Scheduler>>;
+
+async fn put(cluster: &Cluster, path: NodePath, data: &str) {
+    let operator = cluster.registry.connect();
+    let txn = match cluster.registry.snapshot().read(&path).is_some() {
+        true => Txn::new().put(path, data.to_owned()),
+        false => Txn::new().create(path, data.to_owned(), Lifetime::Persistent),
+    };
+    assert!(operator.commit(txn).await.unwrap().is_committed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_is_told_when_it_should_come_to_an_end() {
+    let rows: [(&str, Cause); 5] = [
+        ("the instance is paused", |_, held| {
+            Box::pin(async {
+                held.handle.pause().await.unwrap();
+                None
+            })
+        }),
+        ("the item is disabled", |cluster, _| {
+            Box::pin(async {
+                put(cluster, support::path("job", &["sharding", "0", "disabled"]), "").await;
+                None
+            })
+        }),
+        ("the server is disabled", |cluster, _| {
+            Box::pin(async {
+                put(cluster, support::path("job", &["servers", "10.0.0.1"]), "DISABLED").await;
+                None
+            })
+        }),
+        ("the instance leaves", |_, held| {
+            Box::pin(async {
+                let handle = held.handle.clone();
+                tokio::spawn(async move { handle.shutdown(Duration::from_secs(3600)).await });
+                None
+            })
+        }),
+        ("the item is to move", |cluster, held| {
+            Box::pin(async {
+                // Instances come in descending order of their ids, and the first one gets the only item.
+                let other = cluster.member(2);
+                let config = held.handle.status().await.unwrap().config.unwrap();
+                let job = job_fn(|_| async { Ok(()) });
+                other.scheduler.schedule((*config).clone(), job).await.unwrap();
+                Some(other.scheduler)
+            })
+        }),
+    ];
+    for (case, cause) in rows {
+        let cluster = Cluster::new();
+        let config = JobBuilder::new("job", 1).build().unwrap();
+        let mut held = held(&cluster, config).await;
+        let context = held.next().await;
+        assert!(!context.should_wind_down(), "{case}");
+
+        let _other = cause(&cluster, &held).await;
+
+        within(case, context.winding_down()).await;
+        assert!(context.should_wind_down() && !context.is_cancelled(), "{case}");
+        held.member.scheduler.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_may_stay_after_all_is_told_so_too() {
+    let cluster = Cluster::new();
+    let mut held = held(&cluster, JobBuilder::new("job", 1).build().unwrap()).await;
+    let context = held.next().await;
+    held.handle.pause().await.unwrap();
+    within("the pause", context.winding_down()).await;
+    held.handle.resume().await.unwrap();
+    assert!(!context.should_wind_down());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_keeps_its_configuration_and_can_see_the_one_in_force() {
+    let cluster = Cluster::new();
+    let config = JobBuilder::new("job", 1).build().unwrap();
+    let mut held = held(&cluster, config.clone()).await;
+    let context = held.next().await;
+
+    cluster.configure(&JobConfig { description: "changed".into(), ..config }).await;
+
+    // The handle's answer comes after what the registry has told.
+    let changed = async {
+        loop {
+            let status = held.handle.status().await.unwrap();
+            if status.config.is_some_and(|config| config.description == "changed") {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    within("the change", changed).await;
+    assert_eq!(context.latest_config().description, "changed");
+    assert_eq!(context.config().description, "");
+}
