@@ -6,9 +6,10 @@ use std::num::NonZeroUsize;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use coordination::{FencingToken, FireTime, Outcome, StartItem};
+use coordination::{FencingToken, FireTime, Outcome, RunSource, StartItem};
 use futures_util::FutureExt;
-use sharding::ShardingItem;
+use jiff::Timestamp;
+use sharding::{InstanceId, ShardingItem};
 use tokio::select;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -22,12 +23,14 @@ use crate::{Job, JobError, ShardingContext};
 pub(crate) type RunNumber = u64;
 
 /// A run that has ended, or whose task is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FinishedRun {
     pub(crate) number: RunNumber,
     pub(crate) item: ShardingItem,
     pub(crate) token: FencingToken,
     pub(crate) outcome: Outcome,
+    /// What the job's code said, if it failed.
+    pub(crate) cause: Option<String>,
 }
 
 /// A run in progress.
@@ -36,6 +39,9 @@ pub(crate) struct RunningItem {
     pub(crate) item: ShardingItem,
     pub(crate) token: FencingToken,
     pub(crate) fire: FireTime,
+    pub(crate) source: RunSource,
+    pub(crate) holder: InstanceId,
+    pub(crate) began: Timestamp,
     /// Asks the job's code to end.
     cancel: CancellationToken,
     /// Drops the job's future at its next await.
@@ -64,16 +70,31 @@ impl Executor {
     }
 
     /// Starts an item and returns its run. It is answered with [`Answer::Finished`] whatever happens to it.
-    pub(crate) fn start(&mut self, start: StartItem, job_span: &Span) -> (RunNumber, &RunningItem) {
+    pub(crate) fn start(
+        &mut self,
+        start: StartItem,
+        began: Timestamp,
+        job_span: &Span,
+    ) -> (RunNumber, &RunningItem) {
         let number = self.next;
         self.next += 1;
         let (cancel, abandon) = (CancellationToken::new(), CancellationToken::new());
-        let StartItem { item, token, fire, .. } = start;
+        let StartItem { item, token, fire, source, .. } = start;
+        let holder = start.holder.clone();
         let context = ShardingContext::new(start, cancel.clone());
         let span = item_span(job_span, &context);
-        let running =
-            RunningItem { item, token, fire, cancel: cancel.clone(), abandon: abandon.clone() };
-        let finished = FinishedRun { number, item, token, outcome: Outcome::Interrupted };
+        let running = RunningItem {
+            item,
+            token,
+            fire,
+            source,
+            holder,
+            began,
+            cancel: cancel.clone(),
+            abandon: abandon.clone(),
+        };
+        let outcome = Outcome::Interrupted;
+        let finished = FinishedRun { number, item, token, outcome, cause: None };
         let report = Report { finished, answers: self.answers.clone() };
         let run = Run {
             job: Arc::clone(&self.job),
@@ -87,9 +108,9 @@ impl Executor {
         (number, self.running.entry(number).or_insert(running))
     }
 
-    /// Forgets a run that has ended.
-    pub(crate) fn forget(&mut self, number: RunNumber) {
-        self.running.remove(&number);
+    /// Forgets a run that has ended, and returns what was known of it.
+    pub(crate) fn forget(&mut self, number: RunNumber) -> Option<RunningItem> {
+        self.running.remove(&number)
     }
 
     /// Returns the runs in progress.
@@ -123,16 +144,27 @@ struct Report {
 }
 
 impl Report {
-    fn send(mut self, outcome: Outcome) {
-        self.finished.outcome = outcome;
+    fn send(mut self, ending: Ending) {
+        self.finished.outcome = ending.outcome;
+        self.finished.cause = ending.cause;
     }
 }
 
 impl Drop for Report {
     fn drop(&mut self) {
         // The driver is gone if the scheduler was aborted; then nobody keeps the account.
-        let _ = self.answers.send(Answer::Finished(self.finished));
+        let _ = self.answers.send(Answer::Finished(self.finished.clone()));
     }
+}
+
+/// How a run ended, and what the job's code said if it failed.
+struct Ending {
+    outcome: Outcome,
+    cause: Option<String>,
+}
+
+impl Ending {
+    const INTERRUPTED: Self = Self { outcome: Outcome::Interrupted, cause: None };
 }
 
 /// One run, in its task.
@@ -145,20 +177,20 @@ struct Run {
 }
 
 impl Run {
-    async fn until_the_end(self) -> Outcome {
+    async fn until_the_end(self) -> Ending {
         let abandon = self.abandon.clone();
         select! {
             biased;
-            () = abandon.cancelled() => Outcome::Interrupted,
-            outcome = self.execute() => outcome,
+            () = abandon.cancelled() => Ending::INTERRUPTED,
+            ending = self.execute() => ending,
         }
     }
 
-    async fn execute(self) -> Outcome {
-        let Some(_permit) = self.permit().await else { return Outcome::Interrupted };
+    async fn execute(self) -> Ending {
+        let Some(_permit) = self.permit().await else { return Ending::INTERRUPTED };
         tracing::debug!("item started");
         let code = AssertUnwindSafe(self.job.execute(self.context)).catch_unwind();
-        outcome(code.await, self.cancel.is_cancelled())
+        ending(code.await, self.cancel.is_cancelled())
     }
 
     /// Waits for a free place; `None` if the run is cancelled before it gets one.
@@ -172,20 +204,21 @@ impl Run {
     }
 }
 
-fn outcome(result: Result<Result<(), JobError>, Box<dyn Any + Send>>, cancelled: bool) -> Outcome {
+fn ending(result: Result<Result<(), JobError>, Box<dyn Any + Send>>, cancelled: bool) -> Ending {
     match result {
-        Ok(Ok(())) => Outcome::Succeeded,
+        Ok(Ok(())) => Ending { outcome: Outcome::Succeeded, cause: None },
         Ok(Err(error)) if cancelled => {
             tracing::info!(%error, "item stopped because it was cancelled");
-            Outcome::Interrupted
+            Ending { outcome: Outcome::Interrupted, cause: Some(error.to_string()) }
         }
         Ok(Err(error)) => {
             tracing::error!(%error, "item failed");
-            Outcome::Failed
+            Ending { outcome: Outcome::Failed, cause: Some(error.to_string()) }
         }
         Err(panic) => {
-            tracing::error!(panic = panic_text(&*panic), "item panicked");
-            Outcome::Panicked
+            let panic = panic_text(&*panic);
+            tracing::error!(panic, "item panicked");
+            Ending { outcome: Outcome::Panicked, cause: Some(panic.to_owned()) }
         }
     }
 }
