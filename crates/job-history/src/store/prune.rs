@@ -42,8 +42,11 @@ impl Store {
         chunk: u32,
     ) -> Result<u64, Fault> {
         let (name, time) = table.name_and_time();
-        let before: Value =
-            if table.is_ours() { before_ms.into() } else { sql_time(before_ms).as_str().into() };
+        let before: Value = if table.is_ours() {
+            before_ms.into()
+        } else {
+            sql_time(self.kind(), before_ms).as_str().into()
+        };
         let is_text = !table.is_ours() && self.kind() == Kind::Postgres;
         let than = if is_text { "CAST(? AS TIMESTAMP)" } else { "?" };
         let sql = match self.kind() {

@@ -1,6 +1,7 @@
 //! Records to feed a history with, and what all kinds of stores must make of them.
 #![allow(dead_code, reason = "every test file uses another part of it")]
 
+pub(crate) mod server;
 pub(crate) mod suite;
 
 use std::time::Duration;

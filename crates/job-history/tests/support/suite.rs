@@ -431,3 +431,32 @@ async fn what_is_too_old_goes_and_the_rest_stays(place: &Place) {
     done.await.unwrap();
     history.close(DEADLINE).await.unwrap();
 }
+
+/// The column `source` of the table of states is gone in ElasticJob 3.0.5.
+pub(crate) async fn states_without_source(options: HistoryOptions, dump: &Dump) {
+    let history = open(options).await;
+    let a = teller(&history, "states", 1);
+    let run = run(0, 0, RunSource::Normal, 1);
+    a.claims(10, run);
+    a.ends((10, 900), run, Outcome::Succeeded, "");
+    history.close(DEADLINE).await.unwrap();
+    assert_eq!(history.stats().refused, 0);
+    let states = dump("JOB_STATUS_TRACE_LOG", &["state"]).await;
+    assert_eq!(states.concat(), ["TASK_FINISHED", "TASK_RUNNING", "TASK_STAGING"]);
+}
+
+/// Twenty fires of a round of their own.
+pub(crate) fn claim_twenty(history: &History, round: u32) {
+    let a = teller(history, "cut", 1);
+    for n in 0..20 {
+        a.claims(0, run(n, i64::from(round) * 1_000, RunSource::Normal, 1));
+    }
+}
+
+/// All fires of so many rounds are there.
+pub(crate) async fn all_claimed(history: &History, rounds: u32) {
+    history.flush(DEADLINE).await.unwrap();
+    let stats = history.stats();
+    assert_eq!((stats.refused, stats.dropped, stats.waiting()), (0, 0, 0), "{stats:?}");
+    assert_eq!(fires_of(history, "cut").await.len(), 20 * rounds as usize);
+}
