@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::Span;
 
 use crate::config_check::SharedSchedule;
-use crate::executor::{Executor, FinishedRun};
+use crate::executor::{Executor, FinishedRun, RunningItem};
 use crate::identity::Lives;
 use crate::inbox::{Answer, Inbox, Request, Signal};
 use crate::job_record::Subscribers;
@@ -22,7 +22,7 @@ use crate::once_listener::OnceListener;
 use crate::seams::Seams;
 use crate::shutdown::{Shutdown, Step};
 use crate::timer::JobTimer;
-use crate::{JobRecord, JobStatus, ShutdownReport};
+use crate::{JobRecord, JobStatus, RunReport, ShutdownReport};
 
 /// The last that is known of a job that has ended.
 #[derive(Clone, Debug)]
@@ -176,18 +176,34 @@ impl Driver {
     fn answered(&mut self, answer: Answer) {
         match answer {
             Answer::Replied { ticket, reply } => self.feed(Event::Replied { ticket, reply }),
-            Answer::Finished(run) => self.finished(&run),
+            Answer::Finished(run) => self.finished(run),
             Answer::Clock(verdict) => self.clock_checked(verdict),
             Answer::Called { stage, token } => self.feed(Event::OnceReturned { stage, token }),
         }
     }
 
-    fn finished(&mut self, run: &FinishedRun) {
-        self.executor.forget(run.number);
+    fn finished(&mut self, run: FinishedRun) {
+        let known = self.executor.forget(run.number);
         if let Some(shutdown) = &mut self.state.shutdown {
-            shutdown.note(run);
+            shutdown.note(&run);
         }
-        let FinishedRun { item, token, outcome, .. } = *run;
+        let FinishedRun { item, token, outcome, cause, .. } = run;
+        if let Some(RunningItem { fire, source, holder, began, .. }) = known {
+            let (job, ended) = (self.job.clone(), self.seams.clock.wall());
+            let instance = holder;
+            self.subscribers.tell_end(&RunReport {
+                job,
+                instance,
+                item,
+                fire,
+                source,
+                token,
+                began,
+                ended,
+                outcome,
+                cause,
+            });
+        }
         self.feed(Event::ItemFinished { item, token, outcome });
     }
 

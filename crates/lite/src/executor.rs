@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use coordination::{FencingToken, FireTime, JobConfig, Outcome, StartItem};
-use sharding::ShardingItem;
+use coordination::{FencingToken, FireTime, JobConfig, Outcome, RunSource, StartItem};
+use jiff::Timestamp;
+use sharding::{InstanceId, ShardingItem};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
 use crate::inbox::Answer;
 use crate::prospect::{self, Prospect};
-use crate::run::{Run, RunRules};
+use crate::run::{Ending, Run, RunRules};
 use crate::seams::Seams;
 use crate::{Job, ShardingContext};
 
@@ -20,12 +21,14 @@ use crate::{Job, ShardingContext};
 pub(crate) type RunNumber = u64;
 
 /// A run that has ended, or whose task is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FinishedRun {
     pub(crate) number: RunNumber,
     pub(crate) item: ShardingItem,
     pub(crate) token: FencingToken,
     pub(crate) outcome: Outcome,
+    /// What the job's code said, if it failed.
+    pub(crate) cause: Option<String>,
 }
 
 /// A run in progress.
@@ -34,6 +37,9 @@ pub(crate) struct RunningItem {
     pub(crate) item: ShardingItem,
     pub(crate) token: FencingToken,
     pub(crate) fire: FireTime,
+    pub(crate) source: RunSource,
+    pub(crate) holder: InstanceId,
+    pub(crate) began: Timestamp,
     /// Asks the job's code to end.
     cancel: CancellationToken,
     /// Drops the job's future at its next await.
@@ -67,11 +73,17 @@ impl Executor {
     }
 
     /// Starts an item and returns its run. It is answered with [`Answer::Finished`] whatever happens to it.
-    pub(crate) fn start(&mut self, start: StartItem, job_span: &Span) -> (RunNumber, &RunningItem) {
+    pub(crate) fn start(
+        &mut self,
+        start: StartItem,
+        began: Timestamp,
+        job_span: &Span,
+    ) -> (RunNumber, &RunningItem) {
         let number = self.next;
         self.next += 1;
         let (cancel, abandon) = (CancellationToken::new(), CancellationToken::new());
-        let StartItem { item, token, fire, .. } = start;
+        let StartItem { item, token, fire, source, .. } = start;
+        let holder = start.holder.clone();
         let prospect = Prospect::at_start(Arc::clone(&start.config));
         let context =
             ShardingContext::new(start, cancel.clone(), prospect.subscribe(), self.seams.clone());
@@ -80,11 +92,15 @@ impl Executor {
             item,
             token,
             fire,
+            source,
+            holder,
+            began,
             cancel: cancel.clone(),
             abandon: abandon.clone(),
             prospect,
         };
-        let finished = FinishedRun { number, item, token, outcome: Outcome::Interrupted };
+        let outcome = Outcome::Interrupted;
+        let finished = FinishedRun { number, item, token, outcome, cause: None };
         let report = Report { finished, answers: self.answers.clone() };
         let run = Run {
             job: Arc::clone(&self.job),
@@ -100,9 +116,9 @@ impl Executor {
         (number, self.running.entry(number).or_insert(running))
     }
 
-    /// Forgets a run that has ended.
-    pub(crate) fn forget(&mut self, number: RunNumber) {
-        self.running.remove(&number);
+    /// Forgets a run that has ended, and returns what was known of it.
+    pub(crate) fn forget(&mut self, number: RunNumber) -> Option<RunningItem> {
+        self.running.remove(&number)
     }
 
     /// Returns the runs in progress.
@@ -147,15 +163,16 @@ struct Report {
 }
 
 impl Report {
-    fn send(mut self, outcome: Outcome) {
-        self.finished.outcome = outcome;
+    fn send(mut self, ending: Ending) {
+        self.finished.outcome = ending.outcome;
+        self.finished.cause = ending.cause;
     }
 }
 
 impl Drop for Report {
     fn drop(&mut self) {
         // The driver is gone if the scheduler was aborted; then nobody keeps the account.
-        let _ = self.answers.send(Answer::Finished(self.finished));
+        let _ = self.answers.send(Answer::Finished(self.finished.clone()));
     }
 }
 

@@ -4,10 +4,10 @@ use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use coordination::{JobEvent, JobName};
+use coordination::{FencingToken, FireTime, JobEvent, JobName, Outcome, RunSource};
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use sharding::InstanceId;
+use sharding::{InstanceId, ShardingItem};
 use tokio::sync::mpsc;
 
 /// Something of note that happened to a job in this process.
@@ -29,12 +29,46 @@ impl fmt::Display for JobRecord {
     }
 }
 
+/// A run of the job's code that has ended in this process, as the code left it.
+///
+/// It says when the run began and why it failed, which no [`JobEvent`] does, and comes before the event that tells
+/// what became of it: `Settled` if the end was recorded, `Fenced` if somebody else had taken the run over. Runs of jobs
+/// that are not monitored are reported too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunReport {
+    /// Of which job.
+    pub job: JobName,
+    /// In which life of this process.
+    pub instance: InstanceId,
+    /// Which item.
+    pub item: ShardingItem,
+    /// For which fire.
+    pub fire: FireTime,
+    /// Why it ran.
+    pub source: RunSource,
+    /// Under which token; 0 if the job is not monitored.
+    pub token: FencingToken,
+    /// When it was started, by this process's wall clock. With a limit of concurrent runs it may have waited since.
+    pub began: Timestamp,
+    /// When it ended, by this process's wall clock.
+    pub ended: Timestamp,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What its error or panic said, of any length; `None` if it succeeded or was dropped.
+    pub cause: Option<String>,
+}
+
 /// Told of every record, in order, in the task that makes the decisions: it must be quick and not block.
 ///
 /// Any closure of this form is one. A panic in it is caught and logged.
 pub trait EventSubscriber: Send + Sync + 'static {
     /// Takes note of a record.
     fn on_event(&self, record: &JobRecord);
+
+    /// Takes note of a run that has ended. Does nothing unless it is implemented.
+    fn on_run_ended(&self, report: &RunReport) {
+        let _ = report;
+    }
 }
 
 impl<F: Fn(&JobRecord) + Send + Sync + 'static> EventSubscriber for F {
@@ -94,6 +128,16 @@ impl Subscribers {
         }
         if let Some(streams) = &mut *self.streams.lock() {
             streams.retain(|stream| stream.send(record.clone()).is_ok());
+        }
+    }
+
+    pub(crate) fn tell_end(&self, report: &RunReport) {
+        for subscriber in &self.fixed {
+            let told =
+                std::panic::catch_unwind(AssertUnwindSafe(|| subscriber.on_run_ended(report)));
+            if told.is_err() {
+                tracing::error!(item = %report.item, "event subscriber panicked");
+            }
         }
     }
 

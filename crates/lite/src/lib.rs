@@ -44,7 +44,7 @@ pub use error::{Error, Result};
 pub use handle::JobHandle;
 pub use job::{Job, JobError, JobFn, job_fn};
 pub use job_builder::JobBuilder;
-pub use job_record::{EventSubscriber, JobEvents, JobRecord};
+pub use job_record::{EventSubscriber, JobEvents, JobRecord, RunReport};
 pub use once_listener::{OnceContext, OnceListener};
 pub use registration::Registration;
 pub use retry::RetryPolicy;

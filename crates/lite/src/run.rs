@@ -42,38 +42,41 @@ pub(crate) struct Run {
 /// What the code of a job did, as far as it got.
 type Ended = Result<Result<(), JobError>, Box<dyn Any + Send>>;
 
-/// How an attempt ended, and what is to be said about it.
-struct AttemptEnd {
-    outcome: Outcome,
-    text: String,
+/// How an attempt ended, or the run with it.
+pub(crate) struct Ending {
+    pub(crate) outcome: Outcome,
+    /// What the job's code said, if it failed, or what is to be said about it.
+    pub(crate) cause: Option<String>,
 }
 
 impl Run {
-    pub(crate) async fn until_the_end(self) -> Outcome {
+    pub(crate) async fn until_the_end(self) -> Ending {
         let abandon = self.abandon.clone();
         select! {
             biased;
-            () = abandon.cancelled() => Outcome::Interrupted,
-            outcome = self.execute() => outcome,
+            () = abandon.cancelled() => Ending::of(Outcome::Interrupted),
+            ending = self.execute() => ending,
         }
     }
 
-    async fn execute(self) -> Outcome {
+    async fn execute(self) -> Ending {
         let mut attempt = 1;
         loop {
             let end = {
-                let Some(_permit) = self.permit().await else { return Outcome::Interrupted };
+                let Some(_permit) = self.permit().await else {
+                    return Ending::of(Outcome::Interrupted);
+                };
                 tracing::debug!(attempt, "item started");
                 self.attempt(attempt).await
             };
             let Some(delay) = self.delay_after(attempt, end.outcome) else {
                 end.tell(attempt);
-                return end.outcome;
+                return end;
             };
-            let AttemptEnd { outcome, text } = &end;
-            tracing::warn!(attempt, %outcome, error = text, ?delay, "attempt failed, item is tried again");
+            let Ending { outcome, cause } = &end;
+            tracing::warn!(attempt, %outcome, error = cause, ?delay, "attempt failed, item is tried again");
             if !self.wait(delay).await {
-                return Outcome::Interrupted;
+                return Ending { outcome: Outcome::Interrupted, ..end };
             }
             attempt += 1;
         }
@@ -99,7 +102,7 @@ impl Run {
         }
     }
 
-    async fn attempt(&self, attempt: u32) -> AttemptEnd {
+    async fn attempt(&self, attempt: u32) -> Ending {
         // Not the token of the run: an attempt whose time is over is not the end of the run.
         let cancel = self.cancel.child_token();
         let context = self.context.clone().cancelled_by(cancel.clone()).in_attempt(attempt);
@@ -117,16 +120,14 @@ impl Run {
         }
     }
 
-    fn ended(&self, ended: Ended) -> AttemptEnd {
+    fn ended(&self, ended: Ended) -> Ending {
         match ended {
             Ok(Err(error)) if self.cancel.is_cancelled() => {
-                AttemptEnd { outcome: Outcome::Interrupted, text: with_causes(&*error) }
+                Ending::because(Outcome::Interrupted, with_causes(&*error))
             }
-            Ok(Err(error)) => AttemptEnd { outcome: Outcome::Failed, text: with_causes(&*error) },
-            Ok(Ok(())) => AttemptEnd { outcome: Outcome::Succeeded, text: String::new() },
-            Err(panic) => {
-                AttemptEnd { outcome: Outcome::Panicked, text: panic_text(&*panic).to_owned() }
-            }
+            Ok(Err(error)) => Ending::because(Outcome::Failed, with_causes(&*error)),
+            Ok(Ok(())) => Ending::of(Outcome::Succeeded),
+            Err(panic) => Ending::because(Outcome::Panicked, panic_text(&*panic)),
         }
     }
 
@@ -147,25 +148,28 @@ impl Run {
 }
 
 /// Whoever is done after all is done; whoever panicked did not end in an orderly way.
-fn timed_out(timeout: Duration, ended: Option<Ended>) -> AttemptEnd {
+fn timed_out(timeout: Duration, ended: Option<Ended>) -> Ending {
     let how = match ended {
-        Some(Ok(Ok(()))) => {
-            return AttemptEnd { outcome: Outcome::Succeeded, text: String::new() };
-        }
-        Some(Err(panic)) => {
-            let text = panic_text(&*panic).to_owned();
-            return AttemptEnd { outcome: Outcome::Panicked, text };
-        }
+        Some(Ok(Ok(()))) => return Ending::of(Outcome::Succeeded),
+        Some(Err(panic)) => return Ending::because(Outcome::Panicked, panic_text(&*panic)),
         Some(Ok(Err(error))) => with_causes(&*error),
         None => "it did not end when it was asked to, and was dropped".to_owned(),
     };
-    AttemptEnd { outcome: Outcome::TimedOut, text: format!("not done after {timeout:?}: {how}") }
+    Ending::because(Outcome::TimedOut, format!("not done after {timeout:?}: {how}"))
 }
 
-impl AttemptEnd {
+impl Ending {
+    fn of(outcome: Outcome) -> Self {
+        Self { outcome, cause: None }
+    }
+
+    fn because(outcome: Outcome, cause: impl Into<String>) -> Self {
+        Self { outcome, cause: Some(cause.into()) }
+    }
+
     /// Says what there is to say about the end of a run.
     fn tell(&self, attempt: u32) {
-        let error = &self.text;
+        let error = self.cause.as_deref();
         match self.outcome {
             Outcome::Succeeded | Outcome::Disabled => {}
             Outcome::Interrupted => {

@@ -45,8 +45,9 @@ impl Driver {
     }
 
     fn start(&mut self, items: Vec<StartItem>) {
+        let now = self.seams.clock.wall();
         for item in items {
-            let (number, run) = self.executor.start(item, &self.state.span);
+            let (number, run) = self.executor.start(item, now, &self.state.span);
             if let Some(shutdown) = &mut self.state.shutdown {
                 shutdown.expect(number, run);
             }

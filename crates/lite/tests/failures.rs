@@ -7,7 +7,9 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lite::{JobEvent, JobHandle, Outcome, job_fn};
+use lite::{
+    Clock as _, EventSubscriber, JobEvent, JobHandle, JobRecord, Outcome, RunReport, job_fn,
+};
 use reg_center::{RegistryCenter, memory::WriteFault};
 use tokio::sync::{Notify, mpsc};
 
@@ -46,6 +48,60 @@ async fn items_that_fail_or_panic_do_not_stop_the_others_nor_the_next_fire() {
     outcomes.sort_unstable();
     let expected = [(0, Outcome::Failed), (1, Outcome::Panicked), (2, Outcome::Succeeded)];
     assert_eq!(outcomes, expected.map(|row| [row; 2]).concat());
+}
+
+/// Hands on what it is told about the ends of runs.
+struct Ends(mpsc::UnboundedSender<RunReport>);
+
+impl EventSubscriber for Ends {
+    fn on_event(&self, _: &JobRecord) {}
+
+    fn on_run_ended(&self, report: &RunReport) {
+        self.0.send(report.clone()).unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_is_reported_with_its_times_and_what_its_code_said() {
+    let cluster = Cluster::new();
+    let (ends, mut reports) = mpsc::unbounded_channel();
+    let member = cluster.member_with(1, |builder| builder.event_subscriber(Ends(ends)));
+    let clock = cluster.clock.clone();
+    let job = job_fn(move |context| {
+        let clock = clock.clone();
+        async move {
+            clock.sleep_until(clock.monotonic() + Duration::from_secs(2)).await;
+            match context.item().index() {
+                0 => Err("the disk is full".into()),
+                1 => panic!("a bug"),
+                _ => Ok(()),
+            }
+        }
+    });
+    // Without monitoring no event tells of the beginning of a run.
+    for (n, monitored) in [(1, true), (2, false)] {
+        let config = lite::JobBuilder::new(format!("job{n}"), 3).monitor_execution(monitored);
+        let handle = member.scheduler.schedule(config.build().unwrap(), job.clone());
+        let handle = handle.await.unwrap();
+        within("joining", handle.joined()).await.unwrap();
+        handle.trigger().await.unwrap();
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            let report = within("a report", reports.recv()).await.unwrap();
+            assert_eq!(report.ended.duration_since(report.began).as_secs(), 2, "{report:?}");
+            assert_eq!(report.token.0 > 0, monitored, "{report:?}");
+            assert_eq!(report.source.as_str(), "MANUAL");
+            seen.push((report.item.index(), report.outcome, report.cause));
+        }
+        seen.sort_unstable();
+        let said = |text: &str| Some(text.to_owned());
+        let expected = [
+            (0, Outcome::Failed, said("the disk is full")),
+            (1, Outcome::Panicked, said("a bug")),
+            (2, Outcome::Succeeded, None),
+        ];
+        assert_eq!(seen, expected);
+    }
 }
 
 #[tokio::test(start_paused = true)]

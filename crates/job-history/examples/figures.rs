@@ -1,0 +1,69 @@
+//! How many runs a second a store takes: `figures URL RUNS`, on an empty database.
+//!
+//! A run is what a healthy job tells of it: that it was claimed, that its code has ended, and that this was recorded. Each
+//! becomes one row of the ledger, one of `JOB_EXECUTION_LOG` and three of `JOB_STATUS_TRACE_LOG`.
+#![expect(clippy::print_stdout, reason = "it is a program that prints figures")]
+
+use std::time::{Duration, Instant};
+
+use coordination::{FencingToken, FireTime, JobEvent, JobName, Outcome, RunSource};
+use jiff::Timestamp;
+use job_history::{History, HistoryOptions, HistorySubscriber};
+use lite::{EventSubscriber, JobRecord, RunReport};
+use sharding::{InstanceId, ShardingItem};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let url = arguments.next().ok_or("the first argument is the URL of the store")?;
+    let runs: u64 = arguments.next().ok_or("the second one is the number of runs")?.parse()?;
+    let options = HistoryOptions::url(&url)?.queue_capacity(1_000_000);
+    let history = History::open(options).await?;
+    let subscriber = history.subscriber();
+
+    let begin = Instant::now();
+    for run in 0..runs {
+        tell(&subscriber, run)?;
+    }
+    let told = begin.elapsed();
+    history.flush(Duration::from_secs(600)).await?;
+    let stored = begin.elapsed();
+    let stats = history.stats();
+    history.close(Duration::from_secs(10)).await?;
+
+    let nanos = told.as_nanos() / u128::from(runs.max(1)) / 3;
+    println!("told: {nanos} ns for each record, in the scheduler's task");
+    let written = stats.written.checked_div(3).unwrap_or_default();
+    println!("stored: {written} runs in {stored:?}, {:.0} a second", rate(written, stored));
+    println!("dropped: {} records", stats.dropped);
+    Ok(())
+}
+
+fn rate(runs: u64, time: Duration) -> f64 {
+    f64::from(u32::try_from(runs).unwrap_or(u32::MAX)) / time.as_secs_f64()
+}
+
+fn tell(subscriber: &HistorySubscriber, run: u64) -> Result<(), Box<dyn std::error::Error>> {
+    let (job, instance) = (JobName::new("figures")?, InstanceId::new("10.0.0.1@-@1"));
+    let ms = i64::try_from(run)? * 1_000;
+    let at = Timestamp::from_millisecond(ms)?;
+    let (item, fire, token) = (ShardingItem::new(0), FireTime(ms), FencingToken(run + 1));
+    let (source, outcome) = (RunSource::Normal, Outcome::Succeeded);
+    let record =
+        |event| JobRecord { job: job.clone(), instance: Some(instance.clone()), at, event };
+    subscriber.on_event(&record(JobEvent::Claimed { item, fire, source, token }));
+    subscriber.on_run_ended(&RunReport {
+        job: job.clone(),
+        instance: instance.clone(),
+        item,
+        fire,
+        source,
+        token,
+        began: at,
+        ended: at,
+        outcome,
+        cause: None,
+    });
+    subscriber.on_event(&record(JobEvent::Settled { item, fire, source, token, outcome }));
+    Ok(())
+}

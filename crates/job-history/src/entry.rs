@@ -1,0 +1,168 @@
+//! What a record amounts to in the tables.
+
+use coordination::{FencingToken, FireTime, JobEvent};
+use lite::{JobRecord, RunReport};
+use sharding::ShardingItem;
+
+use crate::fire_facts::{FireFacts, Left, Missed, RunFacts};
+use crate::java_rows::{ExecutionRow, RunId, TraceRow};
+use crate::text::clip;
+
+/// Which fire.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FireKey {
+    pub(crate) job: String,
+    pub(crate) item: i64,
+    pub(crate) fire_ms: i64,
+}
+
+/// A row of `ejob_event`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EventRow {
+    pub(crate) seq: i64,
+    pub(crate) at_ms: i64,
+    pub(crate) job: String,
+    pub(crate) instance: Option<String>,
+    pub(crate) kind: &'static str,
+    pub(crate) item: Option<i64>,
+    pub(crate) fire_ms: Option<i64>,
+    pub(crate) text: String,
+}
+
+/// Everything that one record amounts to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) fire: Option<(FireKey, FireFacts)>,
+    pub(crate) execution: Option<ExecutionRow>,
+    pub(crate) states: Vec<TraceRow>,
+    pub(crate) event: Option<EventRow>,
+}
+
+impl Entry {
+    /// Takes a record apart. `seq` numbers it among those of this process.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "whatever else happens is an event")]
+    pub(crate) fn of_record(record: &JobRecord, seq: i64) -> Self {
+        let mut entry = Self { fire: fire_facts(record), ..Self::default() };
+        match &record.event {
+            JobEvent::Claimed { item, fire, source, token } => {
+                if let Some(instance) = &record.instance {
+                    let (job, at_ms) = (&record.job, record.at.as_millisecond());
+                    let (item, fire, token, source) = (*item, *fire, *token, *source);
+                    let run = RunId { job, instance, item, fire, token, source };
+                    entry.execution = Some(run.begun(at_ms));
+                    entry.states = run.begun_states(at_ms).into();
+                }
+            }
+            JobEvent::Settled { .. } => {}
+            _ => entry.event = Some(event_row(record, seq)),
+        }
+        entry
+    }
+
+    /// Takes the report of a run apart.
+    pub(crate) fn of_report(report: &RunReport) -> Self {
+        let RunReport { job, instance, item, fire, token, source, .. } = report;
+        let (item, fire, token, source) = (*item, *fire, *token, *source);
+        let run = RunId { job, instance, item, fire, token, source };
+        let began_ms = report.began.as_millisecond();
+        let key = FireKey { job: job.to_string(), item: i64::from(item.index()), fire_ms: fire.0 };
+        let facts = RunFacts {
+            token: token_number(token),
+            instance: clip(instance.as_str(), 255),
+            source: source.as_str().to_owned(),
+            began_ms: Some(began_ms),
+            ended_ms: Some(report.ended.as_millisecond()),
+            settled: None,
+            cause: report.cause.as_deref().map(|cause| clip(cause, 4000)),
+        };
+        let mut states = Vec::new();
+        // No event tells that a run has begun which is not monitored.
+        if token == FencingToken(0) {
+            states.extend(run.begun_states(began_ms));
+        }
+        states.push(run.ended_state(report));
+        let fire = Some((key, FireFacts { run: Some(facts), ..FireFacts::default() }));
+        Self { fire, execution: Some(run.ended(report)), states, event: None }
+    }
+}
+
+/// Returns what a record says about one fire of one item, if anything.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "whatever else happens is not about a fire of an item"
+)]
+fn fire_facts(record: &JobRecord) -> Option<(FireKey, FireFacts)> {
+    let at_ms = record.at.as_millisecond();
+    let key = |item: ShardingItem, fire: FireTime| FireKey {
+        job: record.job.to_string(),
+        item: i64::from(item.index()),
+        fire_ms: fire.0,
+    };
+    let run = |source: coordination::RunSource, token| RunFacts {
+        token: token_number(token),
+        instance: clip(record.instance.as_ref().map_or("", |id| id.as_str()), 255),
+        source: source.as_str().to_owned(),
+        began_ms: None,
+        ended_ms: None,
+        settled: None,
+        cause: None,
+    };
+    let none = FireFacts::default();
+    match &record.event {
+        JobEvent::Claimed { item, fire, source, token } => {
+            let run = RunFacts { began_ms: Some(at_ms), ..run(*source, *token) };
+            Some((key(*item, *fire), FireFacts { run: Some(run), ..none }))
+        }
+        JobEvent::Settled { item, fire, source, token, outcome } => {
+            let settled = Some(outcome.as_str().to_owned());
+            let run = RunFacts { ended_ms: Some(at_ms), settled, ..run(*source, *token) };
+            Some((key(*item, *fire), FireFacts { run: Some(run), ..none }))
+        }
+        JobEvent::Missed { item: Some(item), fire, reason } => {
+            let missed = Some(Missed { at_ms, reason: reason.to_string() });
+            Some((key(*item, *fire), FireFacts { missed, ..none }))
+        }
+        JobEvent::MisfireNoted { item, waiting } => {
+            Some((key(*item, waiting.last), FireFacts { misfired: true, ..none }))
+        }
+        JobEvent::Gap { item, first, until } => {
+            Some((key(*item, *first), FireFacts { gap_until_ms: Some(until.0), ..none }))
+        }
+        JobEvent::Orphaned { item, fire, holder, failover } => {
+            let left = Left { at_ms, by: clip(holder.as_str(), 255), failover: *failover };
+            Some((key(*item, *fire), FireFacts { left: Some(left), ..none }))
+        }
+        _ => None,
+    }
+}
+
+fn event_row(record: &JobRecord, seq: i64) -> EventRow {
+    let (item, fire) = item_and_fire(&record.event);
+    EventRow {
+        seq,
+        at_ms: record.at.as_millisecond(),
+        job: record.job.to_string(),
+        instance: record.instance.as_ref().map(|id| clip(id.as_str(), 255)),
+        kind: record.event.name(),
+        item: item.map(|item| i64::from(item.index())),
+        fire_ms: fire.map(|fire| fire.0),
+        text: clip(&record.event.to_string(), 4000),
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "whatever else happens has neither")]
+fn item_and_fire(event: &JobEvent) -> (Option<ShardingItem>, Option<FireTime>) {
+    match event {
+        JobEvent::Missed { item, fire, .. } => (*item, Some(*fire)),
+        JobEvent::Orphaned { item, fire, .. } => (Some(*item), Some(*fire)),
+        JobEvent::MisfireNoted { item, waiting } => (Some(*item), Some(waiting.last)),
+        JobEvent::Gap { item, first, .. } => (Some(*item), Some(*first)),
+        JobEvent::Fenced { item, .. } => (Some(*item), None),
+        _ => (None, None),
+    }
+}
+
+/// A token that no column holds is far beyond what any item reaches.
+fn token_number(token: FencingToken) -> i64 {
+    i64::try_from(token.0).unwrap_or(i64::MAX)
+}

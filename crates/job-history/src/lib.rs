@@ -1,0 +1,24 @@
+#![doc = include_str!("../README.md")]
+
+mod entry;
+mod error;
+mod fire_facts;
+mod history;
+mod java_rows;
+mod options;
+mod query;
+mod queue;
+mod store;
+mod store_url;
+mod text;
+mod writer;
+
+pub use error::{Error, Result};
+pub use fire_facts::FireOutcome;
+pub use history::{History, HistoryStats};
+pub use options::HistoryOptions;
+pub use query::{
+    DropRecord, EventCursor, EventPage, EventQuery, EventRecord, FireCursor, FirePage, FireQuery,
+    FireRecord, OutcomeCount,
+};
+pub use queue::HistorySubscriber;

@@ -1,0 +1,116 @@
+//! The bounded queue between a scheduler, which never waits, and the writer.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use lite::{EventSubscriber, JobRecord, RunReport};
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+
+use crate::entry::Entry;
+use crate::store::DropRow;
+
+/// Tells a history what happens. Give a clone to each scheduler.
+///
+/// It never blocks: a record that finds the queue full, or the history closed, is dropped and counted.
+#[derive(Clone)]
+pub struct HistorySubscriber {
+    queue: Arc<Queue>,
+}
+
+/// What is known where records come in.
+pub(crate) struct Queue {
+    sender: mpsc::Sender<Entry>,
+    accepted: AtomicU64,
+    dropped: AtomicU64,
+    seq: AtomicI64,
+    /// Those that are not written down yet.
+    drops: Mutex<Option<DropRow>>,
+}
+
+impl Queue {
+    pub(crate) fn new(capacity: usize) -> (Arc<Self>, mpsc::Receiver<Entry>) {
+        let (sender, receiver) = mpsc::channel(capacity);
+        let queue = Self {
+            sender,
+            accepted: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+            seq: AtomicI64::new(0),
+            drops: Mutex::new(None),
+        };
+        (Arc::new(queue), receiver)
+    }
+
+    fn push(&self, entry: Entry, at_ms: i64) {
+        match self.sender.try_reserve() {
+            Ok(place) => {
+                // Before it is sent: the writer may be done with it at once.
+                self.accepted.fetch_add(1, Ordering::AcqRel);
+                place.send(entry);
+            }
+            Err(_) => {
+                self.dropped.fetch_add(1, Ordering::AcqRel);
+                self.note_drop(at_ms);
+            }
+        }
+    }
+
+    fn note_drop(&self, at_ms: i64) {
+        let mut drops = self.drops.lock();
+        let row = drops.get_or_insert_with(|| DropRow {
+            seq: self.next_seq(),
+            first_ms: at_ms,
+            last_ms: at_ms,
+            dropped: 0,
+        });
+        row.dropped += 1;
+        row.first_ms = row.first_ms.min(at_ms);
+        row.last_ms = row.last_ms.max(at_ms);
+    }
+
+    fn next_seq(&self) -> i64 {
+        self.seq.fetch_add(1, Ordering::AcqRel)
+    }
+
+    /// Returns what was dropped since this was last called.
+    pub(crate) fn take_drops(&self) -> Option<DropRow> {
+        self.drops.lock().take()
+    }
+
+    /// Returns how many records were taken in.
+    pub(crate) fn accepted(&self) -> u64 {
+        self.accepted.load(Ordering::Acquire)
+    }
+
+    /// Returns how many records were dropped.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Acquire)
+    }
+}
+
+impl HistorySubscriber {
+    pub(crate) fn new(queue: Arc<Queue>) -> Self {
+        Self { queue }
+    }
+}
+
+impl EventSubscriber for HistorySubscriber {
+    fn on_event(&self, record: &JobRecord) {
+        let entry = Entry::of_record(record, self.queue.next_seq());
+        self.queue.push(entry, record.at.as_millisecond());
+    }
+
+    fn on_run_ended(&self, report: &RunReport) {
+        self.queue.push(Entry::of_report(report), report.ended.as_millisecond());
+    }
+}
+
+impl fmt::Debug for HistorySubscriber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HistorySubscriber")
+            .field("accepted", &self.queue.accepted())
+            .field("dropped", &self.queue.dropped())
+            .finish_non_exhaustive()
+    }
+}

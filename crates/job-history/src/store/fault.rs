@@ -1,0 +1,134 @@
+//! What a failed statement means for the next attempt.
+
+use std::fmt;
+
+/// What a failure means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FaultClass {
+    /// Somebody else was quicker: try again at once.
+    Conflict,
+    /// The store does not answer, is locked, full or going down: try again later.
+    Away,
+    /// Credentials, rights, a file that is no database: waiting does not help, an operator may.
+    Denied,
+    /// The values of a row cannot be stored: the same row will never be.
+    Refused,
+    /// The tables are newer than this program.
+    Newer { found: i64, known: i64 },
+}
+
+/// Why a statement failed. The text is not masked yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    pub(crate) class: FaultClass,
+    pub(crate) text: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<sqlx::Error> for Fault {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "what is not known counts as away: then nothing is lost at once"
+    )]
+    fn from(error: sqlx::Error) -> Self {
+        let class = match error.as_database_error() {
+            Some(database) if database.is_unique_violation() => FaultClass::Conflict,
+            Some(database) => {
+                class_of_code(&database.code().unwrap_or_default(), mysql_number(database))
+            }
+            None => match &error {
+                sqlx::Error::Configuration(_) | sqlx::Error::Tls(_) => FaultClass::Denied,
+                sqlx::Error::Encode(_) | sqlx::Error::InvalidArgument(_) => FaultClass::Refused,
+                _ => FaultClass::Away,
+            },
+        };
+        Self { class, text: error.to_string() }
+    }
+}
+
+#[cfg(feature = "mysql")]
+fn mysql_number(error: &dyn sqlx::error::DatabaseError) -> Option<u16> {
+    error.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>().map(|error| error.number())
+}
+
+#[cfg(not(feature = "mysql"))]
+fn mysql_number(_: &dyn sqlx::error::DatabaseError) -> Option<u16> {
+    None
+}
+
+/// Classifies by the SQLSTATE of PostgreSQL, the number of MySQL, or the extended result code of SQLite. What is not
+/// listed counts as away: then nothing is lost before the queue is full.
+fn class_of_code(code: &str, mysql: Option<u16>) -> FaultClass {
+    if let Some(number) = mysql {
+        return match number {
+            // Deadlock; lock wait timeout; duplicate key.
+            1213 | 1205 | 1062 => FaultClass::Conflict,
+            // No right to the database, wrong credentials, no such database, no right to the table, wrong plug-in.
+            1044 | 1045 | 1049 | 1142 | 1227 | 1698 => FaultClass::Denied,
+            // Null, range, date, text or length that the column does not take; a constraint.
+            1048 | 1264 | 1265 | 1292 | 1366 | 1406 | 3819 | 4025 => FaultClass::Refused,
+            _ => FaultClass::Away,
+        };
+    }
+    if let Ok(number) = code.parse::<u32>()
+        && code.len() < 5
+    {
+        // The lowest eight bits are the primary code.
+        return match number & 0xff {
+            // Constraint, mismatch, too big.
+            18..=20 => FaultClass::Refused,
+            // No rights, read-only, damaged, cannot be opened, no database.
+            3 | 8 | 11 | 14 | 26 => FaultClass::Denied,
+            _ => FaultClass::Away,
+        };
+    }
+    match code {
+        // Serialization failure, deadlock; tables or types that are being created by two at once.
+        "40001" | "40P01" | "23505" | "42P07" | "42710" => FaultClass::Conflict,
+        // No such database, no right to the table.
+        "3D000" | "42501" => FaultClass::Denied,
+        _ if code.starts_with("28") => FaultClass::Denied,
+        _ if code.starts_with("22") || code.starts_with("23") => FaultClass::Refused,
+        _ => FaultClass::Away,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_say_whether_to_try_again() {
+        use FaultClass::{Away, Conflict, Denied, Refused};
+        let rows: [(&str, Option<u16>, FaultClass); 20] = [
+            ("5", None, Away),       // SQLite: busy
+            ("261", None, Away),     // busy, in recovery
+            ("517", None, Away),     // busy, snapshot
+            ("13", None, Away),      // full
+            ("1", None, Away),       // no such table: somebody has dropped it
+            ("1299", None, Refused), // not null
+            ("26", None, Denied),    // not a database
+            ("14", None, Denied),    // cannot open
+            ("8", None, Denied),     // read-only
+            ("28P01", None, Denied), // PostgreSQL: wrong password
+            ("3D000", None, Denied),
+            ("40P01", None, Conflict),
+            ("22001", None, Refused), // too long
+            ("57P01", None, Away),    // shutting down
+            ("53100", None, Away),    // disk full
+            ("42P01", None, Away),    // no such table
+            ("40001", Some(1213), Conflict),
+            ("28000", Some(1045), Denied),
+            ("22001", Some(1406), Refused),
+            ("HY000", Some(1021), Away), // disk full
+        ];
+        for (code, mysql, class) in rows {
+            assert_eq!(class_of_code(code, mysql), class, "{code} {mysql:?}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The tables, made and brought up to date.
+//!
+//! Not by the migrator of `sqlx`: its table of versions would be that of the application if both share a database, it
+//! takes no lock on SQLite, and a crash in the middle of a step on MySQL, where tables are made outside of transactions,
+//! leaves it with a version that somebody has to mend by hand. Here each step can be repeated, one process at a time
+//! takes it, and a step that was cut off is taken again.
+
+use super::pool::Tx;
+use super::{ColumnKind, Fault, FaultClass, Store};
+use crate::store_url::Kind;
+use crate::writer::now_ms;
+
+/// The steps from nothing to the present tables. A step that was released is never changed.
+struct Step {
+    version: i64,
+    sqlite: &'static str,
+    postgres: &'static str,
+    mysql: &'static str,
+}
+
+const STEPS: [Step; 1] = [Step {
+    version: 1,
+    sqlite: include_str!("../../migrations/sqlite/0001_tables.sql"),
+    postgres: include_str!("../../migrations/postgres/0001_tables.sql"),
+    mysql: include_str!("../../migrations/mysql/0001_tables.sql"),
+}];
+
+const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS ejob_history_version \
+                        (version BIGINT NOT NULL PRIMARY KEY, applied_ms BIGINT NOT NULL)";
+
+/// A number that nobody else is likely to lock in a database of PostgreSQL.
+const LOCK: &str = "SELECT 1 FROM (SELECT pg_advisory_xact_lock(7304195562340918)) AS locked";
+
+pub(super) async fn run(store: &Store) -> Result<(), Fault> {
+    let mut tx = store.begin().await?;
+    match tx.kind() {
+        // The transaction is the lock.
+        Kind::Sqlite => {}
+        Kind::Postgres => {
+            tx.execute(LOCK, &[]).await?;
+        }
+        Kind::MySql => return with_named_lock(tx).await,
+    }
+    apply(&mut tx).await?;
+    tx.commit().await
+}
+
+/// The lock is the connection's, so it is given back whatever comes of it; a connection that breaks loses it.
+async fn with_named_lock(mut tx: Tx) -> Result<(), Fault> {
+    const NAME: &str = "LEFT(CONCAT('ejob_history.', DATABASE()), 64)";
+    let get = format!("SELECT CAST(GET_LOCK({NAME}, 10) AS SIGNED)");
+    let release = format!("SELECT CAST(RELEASE_LOCK({NAME}) AS SIGNED)");
+    let got = tx.rows(&get, &[], &[ColumnKind::Int]).await?;
+    if got.concat() != [1_i64.into()] {
+        let text = "another process is still making the tables".to_owned();
+        return Err(Fault { class: FaultClass::Away, text });
+    }
+    let applied = apply(&mut tx).await;
+    tx.rows(&release, &[], &[ColumnKind::Int]).await?;
+    applied?;
+    tx.commit().await
+}
+
+async fn apply(tx: &mut Tx) -> Result<(), Fault> {
+    tx.execute(VERSIONS, &[]).await?;
+    let newest = "SELECT COALESCE(MAX(version), 0) FROM ejob_history_version";
+    let rows = tx.rows(newest, &[], &[ColumnKind::Int]).await?;
+    let found = rows.iter().flatten().find_map(|value| match value {
+        super::Value::Int(version) => *version,
+        super::Value::Text(_) | super::Value::Bool(_) => None,
+    });
+    let found = found.unwrap_or(0);
+    let known = STEPS.last().map_or(0, |step| step.version);
+    if found > known {
+        let class = FaultClass::Newer { found, known };
+        return Err(Fault { class, text: "the tables are newer than this program".to_owned() });
+    }
+    for step in STEPS.iter().filter(|step| step.version > found) {
+        tx.script(match tx.kind() {
+            Kind::Sqlite => step.sqlite,
+            Kind::Postgres => step.postgres,
+            Kind::MySql => step.mysql,
+        })
+        .await?;
+        let note = "INSERT INTO ejob_history_version (version, applied_ms) VALUES (?, ?)";
+        tx.execute(note, &[step.version.into(), now_ms().into()]).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,233 @@
+//! Reading: conditions, pages, counts.
+
+use coordination::{FencingToken, RunSource};
+use jiff::Timestamp;
+use sharding::{InstanceId, ShardingItem};
+
+use super::write::Cells;
+use super::{ColumnKind, Fault, Store, Value};
+use crate::FireOutcome;
+use crate::query::{
+    DropRecord, EventCursor, EventPage, EventQuery, EventRecord, FireCursor, FirePage, FireQuery,
+    FireRecord, OutcomeCount,
+};
+
+/// Conditions that must all hold, and their values.
+#[derive(Default)]
+struct Conditions {
+    sql: Vec<String>,
+    values: Vec<Value>,
+}
+
+impl Conditions {
+    fn when<V: Into<Value>>(mut self, sql: &str, value: Option<V>) -> Self {
+        if let Some(value) = value {
+            self.sql.push(sql.to_owned());
+            self.values.push(value.into());
+        }
+        self
+    }
+
+    /// Only what comes after a place in descending order of three columns.
+    fn after(mut self, columns: [&str; 3], place: Option<[Value; 3]>) -> Self {
+        let [a, b, c] = columns;
+        if let Some([first, second, third]) = place {
+            self.sql.push(format!("({a} < ? OR ({a} = ? AND ({b} < ? OR ({b} = ? AND {c} < ?))))"));
+            self.values.extend([first.clone(), first, second.clone(), second, third]);
+        }
+        self
+    }
+
+    fn to_sql(&self) -> String {
+        if self.sql.is_empty() {
+            String::new()
+        } else {
+            format!(" WHERE {}", self.sql.join(" AND "))
+        }
+    }
+}
+
+fn ms(time: Option<Timestamp>) -> Option<i64> {
+    time.map(Timestamp::as_millisecond)
+}
+
+/// A limit within a millisecond: what was due at the millisecond itself was due before it.
+fn ms_after(time: Option<Timestamp>) -> Option<i64> {
+    time.map(|time| {
+        let ms = time.as_millisecond();
+        let is_later = Timestamp::from_millisecond(ms).is_ok_and(|whole| whole < time);
+        ms.saturating_add(i64::from(is_later))
+    })
+}
+
+fn fire_conditions(query: &FireQuery) -> Conditions {
+    Conditions::default()
+        .when("job = ?", query.job.as_deref())
+        .when("item = ?", query.item.map(|item| i64::from(item.index())))
+        .when("fire_ms >= ?", ms_after(query.from))
+        .when("fire_ms < ?", ms_after(query.until))
+        .when("outcome = ?", query.outcome.as_ref().map(FireOutcome::as_str))
+        .when("instance = ?", query.instance.as_ref().map(InstanceId::as_str))
+}
+
+impl Store {
+    pub(crate) async fn fires(
+        &self,
+        query: &FireQuery,
+        limit: u32,
+        after: Option<&FireCursor>,
+    ) -> Result<FirePage, Fault> {
+        use ColumnKind::{Int, Text};
+        const KINDS: [ColumnKind; 12] =
+            [Text, Int, Int, Text, Text, Text, Int, Text, Int, Int, Text, Int];
+        let place = after.map(|c| [c.fire_ms.into(), c.job.as_str().into(), c.item.into()]);
+        let mut conditions = fire_conditions(query).after(["fire_ms", "job", "item"], place);
+        let sql = format!(
+            "SELECT job, item, fire_ms, outcome, reason, source, token, instance, began_ms, ended_ms, left_by, \
+             gap_until_ms FROM ejob_fire{} ORDER BY fire_ms DESC, job DESC, item DESC LIMIT ?",
+            conditions.to_sql()
+        );
+        conditions.values.push((i64::from(limit) + 1).into());
+        let mut rows = self.rows(&sql, &conditions.values, &KINDS).await?;
+        let has_more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let fires: Vec<_> = rows.into_iter().map(fire_of_row).collect();
+        let next = fires.last().filter(|_| has_more).map(|last| FireCursor {
+            fire_ms: last.fire.as_millisecond(),
+            job: last.job.clone(),
+            item: i64::from(last.item.index()),
+        });
+        Ok(FirePage { fires, next })
+    }
+
+    pub(crate) async fn counts(&self, query: &FireQuery) -> Result<Vec<OutcomeCount>, Fault> {
+        use ColumnKind::{Int, Text};
+        let conditions = fire_conditions(query);
+        let sql = format!(
+            "SELECT job, outcome, COUNT(*) FROM ejob_fire{} GROUP BY job, outcome ORDER BY job, outcome",
+            conditions.to_sql()
+        );
+        let rows = self.rows(&sql, &conditions.values, &[Text, Text, Int]).await?;
+        Ok(rows
+            .into_iter()
+            .map(|row| {
+                let mut row = Cells(row.into_iter());
+                OutcomeCount {
+                    job: row.text().unwrap_or_default(),
+                    outcome: FireOutcome::new(row.text().unwrap_or_default()),
+                    fires: row.int().unwrap_or_default().unsigned_abs(),
+                }
+            })
+            .collect())
+    }
+
+    pub(crate) async fn events(
+        &self,
+        query: &EventQuery,
+        limit: u32,
+        after: Option<&EventCursor>,
+    ) -> Result<EventPage, Fault> {
+        use ColumnKind::{Int, Text};
+        let place = after.map(|c| [c.at_ms.into(), c.writer.as_str().into(), c.seq.into()]);
+        let mut conditions = Conditions::default()
+            .when("job = ?", query.job.as_deref())
+            .when("kind = ?", query.kind.as_deref())
+            .when("at_ms >= ?", ms_after(query.from))
+            .when("at_ms < ?", ms_after(query.until))
+            .after(["at_ms", "writer", "seq"], place);
+        let sql = format!(
+            "SELECT at_ms, writer, seq, job, instance, kind, item, fire_ms, text FROM ejob_event{} \
+             ORDER BY at_ms DESC, writer DESC, seq DESC LIMIT ?",
+            conditions.to_sql()
+        );
+        conditions.values.push((i64::from(limit) + 1).into());
+        let kinds = [Int, Text, Int, Text, Text, Text, Int, Int, Text];
+        let mut rows = self.rows(&sql, &conditions.values, &kinds).await?;
+        let has_more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let (events, cursors): (Vec<_>, Vec<_>) = rows.into_iter().map(event_of_row).unzip();
+        let next = cursors.into_iter().next_back().filter(|_| has_more);
+        Ok(EventPage { events, next })
+    }
+
+    pub(crate) async fn drops(
+        &self,
+        from: Option<Timestamp>,
+        until: Option<Timestamp>,
+    ) -> Result<Vec<DropRecord>, Fault> {
+        use ColumnKind::{Int, Text};
+        // Those whose time overlaps what is asked for.
+        let conditions = Conditions::default()
+            .when("last_ms >= ?", ms(from))
+            .when("first_ms < ?", ms_after(until));
+        let sql = format!(
+            "SELECT writer, first_ms, last_ms, dropped FROM ejob_drop{} ORDER BY first_ms, writer, seq LIMIT 1000",
+            conditions.to_sql()
+        );
+        let rows = self.rows(&sql, &conditions.values, &[Text, Int, Int, Int]).await?;
+        Ok(rows
+            .into_iter()
+            .map(|row| {
+                let mut row = Cells(row.into_iter());
+                DropRecord {
+                    writer: row.text().unwrap_or_default(),
+                    first: time(row.int().unwrap_or_default()),
+                    last: time(row.int().unwrap_or_default()),
+                    dropped: row.int().unwrap_or_default().unsigned_abs(),
+                }
+            })
+            .collect())
+    }
+}
+
+fn fire_of_row(row: Vec<Value>) -> FireRecord {
+    let mut row = Cells(row.into_iter());
+    FireRecord {
+        job: row.text().unwrap_or_default(),
+        item: item(row.int().unwrap_or_default()),
+        fire: time(row.int().unwrap_or_default()),
+        outcome: FireOutcome::new(row.text().unwrap_or_default()),
+        reason: row.text(),
+        source: row.text().and_then(|word| source(&word)),
+        token: row.int().map(|token| FencingToken(token.unsigned_abs())),
+        instance: row.text().map(InstanceId::new),
+        began: row.int().map(time),
+        ended: row.int().map(time),
+        left_by: row.text().map(InstanceId::new),
+        gap_until: row.int().map(time),
+    }
+}
+
+fn event_of_row(row: Vec<Value>) -> (EventRecord, EventCursor) {
+    let mut row = Cells(row.into_iter());
+    let at_ms = row.int().unwrap_or_default();
+    let cursor = EventCursor {
+        at_ms,
+        writer: row.text().unwrap_or_default(),
+        seq: row.int().unwrap_or_default(),
+    };
+    let event = EventRecord {
+        at: time(at_ms),
+        job: row.text().unwrap_or_default(),
+        instance: row.text().map(InstanceId::new),
+        kind: row.text().unwrap_or_default(),
+        item: row.int().map(item),
+        fire: row.int().map(time),
+        text: row.text().unwrap_or_default(),
+    };
+    (event, cursor)
+}
+
+fn source(word: &str) -> Option<RunSource> {
+    use RunSource::{Failover, Manual, Misfire, Normal};
+    [Normal, Misfire, Failover, Manual].into_iter().find(|source| source.as_str() == word)
+}
+
+fn item(number: i64) -> ShardingItem {
+    ShardingItem::new(u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+fn time(ms: i64) -> Timestamp {
+    let bound = if ms < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    Timestamp::from_millisecond(ms).unwrap_or(bound)
+}

@@ -1,0 +1,280 @@
+//! The one task that writes: takes what waits, writes it in one transaction, and tries again until the store has it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::select;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+use crate::entry::Entry;
+use crate::queue::Queue;
+use crate::store::{Batch, DropRow, Fault, FaultClass, Store, Table};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How often it is tried at once after somebody else was quicker.
+const CONFLICTS: u32 = 5;
+
+/// What the writer has done so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    pub(crate) written: u64,
+    pub(crate) refused: u64,
+    pub(crate) retries: u64,
+    pub(crate) pruned: u64,
+    pub(crate) fault: Option<String>,
+}
+
+/// How rows that are too old are deleted.
+pub(crate) struct Retention {
+    pub(crate) keep_for: Option<Duration>,
+    pub(crate) every: Duration,
+    pub(crate) chunk: u32,
+}
+
+pub(crate) struct Writer {
+    pub(crate) store: Arc<Store>,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) receiver: mpsc::Receiver<Entry>,
+    pub(crate) closing: watch::Receiver<bool>,
+    pub(crate) progress: watch::Sender<Progress>,
+    pub(crate) name: String,
+    pub(crate) batch_size: usize,
+    pub(crate) retention: Retention,
+    /// Whether the table of states has the column `source`; `None` until the tables are known to be there.
+    pub(crate) has_source: Option<bool>,
+}
+
+/// What comes next in the life of a writer.
+enum Next {
+    Records(usize),
+    Prune,
+    Close,
+}
+
+impl Writer {
+    /// Runs until it is told to close and everything that waits is written.
+    pub(crate) async fn run(mut self) {
+        let mut entries = Vec::new();
+        let mut drops = None;
+        let mut prunes = Prunes::new(&self.retention);
+        loop {
+            match self.next(&mut entries, prunes.due()).await {
+                Next::Records(0) => return,
+                Next::Records(_) => {
+                    self.write_all(&entries, &mut drops).await;
+                    entries.clear();
+                }
+                Next::Prune => self.prune(&mut prunes).await,
+                Next::Close => self.receiver.close(),
+            }
+        }
+    }
+
+    async fn next(&mut self, entries: &mut Vec<Entry>, prune: Option<Instant>) -> Next {
+        let is_open = !self.receiver.is_closed();
+        let prune_due = async {
+            match prune {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        select! {
+            biased;
+            // The sender of it is gone if the history was dropped.
+            _ = self.closing.wait_for(|closing| *closing), if is_open => Next::Close,
+            count = self.receiver.recv_many(entries, self.batch_size) => Next::Records(count),
+            () = prune_due, if is_open => Next::Prune,
+        }
+    }
+
+    /// Writes until all of it is written or refused for what it is.
+    async fn write_all(&mut self, entries: &[Entry], drops: &mut Option<DropRow>) {
+        if drops.is_none() {
+            *drops = self.queue.take_drops();
+        }
+        let batch = Batch::of(entries, drops.as_ref());
+        match self.persist(&batch).await {
+            Ok(()) => {
+                *drops = None;
+                self.progress.send_modify(|p| p.written += entries.len() as u64);
+            }
+            Err(fault) if entries.len() == 1 && drops.is_none() => self.refuse(&fault),
+            // One of them cannot be stored; the others can.
+            Err(_) => {
+                for entry in entries {
+                    match self.persist(&Batch::of([entry], None)).await {
+                        Ok(()) => self.progress.send_modify(|p| p.written += 1),
+                        Err(fault) => self.refuse(&fault),
+                    }
+                }
+                if self.persist(&Batch::of([], drops.as_ref())).await.is_ok() {
+                    *drops = None;
+                }
+            }
+        }
+    }
+
+    fn refuse(&self, fault: &Fault) {
+        let reason = self.store.reason(fault);
+        tracing::error!(store = %self.store.url, reason, "history store refused a record");
+        self.progress.send_modify(|p| p.refused += 1);
+    }
+
+    /// Tries to write a batch until the store has it. Fails only if it refuses the rows for what they are.
+    async fn persist(&mut self, batch: &Batch) -> Result<(), Fault> {
+        let mut pause = FIRST_PAUSE;
+        let mut conflicts = 0;
+        loop {
+            let fault = match self.attempt(batch).await {
+                Ok(()) => {
+                    self.note_success();
+                    return Ok(());
+                }
+                Err(fault) => fault,
+            };
+            match fault.class {
+                FaultClass::Refused => return Err(fault),
+                FaultClass::Conflict if conflicts < CONFLICTS => conflicts += 1,
+                FaultClass::Conflict
+                | FaultClass::Away
+                | FaultClass::Denied
+                | FaultClass::Newer { .. } => {
+                    self.note_fault(&fault);
+                    self.wait(jittered(pause)).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+
+    async fn attempt(&mut self, batch: &Batch) -> Result<(), Fault> {
+        let has_source = self.prepared().await?;
+        let written = self.store.write(batch, &self.name, has_source).await;
+        if written.is_err() {
+            // Somebody may have taken the tables away: look again.
+            self.has_source = None;
+        }
+        written
+    }
+
+    async fn prepared(&mut self) -> Result<bool, Fault> {
+        match self.has_source {
+            Some(known) => Ok(known),
+            None => {
+                self.store.migrate().await?;
+                let known = self.store.has_source().await?;
+                self.has_source = Some(known);
+                Ok(known)
+            }
+        }
+    }
+
+    /// Waits, but not on when the history is being closed: then there is not much time.
+    async fn wait(&mut self, pause: Duration) {
+        if *self.closing.borrow() {
+            tokio::time::sleep(pause.min(FIRST_PAUSE)).await;
+            return;
+        }
+        select! {
+            () = tokio::time::sleep(pause) => {}
+            _ = self.closing.wait_for(|closing| *closing) => {}
+        }
+    }
+
+    fn note_fault(&self, fault: &Fault) {
+        let reason = self.store.reason(fault);
+        if self.progress.borrow().fault.is_none() {
+            tracing::warn!(store = %self.store.url, reason, "history store is away, trying again");
+        } else {
+            tracing::debug!(store = %self.store.url, reason, "history store is still away");
+        }
+        self.progress.send_modify(|p| {
+            p.retries += 1;
+            p.fault = Some(reason);
+        });
+    }
+
+    fn note_success(&self) {
+        let came_back = self.progress.send_if_modified(|p| p.fault.take().is_some());
+        if came_back {
+            tracing::info!(store = %self.store.url, "history store is there again");
+        }
+    }
+
+    /// Deletes one chunk of one table. What fails is tried again at the next time.
+    async fn prune(&mut self, prunes: &mut Prunes) {
+        let Some(keep_for) = self.retention.keep_for else { return };
+        let before_ms = before_ms(keep_for);
+        let chunk = self.retention.chunk;
+        let deleted = match self.prepared().await {
+            Ok(_) => self.store.prune(prunes.table(), before_ms, chunk).await,
+            Err(fault) => Err(fault),
+        };
+        match deleted {
+            Ok(deleted) => {
+                prunes.advance(deleted >= u64::from(chunk));
+                self.progress.send_modify(|p| p.pruned += deleted);
+            }
+            Err(fault) => {
+                let reason = self.store.reason(&fault);
+                tracing::warn!(store = %self.store.url, reason, "history could not be pruned");
+                prunes.give_up();
+            }
+        }
+    }
+}
+
+/// Returns the time before which everything is too old.
+pub(crate) fn before_ms(keep_for: Duration) -> i64 {
+    now_ms().saturating_sub(i64::try_from(keep_for.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// When which table is looked through for old rows: at the beginning, and then in intervals, one chunk after the other.
+struct Prunes {
+    at: Option<Instant>,
+    every: Duration,
+    table: usize,
+}
+
+impl Prunes {
+    fn new(retention: &Retention) -> Self {
+        let at = retention.keep_for.map(|_| Instant::now());
+        Self { at, every: retention.every, table: 0 }
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.at
+    }
+
+    fn table(&self) -> Table {
+        Table::ALL[self.table % Table::ALL.len()]
+    }
+
+    fn advance(&mut self, has_more: bool) {
+        if has_more {
+            return;
+        }
+        self.table += 1;
+        if self.table == Table::ALL.len() {
+            self.give_up();
+        }
+    }
+
+    fn give_up(&mut self) {
+        self.table = 0;
+        self.at = Instant::now().checked_add(self.every);
+    }
+}
+
+/// Between half of a pause and all of it, so that many processes do not come back at the same moment.
+fn jittered(pause: Duration) -> Duration {
+    pause.mul_f64(0.5 + fastrand::f64() / 2.0)
+}
+
+/// Returns what time it is, in milliseconds since 1970 UTC.
+pub(crate) fn now_ms() -> i64 {
+    Timestamp::now().as_millisecond()
+}

@@ -1,0 +1,115 @@
+//! What every store must do, on a server of MySQL or MariaDB. Run it with the server's URL:
+//! `EJOB_TEST_MYSQL_URL=mysql://… cargo test -p job-history --features mysql --test mysql -- --ignored`.
+#![cfg(feature = "mysql")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use job_history::{Error, History, HistoryOptions};
+use sqlx::{AssertSqlSafe, Row};
+use support::server;
+use support::suite::{self, Dump, Place};
+
+const VARIABLE: &str = "EJOB_TEST_MYSQL_URL";
+
+/// Reads raw, through a connection of its own.
+fn dump(url: String) -> Dump {
+    Box::new(move |table, columns| {
+        let url = url.clone();
+        Box::pin(async move {
+            let pool = sqlx::MySqlPool::connect(&url).await.unwrap();
+            let list: Vec<_> = columns
+                .iter()
+                .map(|column| format!("COALESCE(CAST({column} AS CHAR), 'NULL')"))
+                .collect();
+            let sql = format!("SELECT {} FROM {table} ORDER BY 1, 2", list.join(", "));
+            let sql = if columns.len() == 1 { sql.replace(", 2", "") } else { sql };
+            let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(&pool).await.unwrap();
+            pool.close().await;
+            rows.iter().map(|row| (0..columns.len()).map(|n| row.get(n)).collect()).collect()
+        })
+    })
+}
+
+async fn run_raw(url: &str, sql: String) {
+    let pool = sqlx::MySqlPool::connect(url).await.unwrap();
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.unwrap();
+    pool.close().await;
+}
+
+/// A time of these tables has whole seconds.
+fn time(time: &str) -> String {
+    format!("2024-02-29 {}", time.split('.').next().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs a server: set EJOB_TEST_MYSQL_URL"]
+async fn a_server_does_what_every_store_must() {
+    let (admin, database) = (server::url(VARIABLE), server::database());
+    run_raw(&admin, format!("CREATE DATABASE {database}")).await;
+    let url = server::with_database(&admin, &database);
+    suite::all(&Place {
+        options: HistoryOptions::url(&url).unwrap().host_name("host-7"),
+        dump: dump(url.clone()),
+        time,
+        truth: |truth| u8::from(truth).to_string(),
+    })
+    .await;
+    run_raw(&admin, format!("DROP DATABASE {database}")).await;
+}
+
+/// The tables as ElasticJob 3.0.5 makes them: with a number of their own, and states without `source`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs a server: set EJOB_TEST_MYSQL_URL"]
+async fn tables_that_a_java_instance_has_made_are_used_as_they_are() {
+    let (admin, database) = (server::url(VARIABLE), server::database());
+    run_raw(&admin, format!("CREATE DATABASE {database}")).await;
+    let url = server::with_database(&admin, &database);
+    let made = "CREATE TABLE JOB_STATUS_TRACE_LOG (auto_id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, \
+                id VARCHAR(40) NOT NULL, \
+                job_name VARCHAR(100) NOT NULL, original_task_id VARCHAR(255) NOT NULL, \
+                task_id VARCHAR(255) NOT NULL, slave_id VARCHAR(50) NOT NULL, execution_type VARCHAR(20) NOT NULL, \
+                sharding_item VARCHAR(100) NOT NULL, state VARCHAR(20) NOT NULL, message VARCHAR(4000) NULL, \
+                creation_time TIMESTAMP NULL) ENGINE = InnoDB";
+    run_raw(&url, made.to_owned()).await;
+    suite::states_without_source(HistoryOptions::url(&url).unwrap(), &dump(url.clone())).await;
+    run_raw(&admin, format!("DROP DATABASE {database}")).await;
+}
+
+#[tokio::test]
+#[ignore = "needs a server: set EJOB_TEST_MYSQL_URL"]
+async fn a_wrong_password_is_told_at_once_and_not_shown() {
+    let mut url = url::Url::parse(&server::url(VARIABLE)).unwrap();
+    url.set_username("nobody_of_this_name").unwrap();
+    let options = HistoryOptions::url(url.as_str()).unwrap().password("hunter2");
+    assert!(!format!("{options:?}").contains("hunter2"));
+    let error = History::open(options).await.unwrap_err();
+    assert!(matches!(error, Error::Unusable { .. }), "{error:?}");
+    assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
+}
+
+async fn connections(admin: &str, database: &str) -> Vec<i64> {
+    let pool = sqlx::MySqlPool::connect(admin).await.unwrap();
+    let sql = "SELECT CAST(id AS SIGNED) FROM information_schema.processlist WHERE db = ?";
+    let rows = sqlx::query(sql).bind(database).fetch_all(&pool).await.unwrap();
+    pool.close().await;
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs a server: set EJOB_TEST_MYSQL_URL"]
+async fn connections_that_are_cut_lose_nothing() {
+    let (admin, database) = (server::url(VARIABLE), server::database());
+    run_raw(&admin, format!("CREATE DATABASE {database}")).await;
+    let url = server::with_database(&admin, &database);
+    let history = support::open(HistoryOptions::url(&url).unwrap().batch_size(5)).await;
+    for round in 0..5 {
+        suite::claim_twenty(&history, round);
+        for id in connections(&admin, &database).await {
+            run_raw(&admin, format!("KILL {id}")).await;
+        }
+    }
+    suite::all_claimed(&history, 5).await;
+    history.close(support::DEADLINE).await.unwrap();
+    run_raw(&admin, format!("DROP DATABASE {database}")).await;
+}

@@ -1,0 +1,109 @@
+//! What every store must do, on a server of PostgreSQL. Run it with the server's URL:
+//! `EJOB_TEST_POSTGRES_URL=postgres://… cargo test -p job-history --features postgres --test postgres -- --ignored`.
+#![cfg(feature = "postgres")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use job_history::{Error, History, HistoryOptions};
+use sqlx::{AssertSqlSafe, Row};
+use support::server;
+use support::suite::{self, Dump, Place};
+
+const VARIABLE: &str = "EJOB_TEST_POSTGRES_URL";
+
+/// Reads raw, through a connection of its own.
+fn dump(url: String) -> Dump {
+    Box::new(move |table, columns| {
+        let url = url.clone();
+        Box::pin(async move {
+            let pool = sqlx::PgPool::connect(&url).await.unwrap();
+            let list: Vec<_> = columns
+                .iter()
+                .map(|column| format!("COALESCE(CAST({column} AS TEXT), 'NULL')"))
+                .collect();
+            let sql = format!("SELECT {} FROM {table} ORDER BY 1, 2", list.join(", "));
+            let sql = if columns.len() == 1 { sql.replace(", 2", "") } else { sql };
+            let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(&pool).await.unwrap();
+            pool.close().await;
+            rows.iter().map(|row| (0..columns.len()).map(|n| row.get(n)).collect()).collect()
+        })
+    })
+}
+
+async fn run_raw(url: &str, sql: String) {
+    let pool = sqlx::PgPool::connect(url).await.unwrap();
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.unwrap();
+    pool.close().await;
+}
+
+/// PostgreSQL shows no zeros at the end of a second.
+fn time(time: &str) -> String {
+    let time =
+        if time.contains('.') { time.trim_end_matches('0').trim_end_matches('.') } else { time };
+    format!("2024-02-29 {time}")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs a server: set EJOB_TEST_POSTGRES_URL"]
+async fn a_server_does_what_every_store_must() {
+    let (admin, database) = (server::url(VARIABLE), server::database());
+    run_raw(&admin, format!("CREATE DATABASE {database}")).await;
+    let url = server::with_database(&admin, &database);
+    suite::all(&Place {
+        options: HistoryOptions::url(&url).unwrap().host_name("host-7"),
+        dump: dump(url.clone()),
+        time,
+        truth: |truth| truth.to_string(),
+    })
+    .await;
+    run_raw(&admin, format!("DROP DATABASE {database} WITH (FORCE)")).await;
+}
+
+/// The tables as ElasticJob 3.0.5 makes them: states without `source`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs a server: set EJOB_TEST_POSTGRES_URL"]
+async fn tables_that_a_java_instance_has_made_are_used_as_they_are() {
+    let (admin, database) = (server::url(VARIABLE), server::database());
+    run_raw(&admin, format!("CREATE DATABASE {database}")).await;
+    let url = server::with_database(&admin, &database);
+    let made = "CREATE TABLE JOB_STATUS_TRACE_LOG (id VARCHAR(40) NOT NULL PRIMARY KEY, \
+                job_name VARCHAR(100) NOT NULL, original_task_id VARCHAR(255) NOT NULL, \
+                task_id VARCHAR(255) NOT NULL, slave_id VARCHAR(50) NOT NULL, execution_type VARCHAR(20) NOT NULL, \
+                sharding_item VARCHAR(100) NOT NULL, state VARCHAR(20) NOT NULL, message VARCHAR(4000) NULL, \
+                creation_time TIMESTAMP NULL)";
+    run_raw(&url, made.to_owned()).await;
+    suite::states_without_source(HistoryOptions::url(&url).unwrap(), &dump(url.clone())).await;
+    run_raw(&admin, format!("DROP DATABASE {database} WITH (FORCE)")).await;
+}
+
+#[tokio::test]
+#[ignore = "needs a server: set EJOB_TEST_POSTGRES_URL"]
+async fn a_wrong_password_is_told_at_once_and_not_shown() {
+    let mut url = url::Url::parse(&server::url(VARIABLE)).unwrap();
+    url.set_username("nobody_of_this_name").unwrap();
+    let options = HistoryOptions::url(url.as_str()).unwrap().password("hunter2");
+    assert!(!format!("{options:?}").contains("hunter2"));
+    let error = History::open(options).await.unwrap_err();
+    assert!(matches!(error, Error::Unusable { .. }), "{error:?}");
+    assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs a server: set EJOB_TEST_POSTGRES_URL"]
+async fn connections_that_are_cut_lose_nothing() {
+    let (admin, database) = (server::url(VARIABLE), server::database());
+    run_raw(&admin, format!("CREATE DATABASE {database}")).await;
+    let url = server::with_database(&admin, &database);
+    let history = support::open(HistoryOptions::url(&url).unwrap().batch_size(5)).await;
+    for round in 0..5 {
+        suite::claim_twenty(&history, round);
+        let cut = format!(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
+        );
+        run_raw(&admin, cut).await;
+    }
+    suite::all_claimed(&history, 5).await;
+    history.close(support::DEADLINE).await.unwrap();
+    run_raw(&admin, format!("DROP DATABASE {database} WITH (FORCE)")).await;
+}

@@ -1,0 +1,43 @@
+//! What every store must do, in a file of SQLite.
+#![cfg(feature = "sqlite")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::path::PathBuf;
+
+use job_history::HistoryOptions;
+use sqlx::{AssertSqlSafe, Row};
+use support::suite::{self, Dump, Place};
+
+/// Reads raw, through a connection of its own.
+fn dump(path: PathBuf) -> Dump {
+    Box::new(move |table, columns| {
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
+        Box::pin(async move {
+            let pool = sqlx::SqlitePool::connect_with(options).await.unwrap();
+            let list: Vec<_> = columns
+                .iter()
+                .map(|column| format!("COALESCE(CAST({column} AS TEXT), 'NULL')"))
+                .collect();
+            let sql = format!("SELECT {} FROM {table} ORDER BY 1, 2", list.join(", "));
+            let sql = if columns.len() == 1 { sql.replace(", 2", "") } else { sql };
+            let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(&pool).await.unwrap();
+            pool.close().await;
+            rows.iter().map(|row| (0..columns.len()).map(|n| row.get(n)).collect()).collect()
+        })
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_does_what_every_store_must() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.db");
+    suite::all(&Place {
+        options: HistoryOptions::sqlite(&path).host_name("host-7"),
+        dump: dump(path),
+        time: |time| format!("2024-02-29 {time}"),
+        truth: |truth| u8::from(truth).to_string(),
+    })
+    .await;
+}

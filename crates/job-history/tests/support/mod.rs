@@ -1,0 +1,115 @@
+//! Records to feed a history with, and what all kinds of stores must make of them.
+#![allow(dead_code, reason = "every test file uses another part of it")]
+
+pub(crate) mod server;
+pub(crate) mod suite;
+
+use std::time::Duration;
+
+use coordination::{
+    FencingToken, FireRange, FireTime, JobEvent, JobName, MissReason, Outcome, RunSource,
+};
+use jiff::Timestamp;
+use job_history::{History, HistoryOptions};
+use lite::{EventSubscriber, JobRecord, RunReport};
+use sharding::{InstanceId, ShardingItem};
+
+/// More than any test needs.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+
+/// 2024-02-29 12:00 UTC, in milliseconds: fire 0 of every story.
+pub(crate) const NOON: i64 = 1_709_208_000_000;
+
+pub(crate) fn at(ms: i64) -> Timestamp {
+    Timestamp::from_millisecond(NOON + ms).unwrap()
+}
+
+pub(crate) fn fire(ms: i64) -> FireTime {
+    FireTime(NOON + ms)
+}
+
+pub(crate) fn instance(n: u8) -> InstanceId {
+    InstanceId::new(format!("10.0.0.{n}@-@{n}"))
+}
+
+pub(crate) fn item(n: u32) -> ShardingItem {
+    ShardingItem::new(n)
+}
+
+pub(crate) async fn open(options: HistoryOptions) -> History {
+    match History::open(options).await {
+        Ok(history) => history,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// One process that tells of a job.
+pub(crate) struct Teller<S> {
+    pub(crate) subscriber: S,
+    pub(crate) job: &'static str,
+    pub(crate) me: u8,
+}
+
+/// A run in a story.
+#[derive(Clone, Copy)]
+pub(crate) struct Run {
+    pub(crate) item: u32,
+    pub(crate) fire: i64,
+    pub(crate) source: RunSource,
+    pub(crate) token: u64,
+}
+
+impl<S: EventSubscriber> Teller<S> {
+    pub(crate) fn tell(&self, ms: i64, event: JobEvent) {
+        let job = JobName::new(self.job).unwrap();
+        let record = JobRecord { job, instance: Some(instance(self.me)), at: at(ms), event };
+        self.subscriber.on_event(&record);
+    }
+
+    pub(crate) fn claims(&self, ms: i64, run: Run) {
+        let Run { source, token, .. } = run;
+        let (item, fire, token) = (item(run.item), fire(run.fire), FencingToken(token));
+        self.tell(ms, JobEvent::Claimed { item, fire, source, token });
+    }
+
+    /// The code ends; nothing is recorded yet.
+    pub(crate) fn ends(&self, (began, ended): (i64, i64), run: Run, outcome: Outcome, why: &str) {
+        self.subscriber.on_run_ended(&RunReport {
+            job: JobName::new(self.job).unwrap(),
+            instance: instance(self.me),
+            item: item(run.item),
+            fire: fire(run.fire),
+            source: run.source,
+            token: FencingToken(run.token),
+            began: at(began),
+            ended: at(ended),
+            outcome,
+            cause: (!why.is_empty()).then(|| why.to_owned()),
+        });
+    }
+
+    pub(crate) fn settles(&self, ms: i64, run: Run, outcome: Outcome) {
+        let Run { source, token, .. } = run;
+        let (item, fire, token) = (item(run.item), fire(run.fire), FencingToken(token));
+        self.tell(ms, JobEvent::Settled { item, fire, source, token, outcome });
+    }
+
+    pub(crate) fn misses(&self, ms: i64, n: u32, due: i64, reason: MissReason) {
+        self.tell(ms, JobEvent::Missed { item: Some(item(n)), fire: fire(due), reason });
+    }
+
+    pub(crate) fn misfires(&self, ms: i64, n: u32, due: i64) {
+        let waiting = FireRange { first: fire(due), last: fire(due), count: 1 };
+        self.tell(ms, JobEvent::MisfireNoted { item: item(n), waiting });
+    }
+
+    pub(crate) fn finds_gap(&self, ms: i64, n: u32, first: i64, until: i64) {
+        let (first, until) = (fire(first), fire(until));
+        self.tell(ms, JobEvent::Gap { item: item(n), first, until });
+    }
+
+    pub(crate) fn finds_orphan(&self, ms: i64, n: u32, due: i64, holder: u8, failover: bool) {
+        let (fire, holder) = (fire(due), instance(holder));
+        self.tell(ms, JobEvent::Orphaned { item: item(n), fire, holder, failover });
+    }
+}

@@ -1,0 +1,24 @@
+//! A database of its own on a server that an environment variable names.
+
+/// Returns the URL, or says what is missing: a test that was asked for and cannot run has failed.
+pub(crate) fn url(variable: &str) -> String {
+    match std::env::var(variable) {
+        Ok(url) => url,
+        Err(_) => panic!(
+            "{variable} is not set: it must be the URL of a server and of a database on it, with a user that may \
+             create databases; see docs/history.md"
+        ),
+    }
+}
+
+/// Returns the name of a database that nobody else has.
+pub(crate) fn database() -> String {
+    format!("ejob_test_{}", uuid::Uuid::new_v4().simple())
+}
+
+/// Returns the URL of another database on the same server.
+pub(crate) fn with_database(url: &str, database: &str) -> String {
+    let mut url = url::Url::parse(url).unwrap();
+    url.set_path(database);
+    url.to_string()
+}
