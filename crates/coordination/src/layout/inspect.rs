@@ -135,7 +135,8 @@ impl Layout {
         first.sort_by_key(|node| node.path != config);
         let delete = |node: &Node| {
             let versioned = node.path == config;
-            let expect = if versioned { Expect::Version(node.stat.version) } else { Expect::Exists };
+            let expect =
+                if versioned { Expect::Version(node.stat.version) } else { Expect::Exists };
             Op::Delete { path: node.path.clone(), expect }
         };
         let nobody_came = first.iter().all(|node| node.path != instances);

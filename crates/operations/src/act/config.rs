@@ -1,0 +1,173 @@
+//! Configurations: get, compare, update under the revision that was read.
+
+use std::fmt;
+
+use coordination::{
+    Dialect, InvalidConfig, JavaFields, JobConfig, JobName, NodeKind, OperatorStep,
+};
+use reg_center::Revision;
+use serde::Serialize;
+
+use crate::change::Planned;
+use crate::{By, Error, JobSnapshot, Operations, Report, Result, validate};
+
+/// A configuration as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredConfig {
+    /// What a change of it has to name.
+    pub revision: Revision,
+    /// What is in force.
+    pub config: Result<JobConfig, String>,
+    /// The document, byte for byte as far as it is text.
+    pub document: String,
+}
+
+/// A field that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FieldChange {
+    /// Which field.
+    pub field: &'static str,
+    /// What is stored.
+    pub from: String,
+    /// What it shall be, or is elsewhere.
+    pub to: String,
+}
+
+impl fmt::Display for FieldChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} -> {}", self.field, self.from, self.to)
+    }
+}
+
+/// What an update has done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Updated {
+    /// What was done.
+    pub report: Report,
+    /// Which fields have changed.
+    pub changes: Vec<FieldChange>,
+}
+
+/// Returns the fields in which two configurations differ, what only Java reads included.
+///
+/// # Examples
+/// ```
+/// use coordination::{JobConfig, JobName};
+///
+/// let stored = JobConfig::new(JobName::new("report")?, 3);
+/// let wanted = JobConfig { sharding_total_count: 4, ..stored.clone() };
+/// let changes = operations::differences(&stored, &wanted);
+/// assert_eq!(changes[0].to_string(), "sharding_total_count: 3 -> 4");
+/// # Ok::<(), coordination::InvalidName>(())
+/// ```
+#[must_use]
+pub fn differences(stored: &JobConfig, wanted: &JobConfig) -> Vec<FieldChange> {
+    let pairs = fields(stored).into_iter().zip(fields(wanted));
+    let differing = pairs.filter(|((_, from), (_, to))| from != to);
+    differing.map(|((field, from), (_, to))| FieldChange { field, from, to }).collect()
+}
+
+fn fields(config: &JobConfig) -> Vec<(&'static str, String)> {
+    let java = match &config.java.fields {
+        JavaFields::V2(fields) => format!("{fields:?}"),
+        JavaFields::V3(fields) => format!("{fields:?}"),
+    };
+    let mut fields = config.fields().to_vec();
+    fields.push(("java_class", format!("{:?}", config.java.job_class)));
+    fields.push(("java_fields", java));
+    fields.push(("unknown_fields", format!("{:?}", config.unknown)));
+    fields
+}
+
+impl Operations {
+    /// Reads a job's configuration, with the revision that a change of it has to name.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchJob`] if there is none, or what the registry says.
+    pub async fn config(&self, job: &JobName) -> Result<StoredConfig> {
+        let snapshot = self.job(job).await?;
+        let node = snapshot.node(&NodeKind::Config);
+        let node = node.ok_or_else(|| Error::NoSuchJob { job: job.clone() })?;
+        let fault = || snapshot.config_fault().unwrap_or_default().to_owned();
+        Ok(StoredConfig {
+            revision: node.stat.modified,
+            config: snapshot.config().cloned().ok_or_else(fault),
+            document: String::from_utf8_lossy(&node.data).into_owned(),
+        })
+    }
+
+    /// Replaces a job's configuration if nobody has changed it since it was read at `expected`. Fields of the stored
+    /// document that nobody here knows stay if `wanted` has them, as it does if it came from [`config`](Self::config).
+    ///
+    /// A stored document that cannot be read can be replaced, too.
+    ///
+    /// # Errors
+    /// [`Error::StaleConfig`] with both revisions; [`Error::Invalid`] with the field, its value and what would be valid;
+    /// [`Error::NoSuchJob`], [`Error::Contended`], or what the registry says. Then nothing was changed.
+    pub async fn update_config(
+        &self,
+        wanted: &JobConfig,
+        expected: Revision,
+        by: &By,
+    ) -> Result<Updated> {
+        let changes = std::sync::Mutex::new(Vec::new());
+        let plan = |snapshot: &JobSnapshot, _: &str| {
+            let (planned, found) = self.plan_update(snapshot, wanted, expected)?;
+            *changes.lock().expect("nobody panics while it is held") = found;
+            Ok(planned)
+        };
+        let report = self.change(&wanted.job_name, "update configuration", by, plan).await?;
+        let changes = changes.into_inner().expect("nobody panics while it is held");
+        Ok(Updated { report, changes })
+    }
+
+    fn plan_update(
+        &self,
+        job: &JobSnapshot,
+        wanted: &JobConfig,
+        expected: Revision,
+    ) -> Result<(Planned, Vec<FieldChange>)> {
+        let name = || job.job().clone();
+        let node = job.node(&NodeKind::Config).ok_or_else(|| Error::NoSuchJob { job: name() })?;
+        let found = node.stat.modified;
+        if found != expected {
+            return Err(Error::StaleConfig { job: name(), expected, found });
+        }
+        validate(wanted, job.config(), &self.strategies, self.now())?;
+        fits_peers(job, wanted)?;
+        let changes = job.config().map_or_else(Vec::new, |stored| differences(stored, wanted));
+        let mut planned = Planned::default();
+        if changes.is_empty() && job.config().is_some() {
+            planned.leave("configuration", "it is as wanted already");
+            return Ok((planned, changes));
+        }
+        let what = match changes.is_empty() {
+            true => "repaired".to_owned(),
+            false => changes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+        };
+        let config = Box::new(wanted.clone());
+        let step = OperatorStep::SetConfig { config, version: node.stat.version };
+        planned.change("configuration", what, [step]);
+        Ok((planned, changes))
+    }
+}
+
+/// Checks what the instances that live could not read.
+fn fits_peers(job: &JobSnapshot, wanted: &JobConfig) -> Result<(), InvalidConfig> {
+    let (is, shall) = (job.dialect(), wanted.java.dialect());
+    if is != shall {
+        let valid = format!("{is}, as the job's other nodes are");
+        return Err(InvalidConfig::new("dialect", shall, valid));
+    }
+    let schedules = wanted.cron.is_some();
+    if job.view().is_mixed() && is == Dialect::V2 && !schedules {
+        let valid = "a Quartz expression: Java instances of 2.1.5 fail without one";
+        return Err(InvalidConfig::new("cron", "none", valid));
+    }
+    if job.view().is_mixed() && is == Dialect::V3 && !wanted.unknown.is_empty() {
+        let names: Vec<&str> = wanted.unknown.iter().map(|(name, _)| name.as_str()).collect();
+        let valid = "none: Java instances of 3.x fail at a field that they do not know";
+        return Err(InvalidConfig::new("unknown_fields", names.join(", "), valid));
+    }
+    Ok(())
+}
