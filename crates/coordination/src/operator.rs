@@ -24,6 +24,9 @@ pub enum OperatorStep {
     Mark(NodeKind),
     /// Takes a node of this version away. An instance whose node goes leaves the job.
     Remove(NodeKind, Version),
+    /// Gives the node of an instance of 2.1.5 that no session owns a version that a new one has not. A living instance
+    /// makes nothing of it.
+    Seal(InstanceId),
     /// Enables, pauses or disables a server whose node has this version.
     SetServer {
         /// Which server.
@@ -76,6 +79,7 @@ impl fmt::Display for OperatorStep {
             Self::IsAbsent(node) => write!(f, "go on only if {node} is absent"),
             Self::Mark(node) => write!(f, "make {node}"),
             Self::Remove(node, version) => write!(f, "remove {node} ({version})"),
+            Self::Seal(id) => write!(f, "seal the node of {id}, to remove it next"),
             Self::SetServer { ip, state, .. } => write!(f, "make server {ip} {state}"),
             Self::Trigger { instance, .. } => write!(f, "ask {instance} to run now"),
             Self::RequestRun { id, items: None, .. } => {
@@ -122,6 +126,11 @@ impl Layout {
             OperatorStep::Remove(node, version) => {
                 Op::Delete { path: self.path(node), expect: Expect::Version(*version) }
             }
+            OperatorStep::Seal(instance) => Op::Put {
+                path: self.path(&NodeKind::Instance(instance.clone())),
+                data: Bytes::new(),
+                expect: Expect::Version(Version(0)),
+            },
             OperatorStep::SetServer { ip, state, version } => Op::Put {
                 path: self.path(&NodeKind::Server(ip.clone())),
                 data: self.server_data(*state).into(),

@@ -141,6 +141,20 @@ impl JobSnapshot {
         self.view.instances().filter(move |id| server_of(id).as_ref() == Some(ip))
     }
 
+    /// Returns whether a registered instance is a Java instance; `None` while an operator's wish in its node, in 2.1.5,
+    /// hides whose it is.
+    #[must_use]
+    pub fn is_java(&self, id: &InstanceId) -> Option<bool> {
+        let hidden = self.dialect() == Dialect::V2 && self.view.is_triggered(id);
+        (!hidden).then(|| self.view.is_foreign(id))
+    }
+
+    /// Returns true unless all registered instances are certainly ours.
+    #[must_use]
+    pub fn may_have_java(&self) -> bool {
+        self.view.instances().any(|id| self.is_java(id) != Some(false))
+    }
+
     /// Returns the instances that can be given items, in ascending order.
     #[must_use]
     pub fn available(&self) -> Vec<InstanceId> {

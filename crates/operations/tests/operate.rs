@@ -5,10 +5,10 @@ mod support;
 
 use std::time::Duration;
 
-use coordination::{JobName, NodeKind, ServerState};
+use coordination::{Dialect, JobName, NodeKind, ServerState};
 use operations::{DrainMode, Error, ItemRun, JobState, Scope, item_briefs, job_state};
-use reg_center::RegistryCenter;
 use reg_center::memory::WriteFault;
+use reg_center::{MemoryCenter, RegistryCenter};
 use sharding::ShardingItem;
 
 use support::{World, by, every_ten_seconds, ip, items, job, on_request, shared_by, within};
@@ -270,4 +270,99 @@ async fn what_the_registry_does_not_tell_is_never_taken_for_absent() {
     center.resume();
     center.close().await.unwrap();
     assert!(matches!(operations.namespace().await.unwrap_err(), Error::Registry { .. }));
+}
+
+/// A job with a Java instance that lives and one of ours, of either dialect.
+async fn mixed(dialect: Dialect, data: &str) -> (World, support::Member, MemoryCenter) {
+    let world = World::new();
+    let member = world.member_in(1, on_request(), dialect).await;
+    let state = if dialect == Dialect::V3 { "ENABLED" } else { "" };
+    let nodes = [("/job/servers/10.0.0.2", state)];
+    let java = world.write(&nodes, &[("/job/instances/10.0.0.2@-@9", data)]).await;
+    world.until("both to share", |job| job.instances().len() == 2).await;
+    (world, member, java)
+}
+
+const YAML: &str = "jobInstanceId: 10.0.0.2@-@9\nserverIp: 10.0.0.2\n";
+
+#[tokio::test(start_paused = true)]
+async fn with_java_every_instance_is_asked_as_java_does_and_only_if_it_lives() {
+    let rows = [
+        (Dialect::V2, "", "/job/instances/10.0.0.2@-@9", "TRIGGER"),
+        (Dialect::V3, YAML, "/job/trigger/10.0.0.2@-@9", ""),
+    ];
+    for (dialect, data, node, expected) in rows {
+        let (world, _ours, java) = mixed(dialect, data).await;
+        let operations = world.operations();
+        let error = operations.trigger(&job(), Some(&items(&[0])), &by()).await.unwrap_err();
+        assert!(matches!(error, Error::NotSupported { .. }), "{dialect}: {error}");
+
+        let triggered = operations.trigger(&job(), None, &by()).await.unwrap();
+        assert_eq!(triggered.request, None);
+        let targets: Vec<_> = whats(&triggered.report.done).into_iter().map(|(to, _)| to).collect();
+        assert_eq!(targets, ["instance 10.0.0.1@-@1", "instance 10.0.0.2@-@9"], "{dialect}");
+        assert_eq!(world.stored(node).as_deref(), Some(expected), "{dialect}");
+        let again = operations.trigger(&job(), None, &by()).await.unwrap().report;
+        let waits = ("instance 10.0.0.2@-@9", "it has been asked already and has yet to notice");
+        assert!(whats(&again.left).contains(&waits), "{dialect}: {again}");
+
+        java.close().await.unwrap();
+        let report = operations.trigger(&job(), None, &by()).await.unwrap().report;
+        assert!(!report.to_string().contains("10.0.0.2"), "{dialect}: {report}");
+        let ghost = world.stored("/job/instances/10.0.0.2@-@9");
+        assert_eq!(ghost, None, "{dialect}: nobody is made of a request");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn servers_are_written_in_the_words_of_the_dialect_and_pauses_say_what_java_makes_of_them() {
+    let rows = [(Dialect::V2, "", ""), (Dialect::V3, YAML, "ENABLED")];
+    for (dialect, data, enabled) in rows {
+        let (world, _ours, _java) = mixed(dialect, data).await;
+        let operations = world.operations();
+        let scope = Scope::of_both(job(), ip(2));
+        let stored = || world.stored("/job/servers/10.0.0.2");
+        let paused = operations.pause(&scope, &by()).await.unwrap();
+        assert_eq!(paused.has_changed(), dialect == Dialect::V3, "{dialect}: {paused}");
+        assert!(paused.to_string().contains("Java"), "{dialect}: {paused}");
+        operations.disable(&scope, &by()).await.unwrap();
+        assert_eq!(stored().as_deref(), Some("DISABLED"), "{dialect}");
+        operations.enable(&scope, &by()).await.unwrap();
+        assert_eq!(stored().as_deref(), Some(enabled), "{dialect}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn items_that_have_failed_are_run_again_and_no_others() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    world.fail(&[2]);
+    let operations = world.operations();
+    let first = operations.trigger(&job(), None, &by()).await.unwrap();
+    let outcome = operations.outcome(&first.request.unwrap(), support::DEADLINE).await.unwrap();
+    assert_eq!(outcome[&2], ItemRun::Ended { outcome: "failed" });
+
+    world.fail(&[]);
+    let again = operations.rerun_failed(&job(), &by()).await.unwrap();
+    assert_eq!(whats(&again.report.done), [("item 2", "asked to run now")]);
+    let outcome = operations.outcome(&again.request.unwrap(), support::DEADLINE).await.unwrap();
+    assert_eq!(outcome, [(2, ItemRun::Ended { outcome: "succeeded" })].into());
+    let nothing = operations.rerun_failed(&job(), &by()).await.unwrap();
+    assert_eq!((nothing.report.has_changed(), nothing.request), (false, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn operators_at_the_same_time_lose_no_change_and_no_record() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let each = async |item: u32| {
+        world.operations().disable_items(&job(), &items(&[item]), &by()).await.unwrap()
+    };
+    let reports = tokio::join!(each(0), each(1), each(2), each(3));
+    for report in [reports.0, reports.1, reports.2, reports.3] {
+        assert!(report.has_changed(), "{report}");
+    }
+    let targets: std::collections::BTreeSet<_> =
+        world.now().audit().map(|record| record.target.clone()).collect();
+    assert_eq!(targets, ["item 0", "item 1", "item 2", "item 3"].map(String::from).into());
 }

@@ -160,11 +160,11 @@ fn fits_peers(job: &JobSnapshot, wanted: &JobConfig) -> Result<(), InvalidConfig
         return Err(InvalidConfig::new("dialect", shall, valid));
     }
     let schedules = wanted.cron.is_some();
-    if job.view().is_mixed() && is == Dialect::V2 && !schedules {
+    if job.may_have_java() && is == Dialect::V2 && !schedules {
         let valid = "a Quartz expression: Java instances of 2.1.5 fail without one";
         return Err(InvalidConfig::new("cron", "none", valid));
     }
-    if job.view().is_mixed() && is == Dialect::V3 && !wanted.unknown.is_empty() {
+    if job.may_have_java() && is == Dialect::V3 && !wanted.unknown.is_empty() {
         let names: Vec<&str> = wanted.unknown.iter().map(|(name, _)| name.as_str()).collect();
         let valid = "none: Java instances of 3.x fail at a field that they do not know";
         return Err(InvalidConfig::new("unknown_fields", names.join(", "), valid));

@@ -106,7 +106,7 @@ fn pause(job: &JobSnapshot, scope: &Scope) -> Planned {
     let state = ServerState::Paused;
     for (ip, is) in meant(job, scope, &mut planned) {
         let target = format!("server {ip}");
-        let has_java = job.instances_on(ip).any(|id| job.view().is_foreign(id));
+        let has_java = job.instances_on(ip).any(|id| job.is_java(id) != Some(false));
         let why_not = match (is, has_java, job.dialect()) {
             (ServerState::Paused, ..) => Some("it is paused already"),
             (ServerState::Disabled, ..) => Some("it is disabled, which is more"),

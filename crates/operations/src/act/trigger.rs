@@ -175,7 +175,7 @@ fn plan(
         let (job, why) = (job.job().clone(), why.to_owned());
         Error::NotSupported { what: "a run of some items", job, why }
     };
-    if job.view().is_mixed() {
+    if job.may_have_java() {
         if items.is_some() {
             return Err(not_supported(
                 "Java instances can only be asked to run all that they have",
@@ -237,7 +237,7 @@ fn ask_instances(job: &JobSnapshot, planned: &mut Planned) {
         let is_there = OperatorStep::Is(NodeKind::Instance(instance.clone()), version);
         let guard = (job.dialect() == Dialect::V3).then_some(is_there);
         let ask = OperatorStep::Trigger { instance: instance.clone(), version };
-        let what = match is_busy(job, instance) && view.is_foreign(instance) {
+        let what = match is_busy(job, instance) && job.is_java(instance) != Some(false) {
             true => "asked to run what it has; it is running, and Java drops that",
             false => "asked to run what it has",
         };

@@ -49,6 +49,7 @@ pub(crate) struct World {
     changed: Arc<Notify>,
     /// Items that end only when they are let go.
     pub(crate) held: Arc<Mutex<BTreeSet<u32>>>,
+    failing: Arc<Mutex<BTreeSet<u32>>>,
 }
 
 /// A scheduler, and its part in the job.
@@ -66,6 +67,7 @@ impl World {
             seen: Arc::default(),
             changed: Arc::default(),
             held: Arc::default(),
+            failing: Arc::default(),
         }
     }
 
@@ -84,7 +86,9 @@ impl World {
         let builder = builder.life(format!("{n}")).clock(self.clock.clone()).dialect(dialect);
         let scheduler = builder.build().unwrap();
         let (seen, changed, held) = (self.seen.clone(), self.changed.clone(), self.held.clone());
+        let failing = self.failing.clone();
         let job = job_fn(move |context: lite::ShardingContext| {
+            let fails = failing.lock().contains(&context.item().index());
             let instance = context.instance().to_string();
             let run = (context.item().index(), context.source().as_str(), instance);
             seen.lock().push(run);
@@ -96,7 +100,7 @@ impl World {
                     tokio::pin!(next);
                     next.as_mut().enable();
                     if !held.lock().contains(&context.item().index()) {
-                        return Ok(());
+                        return if fails { Err("it shall fail".into()) } else { Ok(()) };
                     }
                     next.await;
                 }
@@ -115,6 +119,11 @@ impl World {
     pub(crate) fn hold(&self, items: &[u32]) {
         *self.held.lock() = items.iter().copied().collect();
         self.changed.notify_waiters();
+    }
+
+    /// Lets runs of items that begin from now on fail.
+    pub(crate) fn fail(&self, items: &[u32]) {
+        *self.failing.lock() = items.iter().copied().collect();
     }
 
     /// Waits until the job's code has seen what is wanted.
