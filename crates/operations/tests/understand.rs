@@ -81,7 +81,7 @@ async fn the_reasons_why_nothing_runs_come_in_the_order_in_which_to_look() {
     let now = world.until("all assigned", |job| shared_by(job, &[1])).await;
     let at_ms = noon().as_millisecond() + 10_000;
     let waits = WhyNot::WaitsForFire { at_ms };
-    assert_eq!(why_not_running(&now, noon()), [waits.clone()]);
+    assert_eq!(why_not_running(&now, noon()), std::slice::from_ref(&waits));
     let fires = next_fires(now.config().unwrap(), noon(), 3).unwrap();
     let seconds: Vec<_> = fires.iter().map(|fire| fire.duration_since(noon()).as_secs()).collect();
     assert_eq!(seconds, [10, 20, 30]);

@@ -86,15 +86,21 @@ impl Layout {
     /// Returns in which dialect a node is written, if it shows.
     #[must_use]
     pub fn encoding_of(&self, node: &Node) -> Option<Dialect> {
-        let yaml = || node.data.starts_with(b"jobInstanceId:");
-        match self.parse(&node.path)? {
-            NodeKind::Config => Some(config::dialect_of(&node.data)),
-            NodeKind::Instance(_) => Some(if yaml() { Dialect::V3 } else { Dialect::V2 }),
-            NodeKind::Server(_) if node.data == ENABLED.as_bytes() => Some(Dialect::V3),
-            NodeKind::Server(_) if node.data.is_empty() => Some(Dialect::V2),
-            NodeKind::Trigger(_) | NodeKind::Failovering(_) => Some(Dialect::V3),
-            _ => None,
+        let kind = self.parse(&node.path)?;
+        if kind == NodeKind::Config {
+            return Some(config::dialect_of(&node.data));
         }
+        if matches!(kind, NodeKind::Instance(_)) {
+            let yaml = node.data.starts_with(b"jobInstanceId:");
+            return Some(if yaml { Dialect::V3 } else { Dialect::V2 });
+        }
+        if matches!(kind, NodeKind::Trigger(_) | NodeKind::Failovering(_)) {
+            return Some(Dialect::V3);
+        }
+        let is_server = matches!(kind, NodeKind::Server(_));
+        let words = [(ENABLED, Dialect::V3), ("", Dialect::V2)];
+        let word = words.into_iter().find(|(word, _)| node.data == word.as_bytes());
+        word.filter(|_| is_server).map(|(_, dialect)| dialect)
     }
 
     /// Returns the dialect of a job: that of its configuration; where there is none, what its other nodes show.

@@ -5,6 +5,7 @@ use std::fmt;
 use coordination::{
     Dialect, InvalidConfig, JavaFields, JobConfig, JobName, NodeKind, OperatorStep,
 };
+use parking_lot::Mutex;
 use reg_center::Revision;
 use serde::Serialize;
 
@@ -110,14 +111,14 @@ impl Operations {
         expected: Revision,
         by: &By,
     ) -> Result<Updated> {
-        let changes = std::sync::Mutex::new(Vec::new());
+        let changes = Mutex::new(Vec::new());
         let plan = |snapshot: &JobSnapshot, _: &str| {
             let (planned, found) = self.plan_update(snapshot, wanted, expected)?;
-            *changes.lock().expect("nobody panics while it is held") = found;
+            *changes.lock() = found;
             Ok(planned)
         };
         let report = self.change(&wanted.job_name, "update configuration", by, plan).await?;
-        let changes = changes.into_inner().expect("nobody panics while it is held");
+        let changes = changes.into_inner();
         Ok(Updated { report, changes })
     }
 

@@ -1,12 +1,12 @@
 //! Run now: all items or some, and what has come of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::time::Duration;
 
 use coordination::{
     Dialect, FencingToken, FireTime, JobName, JobView, Layout, NodeKind, OperatorStep, Outcome,
 };
+use parking_lot::Mutex;
 use serde::Serialize;
 use sharding::{InstanceId, ShardingItem};
 
@@ -121,11 +121,11 @@ impl Operations {
         let plan = |snapshot: &JobSnapshot, id: &str| {
             let wanted = Wanted { id, at_ms: self.now().as_millisecond(), who: by.who() };
             let (planned, request) = plan(snapshot, which(snapshot)?, &wanted)?;
-            *requested.lock().expect("nobody panics while it is held") = request;
+            *requested.lock() = request;
             Ok(planned)
         };
         let report = self.change(job, "trigger", by, plan).await?;
-        let request = requested.into_inner().expect("nobody panics while it is held");
+        let request = requested.into_inner();
         Ok(Triggered { request: request.filter(|_| report.has_changed()), report })
     }
 

@@ -43,11 +43,11 @@ fn plan(job: &JobSnapshot, finding: &Finding) -> Planned {
 /// Returns true unless the snapshot shows that a step cannot go on.
 fn holds(job: &JobSnapshot, step: &OperatorStep) -> bool {
     let version = |node| job.node(node).map(|node| node.stat.version);
-    match step {
-        OperatorStep::Is(node, expected) | OperatorStep::Remove(node, expected) => {
-            version(node) == Some(*expected)
-        }
-        OperatorStep::IsAbsent(node) | OperatorStep::Mark(node) => version(node).is_none(),
-        _ => true,
+    if let OperatorStep::Is(node, expected) | OperatorStep::Remove(node, expected) = step {
+        return version(node) == Some(*expected);
     }
+    if let OperatorStep::IsAbsent(node) | OperatorStep::Mark(node) = step {
+        return version(node).is_none();
+    }
+    true
 }

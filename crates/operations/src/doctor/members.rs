@@ -67,7 +67,7 @@ fn dead_servers(case: &Case<'_>) -> Vec<Finding> {
             ServerState::Enabled => {
                 "no instance lives there; remove the server if none will come back".to_owned()
             }
-            state => format!(
+            state @ (ServerState::Paused | ServerState::Disabled) => format!(
                 "no instance lives there, and it is {state}: instances that come back are, too; remove the server if \
                  none will"
             ),
