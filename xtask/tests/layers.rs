@@ -31,7 +31,7 @@ const LAYERS: [Row; 14] = [
     Row {
         name: "operations",
         normal: &["coordination", "reg-center", "sharding", "trigger"],
-        dev: &["lite"],
+        dev: &["lite", "reg-center-zookeeper", "zookeeper-fixture"],
     },
     Row { name: "zookeeper-fixture", normal: &[], dev: &[] },
     Row { name: "checker", normal: &[], dev: &[] },

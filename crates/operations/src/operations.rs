@@ -22,6 +22,10 @@ const ATTEMPTS: usize = 8;
 /// decided by has changed; then it is decided anew, up to eight times. It also writes who made it, and why, unless
 /// [`without_stored_audit`](Self::without_stored_audit) says not to.
 ///
+/// # Cancel safety
+/// Reads can be dropped at any time. If the future of a change is dropped nobody knows whether the change has happened:
+/// read the job again.
+///
 /// # Examples
 /// ```
 /// use std::sync::Arc;
