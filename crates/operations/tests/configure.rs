@@ -147,3 +147,20 @@ async fn a_preview_does_not_confirm_the_removal_of_a_job_that_was_changed_since(
     let left = operations.remove_servers(&scope, &by()).await.unwrap().left;
     assert_eq!(left[0].what, "the job does not know it; it has none");
 }
+
+#[test]
+fn what_may_be_a_secret_is_compared_and_not_shown() {
+    let with = |password: &str| {
+        let mut config = JobConfig::new(job(), 2);
+        let mut java = coordination::JavaFields3::default();
+        java.props.insert("smtp.password".into(), password.into());
+        java.extra_configurations = format!("jobExtraConfigurations:\n- password: {password}\n");
+        config.java.fields = coordination::JavaFields::V3(java);
+        config.unknown = vec![("token".into(), password.into())];
+        config
+    };
+    let changes = operations::differences(&with("hunter2"), &with("hunter3"));
+    let fields: Vec<_> = changes.iter().map(|change| change.field).collect();
+    assert_eq!(fields, ["java_props", "java_extra_configurations", "unknown_fields"]);
+    assert!(!format!("{changes:?}").contains("hunter"), "{changes:?}");
+}

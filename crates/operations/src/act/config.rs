@@ -49,7 +49,8 @@ pub struct Updated {
     pub changes: Vec<FieldChange>,
 }
 
-/// Returns the fields in which two configurations differ, what only Java reads included.
+/// Returns the fields in which two configurations differ, what only Java reads included. Values that may be secrets, which
+/// are Java's free properties and extra configurations, and fields that nobody here knows, are not shown.
 ///
 /// # Examples
 /// ```
@@ -64,20 +65,63 @@ pub struct Updated {
 #[must_use]
 pub fn differences(stored: &JobConfig, wanted: &JobConfig) -> Vec<FieldChange> {
     let pairs = fields(stored).into_iter().zip(fields(wanted));
-    let differing = pairs.filter(|((_, from), (_, to))| from != to);
-    differing.map(|((field, from), (_, to))| FieldChange { field, from, to }).collect()
+    let differing = pairs.filter(|(from, to)| from.name == to.name && from.value != to.value);
+    let change = |(from, to): (Field, Field)| FieldChange {
+        field: from.name,
+        from: from.shown(),
+        to: to.shown(),
+    };
+    differing.map(change).collect()
 }
 
-fn fields(config: &JobConfig) -> Vec<(&'static str, String)> {
-    let java = match &config.java.fields {
-        JavaFields::V2(fields) => format!("{fields:?}"),
-        JavaFields::V3(fields) => format!("{fields:?}"),
-    };
-    let mut fields = config.fields().to_vec();
-    fields.push(("java_class", format!("{:?}", config.java.job_class)));
-    fields.push(("java_fields", java));
-    fields.push(("unknown_fields", format!("{:?}", config.unknown)));
+/// A field of a configuration.
+struct Field {
+    name: &'static str,
+    value: String,
+    /// What is shown in its place, if it may hold secrets, as Java's event tracing has the password of its database.
+    mask: Option<String>,
+}
+
+impl Field {
+    fn new(name: &'static str, value: impl fmt::Debug) -> Self {
+        Self { name, value: format!("{value:?}"), mask: None }
+    }
+
+    fn masked(self, mask: impl Into<String>) -> Self {
+        Self { mask: Some(mask.into()), ..self }
+    }
+
+    fn shown(self) -> String {
+        self.mask.unwrap_or(self.value)
+    }
+}
+
+fn fields(config: &JobConfig) -> Vec<Field> {
+    let ours = config.fields().into_iter();
+    let mut fields: Vec<Field> =
+        ours.map(|(name, value)| Field { name, value, mask: None }).collect();
+    fields.push(Field::new("dialect", config.java.dialect()));
+    fields.push(Field::new("java_class", &config.java.job_class));
+    match &config.java.fields {
+        JavaFields::V2(java) => fields.push(Field::new("java_fields", java)),
+        JavaFields::V3(java) => fields.extend([
+            Field::new("java_error_handler", &java.error_handler),
+            Field::new("java_executor", &java.executor),
+            Field::new("java_listeners", &java.listeners),
+            Field::new("java_label", &java.label),
+            Field::new("java_props", &java.props).masked(names_of(java.props.keys())),
+            Field::new("java_extra_configurations", &java.extra_configurations)
+                .masked(format!("{} bytes, not shown", java.extra_configurations.len())),
+        ]),
+    }
+    let names = names_of(config.unknown.iter().map(|(name, _)| name));
+    fields.push(Field::new("unknown_fields", &config.unknown).masked(names));
     fields
+}
+
+fn names_of<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    format!("[{}], values not shown", names.join(", "))
 }
 
 impl Operations {
