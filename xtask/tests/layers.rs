@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// From the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 13] = [
+const LAYERS: [Row; 14] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -27,6 +27,11 @@ const LAYERS: [Row; 13] = [
         name: "lite",
         normal: &["coordination", "reg-center", "sharding", "trigger"],
         dev: &["reg-center-zookeeper", "zookeeper-fixture"],
+    },
+    Row {
+        name: "operations",
+        normal: &["coordination", "reg-center", "sharding", "trigger"],
+        dev: &["lite", "reg-center-zookeeper", "zookeeper-fixture"],
     },
     Row { name: "zookeeper-fixture", normal: &[], dev: &[] },
     Row { name: "checker", normal: &[], dev: &[] },
@@ -80,7 +85,7 @@ const UNREACHABLE: [(&str, &[&str], &str); 5] = [
     ("rand", &CHANCELESS, "pure crates draw nothing by chance"),
     (
         "zookeeper-client",
-        &["coordination", "lite", "reg-center", "sharding", "trigger"],
+        &["coordination", "lite", "operations", "reg-center", "sharding", "trigger"],
         "only reg-center-zookeeper knows ZooKeeper",
     ),
 ];

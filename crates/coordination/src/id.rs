@@ -147,7 +147,8 @@ pub struct FireTime(pub i64);
 impl FireTime {
     /// Returns what identifies a request to run that was made at a time, in milliseconds since 1970 UTC: the odd one
     /// from it on. It is never what identifies a scheduled fire, which comes on a whole second (simulation seed 263).
-    pub(crate) fn of_request(ms: i64) -> Self {
+    #[must_use]
+    pub fn of_request(ms: i64) -> Self {
         Self(if mutant::is(Mutant::EvenRequests) { ms - ms % 1_000 } else { ms | 1 })
     }
 }

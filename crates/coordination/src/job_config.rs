@@ -107,6 +107,33 @@ impl JobConfig {
         self.failover && self.monitor_execution
     }
 
+    /// Returns the fields that people set, with their values as people would read them. Those that only Java reads are
+    /// not among them.
+    #[must_use]
+    pub fn fields(&self) -> [(&'static str, String); 16] {
+        [
+            ("cron", format!("{:?}", self.cron.as_deref().unwrap_or_default())),
+            ("time_zone", format!("{:?}", self.time_zone.as_deref().unwrap_or_default())),
+            ("sharding_total_count", self.sharding_total_count.to_string()),
+            ("sharding_item_parameters", format!("{:?}", self.sharding_item_parameters)),
+            ("job_parameter", format!("{:?}", self.job_parameter)),
+            ("failover", self.failover.to_string()),
+            ("misfire", self.misfire.to_string()),
+            ("monitor_execution", self.monitor_execution.to_string()),
+            (
+                "max_time_diff_seconds",
+                self.max_time_diff_seconds.map_or("any".to_owned(), |seconds| seconds.to_string()),
+            ),
+            ("reconcile_interval_minutes", self.reconcile_interval_minutes.to_string()),
+            ("catch_up", self.catch_up.map_or("none".to_owned(), |policy| policy.to_string())),
+            ("static_sharding", self.static_sharding.to_string()),
+            ("strategy", format!("{:?}", self.strategy)),
+            ("description", format!("{:?}", self.description)),
+            ("disabled", self.disabled.to_string()),
+            ("overwrite", self.overwrite.to_string()),
+        ]
+    }
+
     /// Checks what coordination relies on, before a configuration is written.
     ///
     /// # Errors

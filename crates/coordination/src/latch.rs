@@ -18,7 +18,7 @@ const SEPARATOR: &str = "-latch-";
 
 /// What is done by one instance at a time where Java instances are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Latch {
+pub enum Latch {
     /// To become the leader.
     Election,
     /// To take an item out of the failover queue.

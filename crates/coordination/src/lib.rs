@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod assignment;
+mod audit;
 mod command;
 mod coordinator;
 mod duty;
@@ -22,6 +23,7 @@ mod plan;
 mod trigger_record;
 mod view;
 
+pub use audit::{AuditLog, AuditRecord};
 pub use command::{Command, InterruptReason, StartItem};
 pub use coordinator::{Coordinator, Identity, Status};
 pub use duty::Duty;
@@ -35,8 +37,10 @@ pub use job_config::{
     JavaJobType, JavaSettings, JobConfig, MAX_SHARDING_TOTAL_COUNT,
 };
 pub use job_event::{DropReason, JobEvent, MissReason};
+pub use latch::Latch;
 pub use layout::{
-    ConfigError, Layout, decode_config, decode_ledger, encode_config, push_java_json,
+    ConfigError, Layout, NodeKind, Removal, StrayNode, decode_config, decode_ledger, encode_config,
+    push_java_json,
 };
 pub use ledger::{
     Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,
@@ -45,7 +49,8 @@ pub use local::Phase;
 #[cfg(feature = "mutants")]
 pub use mutant::{Activation, MUTANTS, Mutant, Row, SELECTED_BY, Story, Watcher};
 pub use once::{OnceCall, OnceStage};
-pub use view::{ConfigCheck, ConfigState, ItemView, JobView, ServerState, Versioned};
+pub use operator::OperatorStep;
+pub use view::{Anomaly, ConfigCheck, ConfigState, ItemView, JobView, ServerState, Versioned};
 
 // The tests of the files of stories name it so, and one of them is also a test in here.
 #[cfg(all(test, feature = "mutants"))]

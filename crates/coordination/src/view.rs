@@ -5,9 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use reg_center::{Change, Node, NodePath, Revision, SessionId, Version};
-use sharding::{InstanceId, ShardingItem};
+use sharding::{Assignment, InstanceId, ShardingItem, StrategyRegistry};
 
 use crate::assignment::AssignmentRecord;
+use crate::duty::resharding;
 use crate::latch::{self, Latch};
 use crate::layout::{self, Layout, NodeKind};
 use crate::mutant::{self, Mutant};
@@ -160,6 +161,16 @@ pub enum ServerState {
     Disabled,
 }
 
+impl fmt::Display for ServerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Enabled => "enabled",
+            Self::Paused => "paused",
+            Self::Disabled => "disabled",
+        })
+    }
+}
+
 impl ServerState {
     /// Reads the data of a server node; what nobody here knows is enabled, as it is for Java instances of 2.1.5.
     fn read(data: &[u8]) -> Self {
@@ -179,9 +190,11 @@ struct ServerView {
 
 /// A node that holds what it should not. It is ignored, and reported once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Anomaly {
-    pub(crate) path: NodePath,
-    pub(crate) reason: String,
+pub struct Anomaly {
+    /// Which node.
+    pub path: NodePath,
+    /// What is wrong with it.
+    pub reason: String,
 }
 
 /// What only the shell can check of a configuration: the grammar of its schedule.
@@ -237,7 +250,23 @@ pub struct JobView {
 }
 
 impl JobView {
-    pub(crate) fn new(layout: Layout) -> Self {
+    /// Returns the view of somebody who has seen nothing yet.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::{JobName, JobView, Layout};
+    /// use reg_center::Change;
+    ///
+    /// let mut view = JobView::new(Layout::new(&JobName::new("report")?));
+    /// assert!(!view.is_synced());
+    /// for change in [Change::Init, Change::Ready] {
+    ///     assert!(view.apply(change).is_ok());
+    /// }
+    /// assert!(view.is_synced() && view.config().is_none());
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    #[must_use]
+    pub fn new(layout: Layout) -> Self {
         Self {
             layout,
             check: Check(|_| Ok(())),
@@ -266,17 +295,22 @@ impl JobView {
     }
 
     /// Makes the shell's check part of reading a configuration.
-    pub(crate) fn checked_by(self, check: ConfigCheck) -> Self {
+    #[must_use]
+    pub fn checked_by(self, check: ConfigCheck) -> Self {
         Self { check: Check(check), ..self }
     }
 
     /// Reads the nodes in another dialect.
-    pub(crate) fn speaking(self, dialect: Dialect) -> Self {
+    #[must_use]
+    pub fn speaking(self, dialect: Dialect) -> Self {
         Self { layout: self.layout.speaking(dialect), ..self }
     }
 
     /// Takes a change of the feed. A node that cannot be read is skipped and reported.
-    pub(crate) fn apply(&mut self, change: Change) -> Result<(), Anomaly> {
+    ///
+    /// # Errors
+    /// [`Anomaly`]: the node holds what it should not. The view goes on without what it holds.
+    pub fn apply(&mut self, change: Change) -> Result<(), Anomaly> {
         match change {
             Change::Init if mutant::is(Mutant::SnapshotsShownInPart) => {
                 *self = Self::new(self.layout.clone()).checked_by(self.check.0);
@@ -422,7 +456,7 @@ impl JobView {
             NodeKind::Failover(item) => self.entry(item).failover = true,
             NodeKind::QueuedItem(item) => self.entry(item).queued = true,
             NodeKind::ItemDisabled(item) => self.entry(item).disabled = true,
-            NodeKind::SystemTime | NodeKind::Checkpoint(_) => {}
+            NodeKind::SystemTime | NodeKind::Checkpoint(_) | NodeKind::Audit => {}
         }
         Ok(())
     }
@@ -496,7 +530,7 @@ impl JobView {
             Some(NodeKind::Failover(item)) => self.change(item, |view| view.failover = false),
             Some(NodeKind::QueuedItem(item)) => self.change(item, |view| view.queued = false),
             Some(NodeKind::ItemDisabled(item)) => self.change(item, |view| view.disabled = false),
-            Some(NodeKind::SystemTime | NodeKind::Checkpoint(_)) | None => {}
+            Some(NodeKind::SystemTime | NodeKind::Checkpoint(_) | NodeKind::Audit) | None => {}
         }
     }
 
@@ -582,12 +616,15 @@ impl JobView {
         available
     }
 
-    pub(crate) fn is_draining(&self, id: &InstanceId) -> bool {
+    /// Returns true if the instance is leaving and takes no more items.
+    #[must_use]
+    pub fn is_draining(&self, id: &InstanceId) -> bool {
         self.draining.contains(id)
     }
 
     /// Returns the version of the instance's node.
-    pub(crate) fn instance_version(&self, id: &InstanceId) -> Option<Version> {
+    #[must_use]
+    pub fn instance_version(&self, id: &InstanceId) -> Option<Version> {
         self.instances.get(id).map(|instance| instance.version)
     }
 
@@ -598,7 +635,8 @@ impl JobView {
 
     /// Returns true if no mark tells that the session of who runs the item lives. One that lasts tells nothing once the
     /// instance that it names is gone.
-    pub(crate) fn is_unmarked(&self, view: &ItemView) -> bool {
+    #[must_use]
+    pub fn is_unmarked(&self, view: &ItemView) -> bool {
         let left_behind = view.lasting.as_ref().is_some_and(|holder| !self.is_registered(holder));
         let left_behind = left_behind && !mutant::is(Mutant::LastingMarksTrusted);
         !view.alive && (!view.running || left_behind)
@@ -606,7 +644,8 @@ impl JobView {
 
     /// Returns the Java instance that is gone and has left a mark which does not go with its session: that it ran the item,
     /// or had taken it over.
-    pub(crate) fn left_unfinished_by<'a>(&self, view: &'a ItemView) -> Option<&'a InstanceId> {
+    #[must_use]
+    pub fn left_unfinished_by<'a>(&self, view: &'a ItemView) -> Option<&'a InstanceId> {
         let begun = (view.running || view.queued) && !mutant::is(Mutant::TakersSeenEverywhere);
         let taker = view.failovering.as_ref().filter(|_| !begun);
         let holder = view.lasting.as_ref().or(taker)?;
@@ -629,6 +668,29 @@ impl JobView {
     #[must_use]
     pub fn is_enabled(&self, ip: &ServerIp) -> bool {
         self.servers.get(ip).is_some_and(|server| server.state != ServerState::Disabled)
+    }
+
+    /// Returns the servers that the job knows, in ascending order, and what operators want of each.
+    pub fn servers(&self) -> impl Iterator<Item = (&ServerIp, ServerState)> {
+        self.servers.iter().map(|(ip, server)| (ip, server.state))
+    }
+
+    /// Returns the operators' requests to run now that wait in the registry: their ids, and the items that have yet to
+    /// get them, `None` for all.
+    pub fn requests(&self) -> impl Iterator<Item = (&str, Option<&BTreeSet<ShardingItem>>)> {
+        self.triggers().map(|(id, record)| (id, record.value.items.as_ref()))
+    }
+
+    /// Returns true if an operator's wish that the instance runs now, in ElasticJob's own convention, waits for it.
+    #[must_use]
+    pub fn is_triggered(&self, id: &InstanceId) -> bool {
+        self.triggered.contains_key(id)
+    }
+
+    /// Returns the layout of the job's nodes.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// Returns what operators want of a server; `None` if it is unknown.
@@ -717,22 +779,25 @@ impl JobView {
     }
 
     /// Returns the nodes of instances of 2.1.5 that outlive them, with their versions.
-    pub(crate) fn ghosts(&self) -> impl Iterator<Item = (&InstanceId, Version)> {
+    pub fn ghosts(&self) -> impl Iterator<Item = (&InstanceId, Version)> {
         self.ghosts.iter().map(|(id, version)| (id, *version))
     }
 
     /// Returns when the node of a registered instance was made.
-    pub(crate) fn registered_at(&self, id: &InstanceId) -> Option<Revision> {
+    #[must_use]
+    pub fn registered_at(&self, id: &InstanceId) -> Option<Revision> {
         self.instances.get(id).map(|instance| instance.created)
     }
 
     /// Returns true if a Java instance leads: it writes owners, and nothing else of an assignment.
-    pub(crate) fn has_foreign_leader(&self) -> bool {
+    #[must_use]
+    pub fn has_foreign_leader(&self) -> bool {
         self.leader().is_some_and(|leader| self.is_foreign(leader))
     }
 
     /// Returns true if a Java instance has announced that items will be assigned anew: they are nobody's until then.
-    pub(crate) fn awaits_foreign_resharding(&self) -> bool {
+    #[must_use]
+    pub fn awaits_foreign_resharding(&self) -> bool {
         self.necessary || self.processing
     }
 
@@ -754,7 +819,9 @@ impl JobView {
         self.once.as_ref()
     }
 
-    pub(crate) fn server_version(&self, ip: &ServerIp) -> Option<Version> {
+    /// Returns the version of a server's node, to guard writes of it.
+    #[must_use]
+    pub fn server_version(&self, ip: &ServerIp) -> Option<Version> {
         self.servers.get(ip).map(|server| server.version)
     }
 
@@ -844,8 +911,27 @@ impl JobView {
         total.is_some() && total == assigned
     }
 
+    /// Returns where the items would be if these instances were the available ones and `config` in force: by the code by
+    /// which a leader of ours decides. `now_ms` is the wall time in milliseconds since 1970 UTC, which one strategy
+    /// looks at. Which of the busy items would wait is not told.
+    ///
+    /// # Errors
+    /// What is wrong with the strategy or its answer.
+    pub fn assignment_for(
+        &self,
+        members: &[InstanceId],
+        config: &JobConfig,
+        strategies: &StrategyRegistry,
+        now_ms: i64,
+    ) -> Result<Assignment, String> {
+        let mut members = members.to_vec();
+        sharding::sort_descending(&mut members);
+        resharding::preview(self, strategies, config, &members, now_ms)
+    }
+
     /// Returns who an item that has yet to move shall belong to.
-    pub(crate) fn next_owner(&self, item: ShardingItem) -> Option<&InstanceId> {
+    #[must_use]
+    pub fn next_owner(&self, item: ShardingItem) -> Option<&InstanceId> {
         self.assignment.as_ref()?.value.pending.get(&item)
     }
 

@@ -238,7 +238,7 @@ fn keeping_what_is_not_ours(local: &JobConfig, stored: &JobConfig) -> JobConfig 
 }
 
 fn differences(stored: &JobConfig, local: &JobConfig) -> Vec<ConfigDifference> {
-    let pairs = fields(stored).into_iter().zip(fields(local));
+    let pairs = stored.fields().into_iter().zip(local.fields());
     let differing = pairs
         .filter(|((_, stored), (_, local))| stored != local)
         .map(|((field, stored), (_, local))| ConfigDifference { field, stored, local });
@@ -303,29 +303,4 @@ impl Settled {
 fn with_first(first: Option<Op>, txn: Txn) -> Txn {
     let all = first.into_iter().chain(txn.ops().iter().cloned());
     all.fold(Txn::new(), Txn::op)
-}
-
-/// The fields that people set, as they would read them.
-fn fields(config: &JobConfig) -> [(&'static str, String); 16] {
-    [
-        ("cron", format!("{:?}", config.cron.as_deref().unwrap_or_default())),
-        ("time_zone", format!("{:?}", config.time_zone.as_deref().unwrap_or_default())),
-        ("sharding_total_count", config.sharding_total_count.to_string()),
-        ("sharding_item_parameters", format!("{:?}", config.sharding_item_parameters)),
-        ("job_parameter", format!("{:?}", config.job_parameter)),
-        ("failover", config.failover.to_string()),
-        ("misfire", config.misfire.to_string()),
-        ("monitor_execution", config.monitor_execution.to_string()),
-        (
-            "max_time_diff_seconds",
-            config.max_time_diff_seconds.map_or("any".to_owned(), |seconds| seconds.to_string()),
-        ),
-        ("reconcile_interval_minutes", config.reconcile_interval_minutes.to_string()),
-        ("catch_up", config.catch_up.map_or("none".to_owned(), |policy| policy.to_string())),
-        ("static_sharding", config.static_sharding.to_string()),
-        ("strategy", format!("{:?}", config.strategy)),
-        ("description", format!("{:?}", config.description)),
-        ("disabled", config.disabled.to_string()),
-        ("overwrite", config.overwrite.to_string()),
-    ]
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput};
+use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput, StrategyRegistry};
 
 use super::{Context, Duty, static_sharding};
 use crate::assignment::AssignmentRecord;
@@ -114,7 +114,10 @@ fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Target>, String
         pending: BTreeMap::new(),
     };
     let (reason, owners) = match reason(cx.view, current, &record.members, config) {
-        Some(reason) => (reason, assign(cx, config, &record, &owners)?),
+        Some(reason) => {
+            let (known, now_ms) = (cx.strategies, cx.now.wall_ms);
+            (reason, assign(known, now_ms, config, &record.members, &owners)?)
+        }
         None => match static_sharding::replace_lost(cx.view, config, &record.members, &owners) {
             Some(owners) => ("items of lost instances go on", owners),
             None => return Ok(follow(cx.view, config, owners)),
@@ -203,27 +206,48 @@ fn planned_owners(view: &JobView, total_count: u32) -> Assignment {
     }))
 }
 
-fn assign(
-    cx: &Context<'_>,
+/// Returns where the items would be if these instances were the available ones, in the order of strategies, and this the
+/// configuration: what a leader of ours would decide.
+pub(crate) fn preview(
+    view: &JobView,
+    strategies: &StrategyRegistry,
     config: &JobConfig,
-    record: &AssignmentRecord,
+    members: &[InstanceId],
+    now_ms: i64,
+) -> Result<Assignment, String> {
+    let current = view.assignment().map(|assignment| &assignment.value);
+    let owners = planned_owners(view, current.map_or(0, |record| record.total_count));
+    let same_inputs = |record: &AssignmentRecord| {
+        record.total_count == config.sharding_total_count && record.strategy == config.strategy
+    };
+    if config.static_sharding && current.is_some_and(same_inputs) {
+        return Ok(static_sharding::replace_lost(view, config, members, &owners).unwrap_or(owners));
+    }
+    assign(strategies, now_ms, config, members, &owners)
+}
+
+fn assign(
+    strategies: &StrategyRegistry,
+    now_ms: i64,
+    config: &JobConfig,
+    members: &[InstanceId],
     previous: &Assignment,
 ) -> Result<Assignment, String> {
-    let strategy = cx.strategies.get(&config.strategy).map_err(|error| error.to_string())?;
-    let input = StrategyInput::new(config.job_name.as_str(), &record.members, record.total_count)
+    let strategy = strategies.get(&config.strategy).map_err(|error| error.to_string())?;
+    let total = config.sharding_total_count;
+    let input = StrategyInput::new(config.job_name.as_str(), members, total)
         .with_previous(previous)
-        .with_now_ms(cx.now.wall_ms);
+        .with_now_ms(now_ms);
     let owners = strategy.assign(&input);
     if mutant::is(Mutant::StrategyTrusted) {
         return Ok(owners);
     }
-    let foreign =
-        owners.iter().filter_map(|(_, owner)| owner).find(|o| !record.members.contains(o));
+    let foreign = owners.iter().filter_map(|(_, owner)| owner).find(|o| !members.contains(o));
     match foreign {
         Some(foreign) => {
             Err(format!("{} chose {foreign}, which is not available", strategy.name()))
         }
-        None if owners.total_count() != record.total_count || !owners.is_total() => {
+        None if owners.total_count() != total || !owners.is_total() => {
             Err(format!("{} left items without an owner", strategy.name()))
         }
         None => Ok(owners),

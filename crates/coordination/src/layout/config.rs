@@ -80,7 +80,7 @@ pub fn decode_config(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
 
 /// Tells the dialects apart. JSON is YAML as well: a JSON object is of 3.x if it has none of the fields that 2.1.5 cannot
 /// do without. What begins like a JSON object and is none is a damaged document of 2.1.5.
-fn dialect_of(bytes: &[u8]) -> Dialect {
+pub(super) fn dialect_of(bytes: &[u8]) -> Dialect {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     if first.is_some_and(|first| *first != b'{') {
         return Dialect::V3;

@@ -33,12 +33,16 @@
 //! | `coordination/triggers/{request}` | persistent | an operator's request to run now, JSON |
 //! | `coordination/once` | persistent | the last calls of once-per-cluster callbacks, JSON |
 //! | `coordination/checkpoints/{i}` | persistent | how far the code of the item has come, in its own words |
+//! | `coordination/audit` | persistent | the last changes that operators made, JSON; no instance reads it |
 
 mod config;
 mod config_json;
 mod config_yaml;
+mod inspect;
 mod records;
 mod yaml;
+
+use std::fmt;
 
 use bytes::Bytes;
 use reg_center::{Expect, Lifetime, Node, NodePath, Op, SessionId, Txn, Version};
@@ -51,10 +55,11 @@ use crate::{Dialect, JobName, ServerIp, ServerState, server_of};
 
 pub use config::{ConfigError, decode_config, encode_config};
 pub use config_json::push_java_json;
+pub use inspect::{Removal, StrayNode};
 pub use records::decode_ledger;
 pub(crate) use records::{
-    decode_assignment, decode_once, decode_term, decode_trigger, encode_assignment, encode_ledger,
-    encode_once, encode_term, encode_trigger,
+    decode_assignment, decode_audit, decode_once, decode_term, decode_trigger, encode_assignment,
+    encode_audit, encode_ledger, encode_once, encode_term, encode_trigger,
 };
 
 /// The data of a server node that takes part, in 3.x; in 2.1.5 it is empty.
@@ -70,36 +75,66 @@ pub(crate) const OURS: &str = "RUST";
 /// The data of an instance node whose instance shall run now.
 pub(crate) const TRIGGER: &str = "TRIGGER";
 
-/// A node of a job, by what it is for.
+/// A node of a job, by what it is for. [`Layout::path`] and [`Layout::parse`] translate between the two.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum NodeKind {
+#[non_exhaustive]
+pub enum NodeKind {
+    /// The configuration.
     Config,
+    /// A registered instance.
     Instance(InstanceId),
+    /// 3.x: an operator's wish that an instance runs now.
     Trigger(InstanceId),
+    /// What operators want of a server.
     Server(ServerIp),
+    /// Who leads.
     Leader,
+    /// A place in line at a latch.
     Latch(Latch, String),
+    /// Items shall be, or are about to be, assigned anew.
     Necessary,
+    /// A Java leader is assigning items anew.
     Processing,
+    /// The item waits for somebody to take it over.
     QueuedItem(ShardingItem),
+    /// Who owns the item.
     Owner(ShardingItem),
+    /// The item is shown as running.
     Running(ShardingItem),
+    /// The session of who runs the item lives.
     Alive(ShardingItem),
+    /// The item is shown as having misfired.
     Misfire(ShardingItem),
+    /// 3.x: who took the item over, by a mark that lasts.
     Failovering(ShardingItem),
+    /// Who took the item over.
     Failover(ShardingItem),
+    /// An operator wants the item not to run.
     ItemDisabled(ShardingItem),
+    /// Touched to learn the registry's time.
     SystemTime,
+    /// The item's record.
     Ledger(ShardingItem),
+    /// The term of whoever leads.
     Term,
+    /// Counts the servers that were added.
     Servers,
+    /// Counts the requests to reshard.
     Request,
+    /// What the assignment was made for.
     Assignment,
+    /// The instance is leaving.
     Draining(InstanceId),
+    /// The stable name of an instance.
     Name(InstanceId),
+    /// An operator's request to run now.
     TriggerRequest(String),
+    /// The last calls of once-per-cluster callbacks.
     Once,
+    /// How far the code of the item has come, in its own words.
     Checkpoint(ShardingItem),
+    /// The last changes that operators made.
+    Audit,
 }
 
 impl NodeKind {
@@ -133,6 +168,7 @@ impl NodeKind {
             Self::TriggerRequest(id) => format!("coordination/triggers/{id}"),
             Self::Once => "coordination/once".to_owned(),
             Self::Checkpoint(item) => format!("coordination/checkpoints/{item}"),
+            Self::Audit => "coordination/audit".to_owned(),
         }
     }
 
@@ -169,8 +205,16 @@ impl NodeKind {
             ["coordination", "triggers", id] => Self::TriggerRequest((*id).to_owned()),
             ["coordination", "once"] => Self::Once,
             ["coordination", "checkpoints", i] => Self::Checkpoint(item(i)?),
+            ["coordination", "audit"] => Self::Audit,
             _ => return None,
         })
+    }
+}
+
+impl fmt::Display for NodeKind {
+    /// Shows the path below the job's root.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.relative())
     }
 }
 
@@ -255,12 +299,33 @@ impl Layout {
         self.path(&NodeKind::Ledger(item))
     }
 
-    pub(crate) fn path(&self, kind: &NodeKind) -> NodePath {
+    /// Returns where a node of the job is.
+    ///
+    /// # Panics
+    /// If an id or a name in `kind` is no node name. Those that [`instance_id`](crate::instance_id) and
+    /// [`parse`](Self::parse) return are.
+    #[must_use]
+    pub fn path(&self, kind: &NodeKind) -> NodePath {
         let text = format!("{}/{}", self.root, kind.relative());
         NodePath::parse(&text).expect("ids and names were checked when they were made or read")
     }
 
-    pub(crate) fn parse(&self, path: &NodePath) -> Option<NodeKind> {
+    /// Returns what a node of the job is for; `None` for parents and nodes that nobody here knows.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::{JobName, Layout, NodeKind};
+    /// use reg_center::NodePath;
+    /// use sharding::ShardingItem;
+    ///
+    /// let layout = Layout::new(&JobName::new("report")?);
+    /// let owner = NodePath::parse("/report/sharding/2/instance")?;
+    /// assert_eq!(layout.parse(&owner), Some(NodeKind::Owner(ShardingItem::new(2))));
+    /// assert_eq!(layout.parse(&NodePath::parse("/report/sharding/x/instance")?), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn parse(&self, path: &NodePath) -> Option<NodeKind> {
         NodeKind::parse(path.below(&self.root)?)
     }
 
@@ -517,6 +582,7 @@ mod tests {
             NodeKind::Request,
             NodeKind::Assignment,
             NodeKind::Draining(id),
+            NodeKind::Audit,
         ]
     }
 

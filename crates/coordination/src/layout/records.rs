@@ -10,7 +10,7 @@ use crate::assignment::AssignmentRecord;
 use crate::once::{OnceCall, OnceRecord};
 use crate::trigger_record::TriggerRecord;
 use crate::{
-    FencingToken, FireRange, FireTime, Ledger, LedgerState, MAX_SHARDING_TOTAL_COUNT,
+    AuditLog, FencingToken, FireRange, FireTime, Ledger, LedgerState, MAX_SHARDING_TOTAL_COUNT,
     ManualRequest, Outcome, Run, RunSource,
 };
 
@@ -342,6 +342,14 @@ struct TriggerDoc {
 }
 
 /// Writes an operator's request.
+pub(crate) fn encode_audit(log: &AuditLog) -> String {
+    to_json(log)
+}
+
+pub(crate) fn decode_audit(bytes: &[u8]) -> Result<AuditLog, String> {
+    serde_json::from_slice(bytes).map_err(|error| error.to_string())
+}
+
 pub(crate) fn encode_trigger(record: &TriggerRecord) -> String {
     to_json(&TriggerDoc {
         by: record.by.clone(),

@@ -1,0 +1,218 @@
+//! Configurations: get, compare, update under the revision that was read.
+
+use std::fmt;
+
+use coordination::{
+    Dialect, InvalidConfig, JavaFields, JobConfig, JobName, NodeKind, OperatorStep,
+};
+use parking_lot::Mutex;
+use reg_center::Revision;
+use serde::Serialize;
+
+use crate::change::Planned;
+use crate::{By, Error, JobSnapshot, Operations, Report, Result, validate};
+
+/// A configuration as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredConfig {
+    /// What a change of it has to name.
+    pub revision: Revision,
+    /// What is in force.
+    pub config: Result<JobConfig, String>,
+    /// The document, byte for byte as far as it is text.
+    pub document: String,
+}
+
+/// A field that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FieldChange {
+    /// Which field.
+    pub field: &'static str,
+    /// What is stored.
+    pub from: String,
+    /// What it shall be, or is elsewhere.
+    pub to: String,
+}
+
+impl fmt::Display for FieldChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} -> {}", self.field, self.from, self.to)
+    }
+}
+
+/// What an update has done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Updated {
+    /// What was done.
+    pub report: Report,
+    /// Which fields have changed.
+    pub changes: Vec<FieldChange>,
+}
+
+/// Returns the fields in which two configurations differ, what only Java reads included. Values that may be secrets, which
+/// are Java's free properties and extra configurations, and fields that nobody here knows, are not shown.
+///
+/// # Examples
+/// ```
+/// use coordination::{JobConfig, JobName};
+///
+/// let stored = JobConfig::new(JobName::new("report")?, 3);
+/// let wanted = JobConfig { sharding_total_count: 4, ..stored.clone() };
+/// let changes = operations::differences(&stored, &wanted);
+/// assert_eq!(changes[0].to_string(), "sharding_total_count: 3 -> 4");
+/// # Ok::<(), coordination::InvalidName>(())
+/// ```
+#[must_use]
+pub fn differences(stored: &JobConfig, wanted: &JobConfig) -> Vec<FieldChange> {
+    let pairs = fields(stored).into_iter().zip(fields(wanted));
+    let differing = pairs.filter(|(from, to)| from.name == to.name && from.value != to.value);
+    let change = |(from, to): (Field, Field)| FieldChange {
+        field: from.name,
+        from: from.shown(),
+        to: to.shown(),
+    };
+    differing.map(change).collect()
+}
+
+/// A field of a configuration.
+struct Field {
+    name: &'static str,
+    value: String,
+    /// What is shown in its place, if it may hold secrets, as Java's event tracing has the password of its database.
+    mask: Option<String>,
+}
+
+impl Field {
+    fn new(name: &'static str, value: impl fmt::Debug) -> Self {
+        Self { name, value: format!("{value:?}"), mask: None }
+    }
+
+    fn masked(self, mask: impl Into<String>) -> Self {
+        Self { mask: Some(mask.into()), ..self }
+    }
+
+    fn shown(self) -> String {
+        self.mask.unwrap_or(self.value)
+    }
+}
+
+fn fields(config: &JobConfig) -> Vec<Field> {
+    let ours = config.fields().into_iter();
+    let mut fields: Vec<Field> =
+        ours.map(|(name, value)| Field { name, value, mask: None }).collect();
+    fields.push(Field::new("dialect", config.java.dialect()));
+    fields.push(Field::new("java_class", &config.java.job_class));
+    match &config.java.fields {
+        JavaFields::V2(java) => fields.push(Field::new("java_fields", java)),
+        JavaFields::V3(java) => fields.extend([
+            Field::new("java_error_handler", &java.error_handler),
+            Field::new("java_executor", &java.executor),
+            Field::new("java_listeners", &java.listeners),
+            Field::new("java_label", &java.label),
+            Field::new("java_props", &java.props).masked(names_of(java.props.keys())),
+            Field::new("java_extra_configurations", &java.extra_configurations)
+                .masked(format!("{} bytes, not shown", java.extra_configurations.len())),
+        ]),
+    }
+    let names = names_of(config.unknown.iter().map(|(name, _)| name));
+    fields.push(Field::new("unknown_fields", &config.unknown).masked(names));
+    fields
+}
+
+fn names_of<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    format!("[{}], values not shown", names.join(", "))
+}
+
+impl Operations {
+    /// Reads a job's configuration, with the revision that a change of it has to name.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchJob`] if there is none, or what the registry says.
+    pub async fn config(&self, job: &JobName) -> Result<StoredConfig> {
+        let snapshot = self.job(job).await?;
+        let node = snapshot.node(&NodeKind::Config);
+        let node = node.ok_or_else(|| Error::NoSuchJob { job: job.clone() })?;
+        let fault = || snapshot.config_fault().unwrap_or_default().to_owned();
+        Ok(StoredConfig {
+            revision: node.stat.modified,
+            config: snapshot.config().cloned().ok_or_else(fault),
+            document: String::from_utf8_lossy(&node.data).into_owned(),
+        })
+    }
+
+    /// Replaces a job's configuration if nobody has changed it since it was read at `expected`. Fields of the stored
+    /// document that nobody here knows stay if `wanted` has them, as it does if it came from [`config`](Self::config).
+    ///
+    /// A stored document that cannot be read can be replaced, too.
+    ///
+    /// # Errors
+    /// [`Error::StaleConfig`] with both revisions; [`Error::Invalid`] with the field, its value and what would be valid;
+    /// [`Error::NoSuchJob`], [`Error::Contended`], or what the registry says. Then nothing was changed.
+    pub async fn update_config(
+        &self,
+        wanted: &JobConfig,
+        expected: Revision,
+        by: &By,
+    ) -> Result<Updated> {
+        let changes = Mutex::new(Vec::new());
+        let plan = |snapshot: &JobSnapshot, _: &str| {
+            let (planned, found) = self.plan_update(snapshot, wanted, expected)?;
+            *changes.lock() = found;
+            Ok(planned)
+        };
+        let report = self.change(&wanted.job_name, "update configuration", by, plan).await?;
+        let changes = changes.into_inner();
+        Ok(Updated { report, changes })
+    }
+
+    fn plan_update(
+        &self,
+        job: &JobSnapshot,
+        wanted: &JobConfig,
+        expected: Revision,
+    ) -> Result<(Planned, Vec<FieldChange>)> {
+        let name = || job.job().clone();
+        let node = job.node(&NodeKind::Config).ok_or_else(|| Error::NoSuchJob { job: name() })?;
+        let found = node.stat.modified;
+        if found != expected {
+            return Err(Error::StaleConfig { job: name(), expected, found });
+        }
+        validate(wanted, job.config(), &self.strategies, self.now())?;
+        fits_peers(job, wanted)?;
+        let changes = job.config().map_or_else(Vec::new, |stored| differences(stored, wanted));
+        let mut planned = Planned::default();
+        if changes.is_empty() && job.config().is_some() {
+            planned.leave("configuration", "it is as wanted already");
+            return Ok((planned, changes));
+        }
+        let what = match changes.is_empty() {
+            true => "repaired".to_owned(),
+            false => changes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+        };
+        let config = Box::new(wanted.clone());
+        let step = OperatorStep::SetConfig { config, version: node.stat.version };
+        planned.change("configuration", what, [step]);
+        Ok((planned, changes))
+    }
+}
+
+/// Checks what the instances that live could not read.
+fn fits_peers(job: &JobSnapshot, wanted: &JobConfig) -> Result<(), InvalidConfig> {
+    let (is, shall) = (job.dialect(), wanted.java.dialect());
+    if is != shall {
+        let valid = format!("{is}, as the job's other nodes are");
+        return Err(InvalidConfig::new("dialect", shall, valid));
+    }
+    let schedules = wanted.cron.is_some();
+    if job.may_have_java() && is == Dialect::V2 && !schedules {
+        let valid = "a Quartz expression: Java instances of 2.1.5 fail without one";
+        return Err(InvalidConfig::new("cron", "none", valid));
+    }
+    if job.may_have_java() && is == Dialect::V3 && !wanted.unknown.is_empty() {
+        let names: Vec<&str> = wanted.unknown.iter().map(|(name, _)| name.as_str()).collect();
+        let valid = "none: Java instances of 3.x fail at a field that they do not know";
+        return Err(InvalidConfig::new("unknown_fields", names.join(", "), valid));
+    }
+    Ok(())
+}

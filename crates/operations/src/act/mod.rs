@@ -1,0 +1,102 @@
+//! What operators do. One file each: a pure function from a snapshot to the steps wanted, and the call that writes them.
+
+mod config;
+mod drain;
+mod instances;
+mod items;
+mod removal;
+mod servers;
+mod trigger;
+
+use coordination::{JobName, ServerIp};
+
+use crate::{Error, Result};
+
+pub use config::{FieldChange, StoredConfig, Updated, differences};
+pub use drain::{DrainMode, Drained};
+pub use removal::{Removal, RemovalPreview};
+pub use trigger::{ItemRun, RequestedRun, Triggered};
+
+/// Which jobs and servers a change is about: one job and all its servers, one server and all jobs that know it, or one
+/// server of one job.
+///
+/// # Examples
+/// ```
+/// use coordination::{JobName, ServerIp};
+/// use operations::Scope;
+///
+/// let (job, server) = (JobName::new("report")?, ServerIp::new("10.0.0.7")?);
+/// assert!(Scope::new(Some(job.clone()), None).is_ok());
+/// assert!(Scope::new(Some(job), Some(server)).is_ok());
+/// let error = Scope::new(None, None).unwrap_err().to_string();
+/// assert_eq!(error, "neither a job nor a server is named; valid is a job, the ip of a server, or both");
+/// # Ok::<(), coordination::InvalidName>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    job: Option<JobName>,
+    server: Option<ServerIp>,
+}
+
+impl Scope {
+    /// Names a job, a server, or both.
+    ///
+    /// # Errors
+    /// [`Error::NothingNamed`] if neither is named.
+    pub fn new(job: Option<JobName>, server: Option<ServerIp>) -> Result<Self> {
+        match (&job, &server) {
+            (None, None) => Err(Error::NothingNamed),
+            (Some(_), _) | (_, Some(_)) => Ok(Self { job, server }),
+        }
+    }
+
+    /// Names all servers of a job.
+    #[must_use]
+    pub fn of_job(job: JobName) -> Self {
+        Self { job: Some(job), server: None }
+    }
+
+    /// Names a server in all jobs that know it.
+    #[must_use]
+    pub fn of_server(server: ServerIp) -> Self {
+        Self { job: None, server: Some(server) }
+    }
+
+    /// Names one server of one job.
+    #[must_use]
+    pub fn of_both(job: JobName, server: ServerIp) -> Self {
+        Self { job: Some(job), server: Some(server) }
+    }
+
+    /// Returns the job, unless all are meant.
+    #[must_use]
+    pub fn job(&self) -> Option<&JobName> {
+        self.job.as_ref()
+    }
+
+    /// Returns the server, unless all are meant.
+    #[must_use]
+    pub fn server(&self) -> Option<&ServerIp> {
+        self.server.as_ref()
+    }
+
+    /// Returns true if a server is meant.
+    pub(crate) fn has(&self, ip: &ServerIp) -> bool {
+        self.server.as_ref().is_none_or(|server| server == ip)
+    }
+
+    /// Returns true if exactly one server of one job is named, so that it is worth a word if it is not there.
+    pub(crate) fn is_single(&self) -> bool {
+        self.job.is_some() && self.server.is_some()
+    }
+}
+
+/// Returns names for a sentence: the first few, and how many more.
+pub(crate) fn listed(names: impl IntoIterator<Item = impl ToString>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
+    match names.len() {
+        0 => "none".to_owned(),
+        n if n > 8 => format!("{} and {} more", names[..8].join(", "), n - 8),
+        _ => names.join(", "),
+    }
+}

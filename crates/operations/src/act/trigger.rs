@@ -1,0 +1,306 @@
+//! Run now: all items or some, and what has come of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use coordination::{
+    Dialect, FencingToken, FireTime, JobName, JobView, Layout, NodeKind, OperatorStep, Outcome,
+};
+use parking_lot::Mutex;
+use serde::Serialize;
+use sharding::{InstanceId, ShardingItem};
+
+use super::items;
+use crate::change::Planned;
+use crate::{By, Error, JobSnapshot, Operations, Report, Result};
+
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Triggered {
+    /// What was done, and what was left alone.
+    pub report: Report,
+    /// What [`Operations::outcome`] waits for; `None` if nobody can tell what comes of it: instances were asked in
+    /// ElasticJob's own convention, or the job is not monitored, or nothing was asked for.
+    pub request: Option<RequestedRun>,
+}
+
+/// A request to run items now, as its outcome is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestedRun {
+    /// Of which job.
+    pub job: JobName,
+    /// What the request is known by.
+    pub id: String,
+    /// What identifies its runs.
+    pub at: FireTime,
+    /// The items, with the token that each had before.
+    pub items: BTreeMap<ShardingItem, FencingToken>,
+    dialect: Dialect,
+}
+
+/// What has come of a request for one item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum ItemRun {
+    /// It has yet to begin.
+    Waiting,
+    /// It runs, or its holder is gone and somebody else shall run it.
+    Running {
+        /// Whose run it is.
+        holder: String,
+    },
+    /// It has ended.
+    Ended {
+        /// How: `succeeded`, `failed`, `panicked` or `interrupted`.
+        outcome: &'static str,
+    },
+    /// It has ended, and a later run of the item has taken the place of its outcome in the record.
+    EndedUnseen,
+    /// It will not be: the item is disabled, or gone, or the job is.
+    Dropped,
+}
+
+impl ItemRun {
+    /// Returns true if nothing more comes.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        match self {
+            Self::Waiting | Self::Running { .. } => false,
+            Self::Ended { .. } | Self::EndedUnseen | Self::Dropped => true,
+        }
+    }
+}
+
+impl Operations {
+    /// Asks for a run now, of some items or of all. The schedule is not affected.
+    ///
+    /// Where all instances are ours the request waits in the registry until each item has had its run, whatever runs
+    /// already. Where Java instances take part, every instance that can be given items is asked to run those that it has,
+    /// in ElasticJob's own convention: ours do so in any case, Java instances that are running drop it. Nobody is asked
+    /// who is gone: a request never leaves an instance behind that is none.
+    ///
+    /// # Errors
+    /// [`Error::NoSuch`] if the job has no such item; [`Error::NotSupported`] if some items are asked for and the job has
+    /// Java instances or is not monitored; [`Error::Unreadable`]; [`Error::NoSuchJob`], [`Error::Contended`], or what the
+    /// registry says.
+    pub async fn trigger(
+        &self,
+        job: &JobName,
+        items: Option<&BTreeSet<ShardingItem>>,
+        by: &By,
+    ) -> Result<Triggered> {
+        self.trigger_those(job, by, |_| Ok(items.cloned())).await
+    }
+
+    /// Asks for a run now of all items whose last run failed, panicked or was interrupted.
+    ///
+    /// # Errors
+    /// As [`trigger`](Self::trigger).
+    pub async fn rerun_failed(&self, job: &JobName, by: &By) -> Result<Triggered> {
+        let has_failed = |job: &JobSnapshot, item: ShardingItem| {
+            let record = job.view().item(item).ledger.as_ref().map(|ledger| &ledger.value);
+            let outcome = record.filter(|record| record.is_idle()).and_then(|r| r.outcome);
+            match outcome {
+                Some(Outcome::Failed | Outcome::Panicked | Outcome::Interrupted) => true,
+                Some(Outcome::Succeeded | Outcome::Disabled) | None => false,
+            }
+        };
+        self.trigger_those(job, by, |job| {
+            Ok(Some(job.items().into_iter().filter(|item| has_failed(job, *item)).collect()))
+        })
+        .await
+    }
+
+    async fn trigger_those(
+        &self,
+        job: &JobName,
+        by: &By,
+        which: impl Fn(&JobSnapshot) -> Result<Option<BTreeSet<ShardingItem>>>,
+    ) -> Result<Triggered> {
+        let requested = Mutex::new(None);
+        let plan = |snapshot: &JobSnapshot, id: &str| {
+            let wanted = Wanted { id, at_ms: self.now().as_millisecond(), who: by.who() };
+            let (planned, request) = plan(snapshot, which(snapshot)?, &wanted)?;
+            *requested.lock() = request;
+            Ok(planned)
+        };
+        let report = self.change(job, "trigger", by, plan).await?;
+        let request = requested.into_inner();
+        Ok(Triggered { request: request.filter(|_| report.has_changed()), report })
+    }
+
+    /// Waits until every run of a request is over, and returns what has come of each item; at the deadline, what is so
+    /// far.
+    ///
+    /// # Errors
+    /// What the registry says.
+    ///
+    /// # Cancel safety
+    /// The future can be dropped and called for again; then outcomes may have been replaced by those of later runs.
+    pub async fn outcome(
+        &self,
+        request: &RequestedRun,
+        deadline: Duration,
+    ) -> Result<BTreeMap<u32, ItemRun>> {
+        let mut progress = Progress::of(request);
+        let layout = Layout::new(&request.job).speaking(request.dialect);
+        let is_over = |view: &JobView| progress.see(view);
+        self.watch_until(layout, deadline, is_over).await?;
+        Ok(progress.runs.into_iter().map(|(item, run)| (item.index(), run)).collect())
+    }
+}
+
+struct Wanted<'a> {
+    id: &'a str,
+    at_ms: i64,
+    who: &'a str,
+}
+
+fn plan(
+    job: &JobSnapshot,
+    items: Option<BTreeSet<ShardingItem>>,
+    wanted: &Wanted<'_>,
+) -> Result<(Planned, Option<RequestedRun>)> {
+    let mut planned = Planned::default();
+    let Some(config) = job.config() else {
+        let reason = job.config_fault().unwrap_or("there is none").to_owned();
+        return Err(Error::Unreadable { job: job.job().clone(), reason });
+    };
+    items.iter().flatten().try_for_each(|item| items::known(job, *item))?;
+    if job.instances().is_empty() {
+        planned.leave("job", "no instance lives: nobody would run it");
+        return Ok((planned, None));
+    }
+    let not_supported = |why: &str| {
+        let (job, why) = (job.job().clone(), why.to_owned());
+        Error::NotSupported { what: "a run of some items", job, why }
+    };
+    if job.may_have_java() {
+        if items.is_some() {
+            return Err(not_supported(
+                "Java instances can only be asked to run all that they have",
+            ));
+        }
+        ask_instances(job, &mut planned);
+        return Ok((planned, None));
+    }
+    if items.is_some() && !config.monitor_execution {
+        return Err(not_supported("without monitoring items have no records to wait in"));
+    }
+    let named = items.is_some();
+    let (mut before, mut asked) = (BTreeMap::new(), Vec::new());
+    for item in items.unwrap_or_else(|| job.items().into_iter().collect()) {
+        let shown = job.view().item(item);
+        let token = shown.ledger.as_ref().map(|ledger| ledger.value.token);
+        match shown.is_disabled() {
+            true => planned.leave(format!("item {item}"), "it is disabled"),
+            false => {
+                before.insert(item, token.unwrap_or_default());
+                asked.push(format!("item {item}"));
+            }
+        }
+    }
+    if before.is_empty() {
+        return Ok((planned, None));
+    }
+    let all = !named && before.len() == job.items().len();
+    let items = (!all).then(|| before.keys().copied().collect());
+    let (id, by, at_ms) = (wanted.id.to_owned(), wanted.who.to_owned(), wanted.at_ms);
+    let step = OperatorStep::RequestRun { id: id.clone(), by, at_ms, items };
+    // What is recorded names the items only if they are not all.
+    match all {
+        true => planned.change("all items", "asked to run now", [step]),
+        false => {
+            planned.steps.push(step);
+            asked.into_iter().for_each(|item| planned.change(item, "asked to run now", []));
+        }
+    }
+    let (at, job_name) = (FireTime::of_request(at_ms), job.job().clone());
+    let request = RequestedRun { job: job_name, id, at, items: before, dialect: job.dialect() };
+    Ok((planned, config.monitor_execution.then_some(request)))
+}
+
+fn ask_instances(job: &JobSnapshot, planned: &mut Planned) {
+    let view = job.view();
+    for instance in view.instances() {
+        let target = format!("instance {instance}");
+        let Some(version) = view.instance_version(instance) else { continue };
+        if !view.is_available(instance) {
+            planned.leave(target, "it is not available: its server is disabled, or it is leaving");
+            continue;
+        }
+        if view.is_triggered(instance) {
+            planned.leave(target, "it has been asked already and has yet to notice");
+            continue;
+        }
+        // In 3.x the request is a node of its own, which alone would not tell that the instance is gone.
+        let is_there = OperatorStep::Is(NodeKind::Instance(instance.clone()), version);
+        let guard = (job.dialect() == Dialect::V3).then_some(is_there);
+        let ask = OperatorStep::Trigger { instance: instance.clone(), version };
+        let what = match is_busy(job, instance) && job.is_java(instance) != Some(false) {
+            true => "asked to run what it has; it is running, and Java drops that",
+            false => "asked to run what it has",
+        };
+        planned.change(target, what, guard.into_iter().chain([ask]));
+    }
+}
+
+fn is_busy(job: &JobSnapshot, instance: &InstanceId) -> bool {
+    job.view().items_of(instance).any(|(item, _)| job.is_running(item))
+}
+
+/// What is known of the runs of a request, from what the view shows one state after the other.
+#[derive(Debug)]
+struct Progress<'a> {
+    request: &'a RequestedRun,
+    runs: BTreeMap<ShardingItem, ItemRun>,
+    /// The tokens of the runs that were seen.
+    tokens: BTreeMap<ShardingItem, FencingToken>,
+}
+
+impl<'a> Progress<'a> {
+    fn of(request: &'a RequestedRun) -> Self {
+        let runs = request.items.keys().map(|item| (*item, ItemRun::Waiting)).collect();
+        Self { request, runs, tokens: BTreeMap::new() }
+    }
+
+    /// Looks at a state, and returns true if nothing more comes.
+    fn see(&mut self, view: &JobView) -> bool {
+        let open: Vec<ShardingItem> =
+            self.runs.iter().filter(|(_, run)| !run.is_over()).map(|(item, _)| *item).collect();
+        for item in open {
+            let now = self.run_of(view, item);
+            self.runs.insert(item, now);
+        }
+        self.runs.values().all(ItemRun::is_over)
+    }
+
+    fn run_of(&mut self, view: &JobView, item: ShardingItem) -> ItemRun {
+        let RequestedRun { id, at, items, .. } = self.request;
+        let waits_with = |of: Option<&BTreeSet<ShardingItem>>| of.is_none_or(|i| i.contains(&item));
+        let on_its_way = view.requests().any(|(other, of)| other == id && waits_with(of));
+        let Some(record) = view.item(item).ledger.as_ref().map(|ledger| &ledger.value) else {
+            return if on_its_way { ItemRun::Waiting } else { ItemRun::Dropped };
+        };
+        let before = items.get(&item).copied().unwrap_or_default();
+        let ended = |outcome: Option<Outcome>| match outcome {
+            Some(outcome) => ItemRun::Ended { outcome: outcome.as_str() },
+            None => ItemRun::EndedUnseen,
+        };
+        if record.request.as_ref().is_some_and(|request| *request.id == **id) {
+            return ItemRun::Waiting;
+        }
+        if let Some(run) = record.run().filter(|run| run.fire == *at) {
+            self.tokens.insert(item, record.token);
+            return ItemRun::Running { holder: run.holder.to_string() };
+        }
+        match self.tokens.get(&item) {
+            Some(token) if *token == record.token => ended(record.outcome),
+            Some(_) => ItemRun::EndedUnseen,
+            None if on_its_way => ItemRun::Waiting,
+            None if record.token == before => ItemRun::Dropped,
+            None if record.token == before.next() && record.is_idle() => ended(record.outcome),
+            None => ItemRun::EndedUnseen,
+        }
+    }
+}

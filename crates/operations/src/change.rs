@@ -1,0 +1,182 @@
+//! What a change says about itself: who and why before it, what was done and what was left alone after it.
+
+use std::fmt;
+
+use coordination::{AuditRecord, JobName, OperatorStep};
+use serde::Serialize;
+
+use crate::{Error, Result};
+
+/// Who makes a change, and why. Both are recorded with it.
+///
+/// # Examples
+/// ```
+/// use operations::By;
+///
+/// let by = By::new("anna", "release 12")?;
+/// assert_eq!(by.to_string(), "anna: release 12");
+/// assert!(By::new("anna", " ").is_err());
+/// # Ok::<(), operations::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct By {
+    who: String,
+    why: String,
+}
+
+impl By {
+    /// Names who makes a change, and why.
+    ///
+    /// # Errors
+    /// [`Error::Unsaid`] if one of them is blank, longer than [`AuditRecord::MAX_TEXT_BYTES`], or has control characters.
+    pub fn new(who: impl Into<String>, why: impl Into<String>) -> Result<Self> {
+        Ok(Self { who: said("who", who.into())?, why: said("why", why.into())? })
+    }
+
+    /// Returns who makes the change.
+    #[must_use]
+    pub fn who(&self) -> &str {
+        &self.who
+    }
+
+    /// Returns why.
+    #[must_use]
+    pub fn why(&self) -> &str {
+        &self.why
+    }
+}
+
+fn said(field: &'static str, text: String) -> Result<String> {
+    let max = AuditRecord::MAX_TEXT_BYTES;
+    let found = match () {
+        () if text.trim().is_empty() => "blank".to_owned(),
+        () if text.len() > max => format!("{} bytes long", text.len()),
+        () if text.chars().any(char::is_control) => format!("{text:?}"),
+        () => return Ok(text),
+    };
+    Err(Error::Unsaid { field, found, max })
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.who, self.why)
+    }
+}
+
+/// What a change has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// What was done, to whom.
+    pub done: Vec<Entry>,
+    /// What was left alone, and why.
+    pub left: Vec<Entry>,
+    /// What could not be done, with the error.
+    pub failed: Vec<Entry>,
+    /// The changes as they were recorded: one for each job that was changed.
+    pub records: Vec<Recorded>,
+}
+
+/// One thing that was done, left alone, or could not be done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// In which job.
+    pub job: String,
+    /// What: a server, an instance, an item, or the configuration.
+    pub target: String,
+    /// What was done to it, or why not.
+    pub what: String,
+}
+
+/// A change as it was recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Recorded {
+    /// In which job.
+    pub job: String,
+    /// The record.
+    #[serde(flatten)]
+    pub record: AuditRecord,
+}
+
+impl Report {
+    /// Adds another report.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.done.extend(other.done);
+        self.left.extend(other.left);
+        self.failed.extend(other.failed);
+        self.records.extend(other.records);
+    }
+
+    /// Adds that a job could not be changed.
+    pub(crate) fn fail(&mut self, job: &str, error: &Error) {
+        let (job, target) = (job.to_owned(), "job".to_owned());
+        self.failed.push(Entry { job, target, what: error.to_string() });
+    }
+
+    /// Returns true if something was changed.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        !self.done.is_empty()
+    }
+}
+
+impl fmt::Display for Report {
+    /// One line for each entry.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = [("done", &self.done), ("left alone", &self.left), ("failed", &self.failed)];
+        for (word, entries) in rows {
+            for Entry { job, target, what } in entries {
+                writeln!(f, "{word}: {job}, {target}: {what}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is to be changed in a job, decided from one snapshot.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Planned {
+    pub(crate) steps: Vec<OperatorStep>,
+    pub(crate) done: Vec<(String, String)>,
+    pub(crate) left: Vec<(String, String)>,
+}
+
+impl Planned {
+    pub(crate) fn change(
+        &mut self,
+        target: impl ToString,
+        what: impl Into<String>,
+        steps: impl IntoIterator<Item = OperatorStep>,
+    ) {
+        self.steps.extend(steps);
+        self.done.push((target.to_string(), what.into()));
+    }
+
+    pub(crate) fn leave(&mut self, target: impl ToString, why: impl Into<String>) {
+        self.left.push((target.to_string(), why.into()));
+    }
+
+    /// Returns what is changed, for people, bounded.
+    pub(crate) fn target(&self) -> String {
+        let mut text = String::new();
+        for (target, _) in &self.done {
+            if text.len() + target.len() > AuditRecord::MAX_TEXT_BYTES - 16 {
+                text.push_str(", …");
+                break;
+            }
+            text.push_str(if text.is_empty() { "" } else { ", " });
+            text.push_str(target);
+        }
+        text
+    }
+
+    pub(crate) fn report(self, job: &JobName, record: Option<AuditRecord>) -> Report {
+        let entry = |(target, what)| Entry { job: job.to_string(), target, what };
+        let recorded = |record| Recorded { job: job.to_string(), record };
+        Report {
+            done: self.done.into_iter().map(entry).collect(),
+            left: self.left.into_iter().map(entry).collect(),
+            failed: Vec::new(),
+            records: record.into_iter().map(recorded).collect(),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Configurations, dialects, and nodes that have no business where they stand.
+
+use coordination::{Dialect, NodeKind, OperatorStep, ServerState, StrayNode};
+use reg_center::Node;
+
+use super::{Case, Finding, FindingCode, Severity};
+use crate::act::listed;
+
+pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
+    let job = case.job;
+    let mut findings = Vec::new();
+    if !job.has_config() {
+        let text = "there is no configuration, so that this is no job: remove what is left, or leave it, if it is \
+                    somebody else's";
+        findings.push(Finding::of(job, FindingCode::NoConfig, Severity::Info, text));
+    }
+    if let Some(fault) = job.config_fault() {
+        let text = format!(
+            "{fault}; instances that have seen an earlier one go on with that, Java's fail: update it"
+        );
+        let finding = Finding::of(job, FindingCode::BadConfig, Severity::Error, text);
+        findings.push(finding.at(job, &NodeKind::Config).left_by("A20"));
+    }
+    findings.extend(harms_java(case));
+    findings.extend(job.nodes().filter_map(|node| mixed(case, node)));
+    findings
+}
+
+/// Java instances of 3.x fail at each run while there is a field that they do not know.
+fn harms_java(case: &Case<'_>) -> Option<Finding> {
+    let job = case.job;
+    let config = job.config().filter(|_| job.may_have_java())?;
+    let text = match job.dialect() {
+        Dialect::V3 if !config.unknown.is_empty() => {
+            let names = listed(config.unknown.iter().map(|(name, _)| name));
+            format!("Java instances of 3.x fail at fields that they do not know: {names}")
+        }
+        Dialect::V2 if config.cron.is_none() => {
+            "Java instances of 2.1.5 fail without a cron expression".to_owned()
+        }
+        Dialect::V2 | Dialect::V3 => return None,
+    };
+    let finding = Finding::of(job, FindingCode::ConfigHarmsJava, Severity::Error, text);
+    Some(finding.at(job, &NodeKind::Config).left_by("A20"))
+}
+
+/// A node in another dialect than the job's.
+fn mixed(case: &Case<'_>, node: &Node) -> Option<Finding> {
+    let job = case.job;
+    let (layout, is) = (job.view().layout(), job.dialect());
+    let found = layout.encoding_of(node).filter(|found| *found != is)?;
+    let kind = layout.parse(&node.path)?;
+    let finding = |severity, text: &str| {
+        let text = format!("it is written as {found} does, in a job of {is}: {text}");
+        Finding::of(job, FindingCode::MixedEncoding, severity, text).at_path(&node.path)
+    };
+    match (&kind, is) {
+        (NodeKind::Instance(_), Dialect::V2) => Some(finding(
+            Severity::Error,
+            "an instance of 3.x that cannot read the configuration, and gets items all the same",
+        )),
+        (NodeKind::Instance(_), Dialect::V3) => Some(finding(
+            Severity::Error,
+            "an instance of 2.1.5 that cannot read the configuration; Java's 3.x gives it no items",
+        )),
+        (NodeKind::Server(ip), Dialect::V3) => {
+            let text = "Java instances of 3.0.2 and later do not take it for enabled";
+            let (version, state) = (node.stat.version, ServerState::Enabled);
+            let step = OperatorStep::SetServer { ip: ip.clone(), state, version };
+            Some(finding(Severity::Error, text).mended_by(job, &kind, vec![step]))
+        }
+        (NodeKind::Server(_), Dialect::V2) => {
+            Some(finding(Severity::Info, "taken for enabled, which it means"))
+        }
+        _ => Some(finding(Severity::Info, "a leftover of another release; nobody reads it")),
+    }
+}
+
+pub(super) fn strays(case: &Case<'_>) -> Vec<Finding> {
+    let job = case.job;
+    let layout = job.view().layout();
+    let (mut findings, mut of_version_1) = (Vec::new(), Vec::new());
+    for (node, stray) in job.nodes().filter_map(|node| Some((node, layout.stray(&node.path)?))) {
+        let severity = match stray {
+            StrayNode::Version1 => {
+                of_version_1.push(node.path.to_string());
+                continue;
+            }
+            StrayNode::Server => Severity::Info,
+            StrayNode::Item | StrayNode::QueuedItem | StrayNode::Instance => Severity::Error,
+            _ => Severity::Warning,
+        };
+        let finding = Finding::of(job, FindingCode::StrayNode, severity, stray.harm());
+        findings.push(finding.at_path(&node.path));
+    }
+    if !of_version_1.is_empty() {
+        let text = format!("{}: {}", StrayNode::Version1.harm(), listed(of_version_1));
+        findings.push(Finding::of(job, FindingCode::Version1, Severity::Warning, text));
+    }
+    let told: Vec<_> = findings.iter().filter_map(|finding| finding.node.clone()).collect();
+    for anomaly in job.anomalies() {
+        let is_record = matches!(layout.parse(&anomaly.path), Some(NodeKind::Ledger(_)));
+        if !is_record && !told.contains(&anomaly.path.to_string()) {
+            let text = format!("it is ignored: {}", anomaly.reason);
+            let finding = Finding::of(job, FindingCode::Anomaly, Severity::Warning, text);
+            findings.push(finding.at_path(&anomaly.path));
+        }
+    }
+    findings
+}

@@ -1,0 +1,146 @@
+//! Items without an owner, items that the job does not have, and the flags of resharding.
+
+use coordination::{LedgerState, NodeKind, OperatorStep};
+use sharding::ShardingItem;
+
+use super::{Case, Finding, FindingCode, Severity};
+use crate::JobSnapshot;
+use crate::act::listed;
+use crate::statistics::is_owned;
+
+pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
+    let mut findings: Vec<_> = unassigned(case).into_iter().collect();
+    findings.extend(surplus(case));
+    let job = case.job;
+    let unreadable = job.view().items().filter(|(_, shown)| shown.unreadable);
+    findings.extend(unreadable.map(|(item, _)| {
+        let node = NodeKind::Ledger(item);
+        let path = job.view().layout().path(&node);
+        let reason = job.anomalies().iter().find(|anomaly| anomaly.path == path);
+        let reason = reason.map_or("", |anomaly| &anomaly.reason);
+        let text = format!("nothing is done with the item until its record is repaired: {reason}");
+        Finding::of(job, FindingCode::BadRecord, Severity::Error, text).at(job, &node)
+    }));
+    findings
+}
+
+/// Returns the items that belong to nobody who lives, although somebody could have them.
+fn strays(job: &JobSnapshot) -> Vec<ShardingItem> {
+    if job.config().is_none() || job.available().is_empty() {
+        return Vec::new();
+    }
+    // An item that is to move has its next owner already.
+    let is_stray =
+        |item: &ShardingItem| !is_owned(job, *item) && job.view().next_owner(*item).is_none();
+    job.items().into_iter().filter(is_stray).collect()
+}
+
+fn unassigned(case: &Case<'_>) -> Option<Finding> {
+    let job = case.job;
+    let strays = strays(job);
+    if strays.is_empty() {
+        return None;
+    }
+    let severity = case.severity_of(|earlier| {
+        let before = self::strays(earlier);
+        strays.iter().any(|item| before.contains(item))
+    });
+    let is_static = job.config().is_some_and(|config| config.static_sharding);
+    let (fault, why) = match is_static {
+        true => {
+            ("A15", "the job is sharded statically: they wait for their instances to come back")
+        }
+        false => ("A1", "nobody runs them until items are assigned anew"),
+    };
+    let text = format!("items {} belong to nobody who lives: {why}", listed(&strays));
+    let finding = Finding::of(job, FindingCode::Unassigned, severity, text).left_by(fault);
+    // A Java leader that waits for a mark which nobody takes away would wait for ever.
+    let blocked = job.view().items().any(|(_, shown)| {
+        shown.lasting.as_ref().is_some_and(|holder| !job.view().is_registered(holder))
+    });
+    let asked_for = job.node(&NodeKind::Necessary).is_some();
+    match is_static || blocked || asked_for {
+        true => Some(finding),
+        false => {
+            let step = OperatorStep::Mark(NodeKind::Necessary);
+            Some(finding.mended_by(job, &NodeKind::Necessary, vec![step]))
+        }
+    }
+}
+
+fn surplus(case: &Case<'_>) -> Option<Finding> {
+    let job = case.job;
+    let total = job.config()?.sharding_total_count;
+    let is_surplus = |(item, shown): &(ShardingItem, &coordination::ItemView)| {
+        let record = shown.ledger.as_ref().map(|ledger| &ledger.value.state);
+        let retired = record.is_none_or(|state| *state == LedgerState::Retired);
+        item.index() >= total && (shown.owner.is_some() || !retired)
+    };
+    let items: Vec<_> = job.view().items().filter(is_surplus).map(|(item, _)| item).collect();
+    let text = format!(
+        "the job has {total} items; nobody runs the others that are there: {}",
+        listed(&items)
+    );
+    (!items.is_empty()).then(|| Finding::of(job, FindingCode::SurplusItems, Severity::Info, text))
+}
+
+pub(super) fn check_flags(case: &Case<'_>) -> Vec<Finding> {
+    necessary(case).into_iter().chain(processing(case)).collect()
+}
+
+/// Returns true if a node is the same one as before.
+fn stands(case: &Case<'_>, node: &NodeKind) -> bool {
+    let created = |job: &JobSnapshot| job.node(node).map(|node| node.stat.created);
+    case.stood(|earlier| created(earlier).is_some() && created(earlier) == created(case.job))
+}
+
+fn necessary(case: &Case<'_>) -> Option<Finding> {
+    let job = case.job;
+    job.node(&NodeKind::Necessary)?;
+    let running = job.items().into_iter().filter(|item| job.is_running(*item));
+    let running: Vec<_> = running.collect();
+    let why = match () {
+        () if job.available().is_empty() => "nobody is available to follow it".to_owned(),
+        () if job.view().leader().is_none() => "nobody leads".to_owned(),
+        () if !running.is_empty() => format!("the leader waits for items {}", listed(running)),
+        () => "the leader follows it at its next fire".to_owned(),
+    };
+    let severity =
+        if stands(case, &NodeKind::Necessary) { Severity::Warning } else { Severity::Info };
+    let text = format!(
+        "items are to be assigned anew, and Java instances start nothing until then: {why}"
+    );
+    let finding = Finding::of(job, FindingCode::Necessary, severity, text);
+    Some(finding.at(job, &NodeKind::Necessary))
+}
+
+fn processing(case: &Case<'_>) -> Option<Finding> {
+    let job = case.job;
+    let node = job.node(&NodeKind::Processing)?;
+    let leader = job.node(&NodeKind::Leader);
+    let session = node.stat.owner;
+    let is_leaders = session.is_some() && leader.is_some_and(|leader| leader.stat.owner == session);
+    if is_leaders && !stands(case, &NodeKind::Processing) {
+        return None;
+    }
+    let text = match (session, is_leaders) {
+        (None, _) => {
+            "no session owns the flag, so that it never goes: Java instances start nothing"
+        }
+        (Some(_), true) => {
+            "the leader has been assigning items since the earlier look: its strategy may have failed; restart it"
+        }
+        (Some(_), false) => {
+            "it is not the leader's, and goes when the session of whoever has made it ends: Java instances start \
+             nothing until then"
+        }
+    };
+    let finding = Finding::of(job, FindingCode::Processing, Severity::Error, text);
+    let fault = if is_leaders { "A10" } else { "A11" };
+    let finding = finding.at(job, &NodeKind::Processing).left_by(fault);
+    if session.is_some() {
+        return Some(finding);
+    }
+    let step = OperatorStep::Remove(NodeKind::Processing, node.stat.version);
+    Some(finding.mended_by(job, &NodeKind::Processing, vec![step]))
+}

@@ -1,0 +1,143 @@
+//! Instances, servers and the leader.
+
+use coordination::{NodeKind, OperatorStep, ServerIp, ServerState, server_of};
+use reg_center::Version;
+
+use super::{Case, Finding, FindingCode, Severity};
+use crate::JobSnapshot;
+
+pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
+    let mut findings = ghosts(case);
+    findings.extend(without_server(case));
+    findings.extend(dead_servers(case));
+    findings.extend(addresses(case));
+    findings.extend(leader(case));
+    findings
+}
+
+/// An operator's request through the Java API of 2.1.5 that has come too late: Java gives it items for ever.
+fn ghosts(case: &Case<'_>) -> Vec<Finding> {
+    let job = case.job;
+    let ghost = |(id, version): (&sharding::InstanceId, Version)| {
+        let node = NodeKind::Instance(id.clone());
+        let text = match case.has_ours() {
+            true => {
+                "no session owns it, and Java gives it items; an instance of ours takes it away"
+            }
+            false => "no session owns it, and Java gives it items which nobody runs",
+        };
+        let finding = Finding::of(job, FindingCode::GhostInstance, Severity::Error, text);
+        let finding = finding.at(job, &node).left_by("A18");
+        // A living instance that comes back under the same id has a node of version 0. So this one gets another version
+        // first, and is removed by that.
+        let step = match version {
+            Version(0) => OperatorStep::Seal(id.clone()),
+            version => OperatorStep::Remove(node.clone(), version),
+        };
+        if case.has_ours() { finding } else { finding.mended_by(job, &node, vec![step]) }
+    };
+    job.view().ghosts().map(ghost).collect()
+}
+
+fn without_server(case: &Case<'_>) -> Vec<Finding> {
+    let job = case.job;
+    let is_without = |id: &&sharding::InstanceId| {
+        server_of(id).is_some_and(|ip| job.view().server_state(&ip).is_none())
+    };
+    let finding = |id: &sharding::InstanceId| {
+        let was = |earlier: &JobSnapshot| {
+            let ip = server_of(id);
+            let known = ip.is_some_and(|ip| earlier.view().server_state(&ip).is_some());
+            earlier.view().is_registered(id) && !known
+        };
+        let text =
+            "its server has no record, so that it gets no items: restart it, which makes one";
+        let severity = case.severity_of(was);
+        Finding::of(job, FindingCode::NoServerRecord, severity, text)
+            .at(job, &NodeKind::Instance(id.clone()))
+    };
+    job.view().instances().filter(is_without).map(finding).collect()
+}
+
+fn dead_servers(case: &Case<'_>) -> Vec<Finding> {
+    let job = case.job;
+    let is_dead = |ip: &ServerIp| job.instances_on(ip).next().is_none();
+    let finding = |(ip, state): (&ServerIp, ServerState)| {
+        let text = match state {
+            ServerState::Enabled => {
+                "no instance lives there; remove the server if none will come back".to_owned()
+            }
+            state @ (ServerState::Paused | ServerState::Disabled) => format!(
+                "no instance lives there, and it is {state}: instances that come back are, too; remove the server if \
+                 none will"
+            ),
+        };
+        let node = NodeKind::Server(ip.clone());
+        Finding::of(job, FindingCode::DeadServer, Severity::Info, text).at(job, &node)
+    };
+    job.view().servers().filter(|(ip, _)| is_dead(ip)).map(finding).collect()
+}
+
+/// Java compares addresses by how they begin, and reacts to IPv4 alone.
+fn addresses(case: &Case<'_>) -> Vec<Finding> {
+    let job = case.job;
+    if !job.may_have_java() {
+        return Vec::new();
+    }
+    let all: Vec<&ServerIp> = job.view().servers().map(|(ip, _)| ip).collect();
+    let mut findings = Vec::new();
+    for ip in &all {
+        let of = |text: String| {
+            Finding::of(job, FindingCode::AddressHarmsJava, Severity::Warning, text)
+                .at(job, &NodeKind::Server((*ip).clone()))
+        };
+        if ip.as_str().parse::<std::net::Ipv4Addr>().is_err() {
+            findings.push(of("Java reacts to IPv4 addresses only".to_owned()));
+        }
+        let longer = all.iter().find(|o| *o != ip && o.as_str().starts_with(ip.as_str()));
+        if let Some(longer) = longer {
+            let text = format!("Java takes it for online while {longer} is");
+            findings.push(of(text).left_by("B11"));
+        }
+    }
+    findings
+}
+
+fn leader(case: &Case<'_>) -> Option<Finding> {
+    let job = case.job;
+    let available = job.available();
+    let leads = |job: &JobSnapshot| {
+        job.view().leader().is_some_and(|leader| job.view().is_registered(leader))
+    };
+    let Some(leader) = job.view().leader().filter(|_| leads(job)) else {
+        let severity =
+            case.severity_of(|earlier| !leads(earlier) && !earlier.available().is_empty());
+        return (!available.is_empty()).then(|| no_leader(job, severity));
+    };
+    let is_enabled = server_of(leader).is_some_and(|ip| job.view().is_enabled(&ip));
+    let text =
+        format!("{leader} leads, and its server is disabled: it may have won the first election");
+    let finding = Finding::of(job, FindingCode::LeaderDisabled, Severity::Warning, text);
+    (!is_enabled).then(|| finding.at(job, &NodeKind::Leader).left_by("C18"))
+}
+
+fn no_leader(job: &JobSnapshot, severity: Severity) -> Finding {
+    let node = job.node(&NodeKind::Leader);
+    let text = match node {
+        None => "instances could be given items, and nobody leads".to_owned(),
+        Some(node) => {
+            let who = String::from_utf8_lossy(&node.data).into_owned();
+            format!("the leader is shown as {who:?}, which is not registered")
+        }
+    };
+    let finding =
+        Finding::of(job, FindingCode::NoLeader, severity, text).at(job, &NodeKind::Leader);
+    // The node of a living session goes with it.
+    match node.filter(|node| node.stat.owner.is_none()) {
+        None => finding,
+        Some(node) => {
+            let step = OperatorStep::Remove(NodeKind::Leader, node.stat.version);
+            finding.mended_by(job, &NodeKind::Leader, vec![step])
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What can go wrong between an operator and a namespace. In one line each: what, and what to do.
+
+use std::time::Duration;
+
+use coordination::{InvalidConfig, InvalidName, JobName};
+use reg_center::Revision;
+
+/// Why an operation has no regular answer. Unless [`is_unknown`](Self::is_unknown), nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The registry did not answer, or refused.
+    #[error("{act}: {source}")]
+    Registry {
+        /// What was attempted.
+        act: String,
+        /// What the registry said.
+        source: reg_center::Error,
+    },
+    /// It took too long.
+    #[error("waited {waited:?} for {what}, in vain")]
+    Deadline {
+        /// What was waited for.
+        what: String,
+        /// How long.
+        waited: Duration,
+    },
+    /// There is more than shall be read.
+    #[error("{what} has more than {max}; raise the bound of the reader if that is meant")]
+    TooMuch {
+        /// What was read.
+        what: String,
+        /// How much is read at most, with its unit.
+        max: String,
+    },
+    /// The registry has no such job.
+    #[error("the registry has no job {job}")]
+    NoSuchJob {
+        /// Which.
+        job: JobName,
+    },
+    /// The job has no such server, instance or item.
+    #[error("job {job} has no {what} {name}; it has {known}")]
+    NoSuch {
+        /// Which job.
+        job: JobName,
+        /// `server`, `instance` or `item`.
+        what: &'static str,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A name cannot be used.
+    #[error(transparent)]
+    Name(#[from] InvalidName),
+    /// Neither a job nor a server was named.
+    #[error("neither a job nor a server is named; valid is a job, the ip of a server, or both")]
+    NothingNamed,
+    /// Who makes a change, or why, is missing or too long.
+    #[error("{field} is {found}; valid is a text of 1 to {max} bytes without control characters")]
+    Unsaid {
+        /// `who` or `why`.
+        field: &'static str,
+        /// What was given.
+        found: String,
+        /// The longest that it may be.
+        max: usize,
+    },
+    /// A configuration is not valid.
+    #[error(transparent)]
+    Invalid(#[from] InvalidConfig),
+    /// The stored configuration cannot be read.
+    #[error("the configuration of job {job} cannot be used: {reason}")]
+    Unreadable {
+        /// Which job.
+        job: JobName,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Somebody else has changed the configuration meanwhile.
+    #[error(
+        "the configuration of job {job} is of revision {found}, not {expected}; read it again and repeat the change"
+    )]
+    StaleConfig {
+        /// Which job.
+        job: JobName,
+        /// The revision that the change was made for.
+        expected: Revision,
+        /// The revision that is stored.
+        found: Revision,
+    },
+    /// A removal was not confirmed.
+    #[error("removing job {job} is confirmed by {valid:?} or its name, not by {given:?}")]
+    NotConfirmed {
+        /// Which job.
+        job: JobName,
+        /// What was given.
+        given: String,
+        /// What its preview returns now.
+        valid: String,
+    },
+    /// Instances of the job live.
+    #[error(
+        "instances of job {job} live: {}; shut them down first, or force the removal",
+        .instances.join(", ")
+    )]
+    StillLives {
+        /// Which job.
+        job: JobName,
+        /// Who.
+        instances: Vec<String>,
+    },
+    /// The job changes faster than the change could be made.
+    #[error("job {job} has changed in each of {attempts} attempts; nothing was done")]
+    Contended {
+        /// Which job.
+        job: JobName,
+        /// How often it was tried.
+        attempts: usize,
+    },
+    /// The change may have happened; look before you repeat it.
+    #[error(
+        "nobody can tell whether {act} of job {job} has happened ({cause}); look before it is repeated"
+    )]
+    Unknown {
+        /// What was attempted.
+        act: &'static str,
+        /// Which job.
+        job: JobName,
+        /// What the registry said.
+        cause: String,
+    },
+    /// The wire formats have no place for it.
+    #[error("{what} is not possible for job {job}: {why}")]
+    NotSupported {
+        /// What was asked for.
+        what: &'static str,
+        /// Which job.
+        job: JobName,
+        /// What it would take.
+        why: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn registry(act: impl Into<String>) -> impl FnOnce(reg_center::Error) -> Self {
+        let act = act.into();
+        move |source| Self::Registry { act, source }
+    }
+
+    /// Returns true if the change may have happened.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Self::Unknown { .. })
+    }
+}
+
+/// The result of an operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,0 +1,34 @@
+#![doc = include_str!("../README.md")]
+
+mod act;
+mod change;
+mod doctor;
+mod error;
+mod fires;
+mod operations;
+mod plan;
+mod reader;
+mod snapshot;
+mod statistics;
+mod validate;
+mod watch;
+mod why;
+
+pub use act::{
+    DrainMode, Drained, FieldChange, ItemRun, Removal, RemovalPreview, RequestedRun, Scope,
+    StoredConfig, Triggered, Updated, differences,
+};
+pub use change::{By, Entry, Recorded, Report};
+pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all};
+pub use error::{Error, Result};
+pub use fires::{MAX_FIRES, next_fires};
+pub use operations::Operations;
+pub use plan::{MovePlan, PlannedMove, WhatIf, plan_moves};
+pub use reader::{Namespace, ReadBounds};
+pub use snapshot::JobSnapshot;
+pub use statistics::{
+    ItemBrief, ItemState, JobBrief, JobState, ServerBrief, ServerJob, item_brief, item_briefs,
+    job_brief, job_briefs, job_state, jobs_of_server, server_briefs,
+};
+pub use validate::{schedule_of, validate};
+pub use why::{WhyNot, why_item_not_running, why_not_running};

@@ -1,0 +1,275 @@
+//! The statistics of ElasticJob's lifecycle API, computed from snapshots: pure, and without the original's wrong answers.
+//!
+//! Fields have the names of the original in JSON; those that it does not have come after them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use coordination::{ServerIp, ServerState, server_of};
+use serde::Serialize;
+use sharding::{InstanceId, ShardingItem};
+
+use crate::JobSnapshot;
+
+/// How a job is doing, in the words of the original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum JobState {
+    /// Every item belongs to an instance that lives.
+    Ok,
+    /// No instance lives.
+    Crashed,
+    /// Instances live, and none of their servers is enabled.
+    Disabled,
+    /// An item belongs to nobody who lives: items are to be assigned anew.
+    ShardingFlag,
+}
+
+/// A job on one line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobBrief {
+    /// Its name.
+    pub job_name: String,
+    /// How it is doing.
+    pub status: JobState,
+    /// What it is for; `None` without a usable configuration, as with all that comes out of it.
+    pub description: Option<String>,
+    /// When it fires; `None` also for a job that runs on request only.
+    pub cron: Option<String>,
+    /// How many instances live.
+    pub instance_count: usize,
+    /// How many items it has.
+    pub sharding_total_count: Option<u32>,
+    /// In which dialect its nodes are: `2.1.5` or `3.x`.
+    pub dialect: &'static str,
+    /// What is wrong with its configuration.
+    pub config_fault: Option<String>,
+}
+
+/// A server on one line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerBrief {
+    /// Its address.
+    pub server_ip: String,
+    /// The instances that live on it.
+    pub instances: BTreeSet<String>,
+    /// The jobs that know it.
+    pub job_names: BTreeSet<String>,
+    /// How many instances live on it.
+    pub instances_num: usize,
+    /// How many jobs know it.
+    pub jobs_num: usize,
+    /// For how many of them it is disabled.
+    pub disabled_jobs_num: usize,
+    /// For how many of them it is paused.
+    pub paused_jobs_num: usize,
+}
+
+/// A job as one server has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerJob {
+    /// The job's name.
+    pub job_name: String,
+    /// `DISABLED`, or `OK`.
+    pub status: JobState,
+    /// How many of the job's instances live on the server.
+    pub instance_count: usize,
+    /// The server is paused for the job.
+    pub paused: bool,
+}
+
+/// How an item is doing, in the words of the original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ItemState {
+    /// An operator wants it not to run.
+    Disabled,
+    /// It runs.
+    Running,
+    /// It belongs to nobody who lives.
+    ShardingFlag,
+    /// It waits for its next fire.
+    Pending,
+}
+
+/// An item on one line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ItemBrief {
+    /// Which item.
+    pub item: u32,
+    /// The address of its owner, living or not; `None` if it has none.
+    pub server_ip: Option<String>,
+    /// Its owner's whole id.
+    pub instance_id: Option<String>,
+    /// How it is doing. One that is disabled is shown so even while it runs.
+    pub status: ItemState,
+    /// Somebody has taken it over, and runs it.
+    pub failover: bool,
+    /// It runs, disabled or not.
+    pub running: bool,
+    /// Its last holder is gone, and it waits for somebody to take it over.
+    pub orphaned: bool,
+    /// To whom it moves as soon as its run has ended.
+    pub moves_to: Option<String>,
+    /// The token of its last claim by an instance of ours.
+    pub token: Option<u64>,
+    /// The fire that it runs for, or the last scheduled one that was claimed, in milliseconds since 1970 UTC.
+    pub fire_ms: Option<i64>,
+    /// When its last run began, by its holder's clock.
+    pub began_ms: Option<i64>,
+    /// When its last run ended; `None` while it runs.
+    pub ended_ms: Option<i64>,
+    /// How its last run ended.
+    pub outcome: Option<&'static str>,
+}
+
+/// Returns how a job is doing.
+///
+/// Unlike the original: only items that the job has count, each of them has to have an owner, and servers count whose
+/// instances live, so that neither leftovers of a smaller job nor dead servers change the answer.
+#[must_use]
+pub fn job_state(job: &JobSnapshot) -> JobState {
+    let live = job.instances();
+    if live.is_empty() {
+        return JobState::Crashed;
+    }
+    let is_enabled = |id: &InstanceId| server_of(id).is_some_and(|ip| job.view().is_enabled(&ip));
+    if !live.iter().any(is_enabled) {
+        return JobState::Disabled;
+    }
+    let items = job.items();
+    match items.iter().all(|item| is_owned(job, *item)) {
+        true if !items.is_empty() => JobState::Ok,
+        _ => JobState::ShardingFlag,
+    }
+}
+
+/// Returns true if an item belongs to an instance that lives.
+pub(crate) fn is_owned(job: &JobSnapshot, item: ShardingItem) -> bool {
+    job.owner(item).is_some_and(|owner| job.view().is_registered(owner))
+}
+
+/// Returns a job on one line.
+#[must_use]
+pub fn job_brief(job: &JobSnapshot) -> JobBrief {
+    let config = job.config();
+    JobBrief {
+        job_name: job.job().to_string(),
+        status: job_state(job),
+        description: config.map(|config| config.description.clone()),
+        cron: config.and_then(|config| config.cron.clone()),
+        instance_count: job.instances().len(),
+        sharding_total_count: config.map(|config| config.sharding_total_count),
+        dialect: job.dialect().as_str(),
+        config_fault: job.config_fault().map(str::to_owned),
+    }
+}
+
+/// Returns all jobs, sorted by name. What has no configuration is no job.
+pub fn job_briefs<'a>(jobs: impl IntoIterator<Item = &'a JobSnapshot>) -> Vec<JobBrief> {
+    let configured = jobs.into_iter().filter(|job| job.has_config());
+    let mut briefs: Vec<_> = configured.map(job_brief).collect();
+    briefs.sort_by(|a, b| a.job_name.cmp(&b.job_name));
+    briefs
+}
+
+/// Returns all servers that a job knows, or that an instance lives on, sorted by address as text.
+pub fn server_briefs<'a>(jobs: impl IntoIterator<Item = &'a JobSnapshot>) -> Vec<ServerBrief> {
+    let mut servers: BTreeMap<ServerIp, ServerBrief> = BTreeMap::new();
+    for job in jobs.into_iter().filter(|job| job.has_config()) {
+        for (ip, state) in job.view().servers() {
+            let server = entry(&mut servers, ip);
+            server.job_names.insert(job.job().to_string());
+            server.disabled_jobs_num += usize::from(state == ServerState::Disabled);
+            server.paused_jobs_num += usize::from(state == ServerState::Paused);
+        }
+        for id in job.instances() {
+            let Some(ip) = server_of(&id) else { continue };
+            entry(&mut servers, &ip).instances.insert(id.to_string());
+        }
+    }
+    let counted = servers.into_values().map(|server| ServerBrief {
+        instances_num: server.instances.len(),
+        jobs_num: server.job_names.len(),
+        ..server
+    });
+    counted.collect()
+}
+
+fn entry<'a>(
+    servers: &'a mut BTreeMap<ServerIp, ServerBrief>,
+    ip: &ServerIp,
+) -> &'a mut ServerBrief {
+    servers.entry(ip.clone()).or_insert_with(|| ServerBrief {
+        server_ip: ip.to_string(),
+        instances: BTreeSet::new(),
+        job_names: BTreeSet::new(),
+        instances_num: 0,
+        jobs_num: 0,
+        disabled_jobs_num: 0,
+        paused_jobs_num: 0,
+    })
+}
+
+/// Returns the jobs that know a server, sorted by name.
+pub fn jobs_of_server<'a>(
+    jobs: impl IntoIterator<Item = &'a JobSnapshot>,
+    ip: &ServerIp,
+) -> Vec<ServerJob> {
+    let known = jobs.into_iter().filter(|job| job.has_config());
+    let known = known.filter_map(|job| Some((job, job.view().server_state(ip)?)));
+    let mut jobs: Vec<_> = known
+        .map(|(job, state)| ServerJob {
+            job_name: job.job().to_string(),
+            status: match state {
+                ServerState::Disabled => JobState::Disabled,
+                ServerState::Enabled | ServerState::Paused => JobState::Ok,
+            },
+            instance_count: job.instances_on(ip).count(),
+            paused: state == ServerState::Paused,
+        })
+        .collect();
+    jobs.sort_by(|a, b| a.job_name.cmp(&b.job_name));
+    jobs
+}
+
+/// Returns the items of a job in ascending order.
+#[must_use]
+pub fn item_briefs(job: &JobSnapshot) -> Vec<ItemBrief> {
+    job.items().into_iter().map(|item| item_brief(job, item)).collect()
+}
+
+/// Returns an item on one line.
+#[must_use]
+pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
+    let shown = job.view().item(item);
+    let record = shown.ledger.as_ref().map(|ledger| &ledger.value);
+    let running = job.is_running(item);
+    let owner = job.owner(item);
+    let status = match () {
+        () if shown.is_disabled() => ItemState::Disabled,
+        () if running => ItemState::Running,
+        () if !is_owned(job, item) => ItemState::ShardingFlag,
+        () => ItemState::Pending,
+    };
+    let run = record.and_then(|record| record.run());
+    let orphaned = record.is_some_and(|record| record.is_busy() && record.running().is_none());
+    ItemBrief {
+        item: item.index(),
+        server_ip: owner.and_then(server_of).map(|ip| ip.to_string()),
+        instance_id: owner.map(ToString::to_string),
+        status,
+        failover: shown.failover,
+        running,
+        orphaned: orphaned || shown.queued,
+        moves_to: job.view().next_owner(item).map(ToString::to_string),
+        token: record.map(|record| record.token.0),
+        fire_ms: run.map(|run| run.fire.0).or(record.and_then(|r| r.last_fire).map(|fire| fire.0)),
+        began_ms: record.and_then(|record| record.began_ms),
+        ended_ms: record.and_then(|record| record.ended_ms).filter(|_| !running),
+        outcome: record.and_then(|record| record.outcome).map(|outcome| outcome.as_str()),
+    }
+}

@@ -1,0 +1,68 @@
+//! What must be true of a configuration before it is written.
+
+use coordination::{InvalidConfig, JobConfig};
+use jiff::Timestamp;
+use sharding::StrategyRegistry;
+use trigger::{CronExpression, CronSchedule, Zone};
+
+/// Returns the schedule that a configuration describes; `None` for a job that runs on request only.
+///
+/// # Errors
+/// [`InvalidConfig`] names the field, its value and what would be valid.
+///
+/// # Examples
+/// ```
+/// use coordination::{JobConfig, JobName};
+///
+/// let mut config = JobConfig::new(JobName::new("report")?, 1);
+/// assert!(operations::schedule_of(&config)?.is_none());
+/// config.cron = Some("every day".into());
+/// assert_eq!(operations::schedule_of(&config).unwrap_err().field, "cron");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn schedule_of(config: &JobConfig) -> Result<Option<CronSchedule>, InvalidConfig> {
+    let zone = match &config.time_zone {
+        None => Zone::utc(),
+        Some(name) => Zone::parse(name).map_err(|error| {
+            let valid = format!("an IANA name such as Asia/Shanghai, or GMT+08:00 ({error})");
+            InvalidConfig::new("time_zone", format!("{name:?}"), valid)
+        })?,
+    };
+    let Some(cron) = &config.cron else { return Ok(None) };
+    let expression = CronExpression::parse(cron).map_err(|error| {
+        let valid = format!("a Quartz expression such as \"0 0/5 * * * ?\"\n{error}");
+        InvalidConfig::new("cron", format!("{cron:?}"), valid)
+    })?;
+    Ok(Some(CronSchedule::new(expression, zone)))
+}
+
+/// What a view checks of a stored configuration: its schedule.
+pub(crate) fn readable_schedule(config: &JobConfig) -> Result<(), InvalidConfig> {
+    schedule_of(config).map(drop)
+}
+
+/// Checks a configuration before it is written. A strategy that is stored already may be one that only the instances know.
+///
+/// # Errors
+/// [`InvalidConfig`] names the field, its value and what would be valid.
+pub fn validate(
+    config: &JobConfig,
+    stored: Option<&JobConfig>,
+    strategies: &StrategyRegistry,
+    now: Timestamp,
+) -> Result<(), InvalidConfig> {
+    config.check()?;
+    let kept = stored.is_some_and(|stored| stored.strategy == config.strategy);
+    if let Err(error) = strategies.get(&config.strategy)
+        && !kept
+    {
+        let valid = format!("one of {}, or empty", error.known.join(", "));
+        return Err(InvalidConfig::new("strategy", format!("{:?}", config.strategy), valid));
+    }
+    let schedule = schedule_of(config)?;
+    if schedule.is_some_and(|schedule| schedule.next_after(now).is_none()) {
+        let valid = format!("an expression that fires after {now}; this one never does");
+        return Err(InvalidConfig::new("cron", format!("{:?}", config.cron), valid));
+    }
+    Ok(())
+}

@@ -1,0 +1,277 @@
+//! Why a job, or an item, is not running: the reasons in the order in which to look at them. Pure.
+
+use std::fmt;
+
+use coordination::{ConfigState, LedgerState, ServerState, server_of};
+use jiff::Timestamp;
+use serde::Serialize;
+use sharding::{InstanceId, ShardingItem};
+
+use crate::{JobSnapshot, next_fires};
+
+/// A reason why a job, or an item of it, is not running. The first of several is the one to look at first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WhyNot {
+    /// There is no configuration: it is no job (any more).
+    NoConfig,
+    /// The configuration cannot be used. Instances that have seen an earlier one go on with that.
+    BadConfig {
+        /// What is wrong with it.
+        fault: String,
+    },
+    /// It runs on request only.
+    OnRequestOnly,
+    /// Its schedule has come to its end.
+    NeverAgain,
+    /// No instance lives.
+    NobodyLives,
+    /// Instances live, and none of them can be given items.
+    NobodyAvailable {
+        /// The servers that they are on, with what operators want of each, and the last that was said about it.
+        servers: Vec<String>,
+    },
+    /// Nobody leads, so that nobody assigns items.
+    NobodyLeads,
+    /// Items are about to be assigned anew; Java instances start nothing until that is done.
+    Resharding,
+    /// The item is none of the job's.
+    NoSuchItem,
+    /// An operator has disabled the item.
+    ItemDisabled {
+        /// The last that was said about it.
+        said: Option<String>,
+    },
+    /// The item belongs to nobody.
+    NoOwner,
+    /// The item belongs to an instance that is gone.
+    OwnerGone {
+        /// Who that is.
+        owner: String,
+    },
+    /// The server of the item's owner is disabled or paused.
+    OwnerHeldBack {
+        /// Who that is.
+        owner: String,
+        /// What operators want of its server, and the last that was said about it.
+        server: String,
+    },
+    /// The item runs already, and starts nothing beside that.
+    Runs {
+        /// Who runs it, as far as it shows.
+        holder: Option<String>,
+        /// Since when, by its holder's clock, in milliseconds since 1970 UTC.
+        since_ms: Option<i64>,
+    },
+    /// The item's last holder is gone, and it waits for somebody to take it over.
+    Orphaned {
+        /// Who that was.
+        holder: Option<String>,
+    },
+    /// The item's record cannot be read: nothing is done with it until it is repaired.
+    BadRecord,
+    /// The item waits for its owner's run to end, to move to somebody else.
+    Moves {
+        /// To whom.
+        to: String,
+    },
+    /// Nothing stands in its way: it waits for its next fire.
+    WaitsForFire {
+        /// When that is, in milliseconds since 1970 UTC.
+        at_ms: i64,
+    },
+}
+
+impl fmt::Display for WhyNot {
+    /// One sentence for people.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let somebody = |id: &Option<String>| id.clone().unwrap_or_else(|| "somebody".to_owned());
+        match self {
+            Self::NoConfig => f.write_str("there is no configuration: it is no job (any more)"),
+            Self::BadConfig { fault } => write!(f, "the configuration cannot be used: {fault}"),
+            Self::OnRequestOnly => f.write_str("it has no schedule and runs on request only"),
+            Self::NeverAgain => f.write_str("its schedule does not fire any more"),
+            Self::NobodyLives => f.write_str("no instance lives"),
+            Self::NobodyAvailable { servers } => {
+                write!(f, "no instance can be given items: {}", servers.join("; "))
+            }
+            Self::NobodyLeads => f.write_str("nobody leads, so that nobody assigns items"),
+            Self::Resharding => f.write_str(
+                "items are about to be assigned anew, and Java instances start nothing meanwhile",
+            ),
+            Self::NoSuchItem => f.write_str("the job has no such item"),
+            Self::ItemDisabled { said: None } => f.write_str("the item is disabled"),
+            Self::ItemDisabled { said: Some(said) } => write!(f, "the item is disabled ({said})"),
+            Self::NoOwner => f.write_str("the item belongs to nobody"),
+            Self::OwnerGone { owner } => write!(f, "the item belongs to {owner}, which is gone"),
+            Self::OwnerHeldBack { owner, server } => {
+                write!(f, "the item belongs to {owner}, and {server}")
+            }
+            Self::Runs { holder, since_ms: None } => write!(f, "{} runs it", somebody(holder)),
+            Self::Runs { holder, since_ms: Some(since) } => {
+                write!(f, "{} has run it since {}", somebody(holder), Moment(*since))
+            }
+            Self::Orphaned { holder } => {
+                write!(f, "{} is gone, and nobody has taken its run over yet", somebody(holder))
+            }
+            Self::BadRecord => f.write_str("the item's record cannot be read"),
+            Self::Moves { to } => write!(f, "it moves to {to} as soon as it can"),
+            Self::WaitsForFire { at_ms } => {
+                write!(f, "nothing stands in its way; it fires next at {}", Moment(*at_ms))
+            }
+        }
+    }
+}
+
+/// A time in milliseconds since 1970 UTC, for people.
+struct Moment(i64);
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Timestamp::from_millisecond(self.0) {
+            Ok(time) => write!(f, "{time}"),
+            Err(_) => write!(f, "{} ms", self.0),
+        }
+    }
+}
+
+/// Returns why a job is not running, the first reason first; the last one is when it fires next. Never empty.
+///
+/// # Examples
+/// ```
+/// use coordination::JobName;
+/// use operations::{JobSnapshot, WhyNot, why_not_running};
+///
+/// let nothing = JobSnapshot::of_nodes(&JobName::new("report")?, Vec::new());
+/// let now = "2024-02-29T12:00:00Z".parse()?;
+/// assert_eq!(why_not_running(&nothing, now), [WhyNot::NoConfig]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
+    let mut reasons = of_config(job);
+    if reasons == [WhyNot::NoConfig] {
+        return reasons;
+    }
+    reasons.extend(of_members(job));
+    reasons.extend(of_schedule(job, now));
+    reasons
+}
+
+/// Returns why an item is not running: what holds for the job, and what holds for the item alone. Never empty.
+#[must_use]
+pub fn why_item_not_running(job: &JobSnapshot, item: ShardingItem, now: Timestamp) -> Vec<WhyNot> {
+    let mut reasons = of_config(job);
+    if reasons == [WhyNot::NoConfig] {
+        return reasons;
+    }
+    if job.config().is_some_and(|config| item.index() >= config.sharding_total_count) {
+        return vec![WhyNot::NoSuchItem];
+    }
+    reasons.extend(of_members(job));
+    reasons.extend(of_item(job, item));
+    reasons.extend(of_schedule(job, now));
+    reasons
+}
+
+fn of_config(job: &JobSnapshot) -> Vec<WhyNot> {
+    match job.view().config_state() {
+        ConfigState::Absent => vec![WhyNot::NoConfig],
+        ConfigState::Invalid { reason, .. } => vec![WhyNot::BadConfig { fault: reason.clone() }],
+        ConfigState::Valid(_) => Vec::new(),
+    }
+}
+
+fn of_members(job: &JobSnapshot) -> Vec<WhyNot> {
+    let view = job.view();
+    if view.instances().next().is_none() {
+        return vec![WhyNot::NobodyLives];
+    }
+    let mut reasons = Vec::new();
+    if job.available().is_empty() {
+        let held_back = |id: &InstanceId| match held_back(job, id) {
+            Some(why) => why,
+            None => format!("{id} is leaving"),
+        };
+        let servers = view.instances().map(held_back).collect();
+        reasons.push(WhyNot::NobodyAvailable { servers });
+    }
+    if view.leader().is_none_or(|leader| !view.is_registered(leader)) {
+        reasons.push(WhyNot::NobodyLeads);
+    }
+    if view.awaits_foreign_resharding() && job.may_have_java() {
+        reasons.push(WhyNot::Resharding);
+    }
+    reasons
+}
+
+/// Returns what holds the server of an instance back, with the last that was said about it.
+fn held_back(job: &JobSnapshot, id: &InstanceId) -> Option<String> {
+    let Some(ip) = server_of(id) else { return Some(format!("{id} is no id of an instance")) };
+    let target = format!("server {ip}");
+    match job.view().server_state(&ip) {
+        Some(ServerState::Enabled) => None,
+        Some(state) => Some(format!("{target} is {state}{}", in_brackets(said_of(job, &target)))),
+        None => Some(format!("{target} has no record")),
+    }
+}
+
+fn in_brackets(said: Option<String>) -> String {
+    said.map_or_else(String::new, |said| format!(" ({said})"))
+}
+
+/// Returns the last that was said about something, by whoever changed it.
+fn said_of(job: &JobSnapshot, target: &str) -> Option<String> {
+    let is_about = |targets: &str| targets.split(", ").any(|one| one == target);
+    let last = job.audit().rev().find(|record| is_about(&record.target))?;
+    Some(format!("{} by {}: {}", last.act, last.who, last.why))
+}
+
+fn of_item(job: &JobSnapshot, item: ShardingItem) -> Vec<WhyNot> {
+    let shown = job.view().item(item);
+    let mut reasons = Vec::new();
+    if shown.is_disabled() {
+        reasons.push(WhyNot::ItemDisabled { said: said_of(job, &format!("item {item}")) });
+    }
+    if shown.unreadable {
+        reasons.push(WhyNot::BadRecord);
+    }
+    match job.owner(item) {
+        None => reasons.push(WhyNot::NoOwner),
+        Some(owner) if !job.view().is_registered(owner) => {
+            reasons.push(WhyNot::OwnerGone { owner: owner.to_string() });
+        }
+        Some(owner) => {
+            let held_back = held_back(job, owner);
+            let owner = owner.to_string();
+            reasons.extend(held_back.map(|server| WhyNot::OwnerHeldBack { owner, server }));
+        }
+    }
+    let record = shown.ledger.as_ref().map(|ledger| &ledger.value);
+    match record.map(|record| &record.state) {
+        Some(LedgerState::Orphan(run)) => {
+            reasons.push(WhyNot::Orphaned { holder: Some(run.holder.to_string()) });
+        }
+        _ if job.is_running(item) => {
+            let holder = job.runner(item).map(ToString::to_string);
+            let since_ms = record.filter(|r| r.running().is_some()).and_then(|r| r.began_ms);
+            reasons.push(WhyNot::Runs { holder, since_ms });
+        }
+        _ if shown.queued => reasons.push(WhyNot::Orphaned { holder: None }),
+        Some(_) | None => {}
+    }
+    if let Some(to) = job.view().next_owner(item) {
+        reasons.push(WhyNot::Moves { to: to.to_string() });
+    }
+    reasons
+}
+
+fn of_schedule(job: &JobSnapshot, now: Timestamp) -> Option<WhyNot> {
+    let config = job.config()?;
+    if config.cron.is_none() {
+        return Some(WhyNot::OnRequestOnly);
+    }
+    let next = next_fires(config, now, 1).ok()?.first().copied();
+    Some(next.map_or(WhyNot::NeverAgain, |at| WhyNot::WaitsForFire { at_ms: at.as_millisecond() }))
+}

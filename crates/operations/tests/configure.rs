@@ -1,0 +1,166 @@
+//! Configurations under the revision that was read, and removing a job.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::time::Duration;
+
+use coordination::{Dialect, JavaSettings, JobConfig};
+use operations::{Error, Removal, Scope};
+use reg_center::memory::WriteFault;
+
+use support::{World, by, ip, job, on_request, shared_by, within};
+
+#[tokio::test(start_paused = true)]
+async fn a_changed_configuration_is_followed_and_a_stale_revision_changes_nothing() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let operations = world.operations();
+    let stored = operations.config(&job()).await.unwrap();
+    let config = stored.config.unwrap();
+
+    let wanted = JobConfig { sharding_total_count: 6, ..config.clone() };
+    let updated = operations.update_config(&wanted, stored.revision, &by()).await.unwrap();
+    let changes: Vec<_> = updated.changes.iter().map(ToString::to_string).collect();
+    assert_eq!(changes, ["sharding_total_count: 4 -> 6"]);
+    let is_followed =
+        |job: &operations::JobSnapshot| job.items().len() == 6 && shared_by(job, &[1]);
+    world.until("six items", is_followed).await;
+
+    let before = world.stored("/job/config");
+    let late = JobConfig { job_parameter: "late".into(), ..config };
+    let error = operations.update_config(&late, stored.revision, &by()).await.unwrap_err();
+    let found = operations.config(&job()).await.unwrap().revision;
+    assert_eq!(error, Error::StaleConfig { job: job(), expected: stored.revision, found });
+    assert_eq!(world.stored("/job/config"), before);
+    let same = operations.update_config(&wanted, found, &by()).await.unwrap();
+    assert_eq!(same.report.left[0].what, "it is as wanted already");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_configuration_with_a_wrong_value_names_it_and_changes_nothing() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let operations = world.operations();
+    let stored = operations.config(&job()).await.unwrap();
+    let config = stored.config.unwrap();
+    let before = world.stored("/job/config");
+    type Change = fn(&mut JobConfig);
+    let rows: [(&str, Change); 6] = [
+        ("sharding_total_count", |c| c.sharding_total_count = 0),
+        ("cron", |c| c.cron = Some("every day".into())),
+        ("cron", |c| c.cron = Some("0 0 0 1 1 ? 1999".into())),
+        ("time_zone", |c| c.time_zone = Some("Atlantis".into())),
+        ("strategy", |c| c.strategy = "RANDOM".into()),
+        ("dialect", |c| c.java = JavaSettings::of(Dialect::V3)),
+    ];
+    for (field, change) in rows {
+        let mut wanted = config.clone();
+        change(&mut wanted);
+        let error = operations.update_config(&wanted, stored.revision, &by()).await.unwrap_err();
+        assert!(
+            matches!(&error, Error::Invalid(invalid) if invalid.field == field),
+            "{field}: {error}"
+        );
+        assert_eq!(world.stored("/job/config"), before, "{field}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_document_that_cannot_be_read_is_shown_and_can_be_repaired() {
+    let world = World::new();
+    world.write(&[("/job/config", "{\"jobName\":\"job\"")], &[]).await;
+    let operations = world.operations();
+    let stored = operations.config(&job()).await.unwrap();
+    assert!(stored.config.is_err());
+    assert_eq!(stored.document, "{\"jobName\":\"job\"");
+    let error = operations.trigger(&job(), None, &by()).await.unwrap_err();
+    assert!(matches!(error, Error::Unreadable { .. }), "{error}");
+
+    let repaired = JobConfig::new(job(), 2);
+    let updated = operations.update_config(&repaired, stored.revision, &by()).await.unwrap();
+    assert_eq!(updated.report.done[0].what, "repaired");
+    assert_eq!(operations.config(&job()).await.unwrap().config, Ok(repaired));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_is_removed_only_if_that_is_confirmed_and_nobody_lives_or_it_is_forced() {
+    let world = World::new();
+    let member = world.member(1, on_request()).await;
+    let operations = world.operations();
+    let preview = operations.preview_removal(&job()).await.unwrap();
+    assert_eq!(preview.instances, ["10.0.0.1@-@1"]);
+
+    let remove = async |confirmation: &str, how| {
+        operations.remove_job(&job(), confirmation, how, &by()).await
+    };
+    let error = remove("jobs", Removal::EvenIfAlive).await.unwrap_err();
+    assert!(matches!(error, Error::NotConfirmed { .. }), "{error}");
+    let error = remove("job", Removal::UnlessAlive).await.unwrap_err();
+    assert!(matches!(error, Error::StillLives { .. }), "{error}");
+    assert!(shared_by(&world.until("nothing to be lost", |job| shared_by(job, &[1])).await, &[1]));
+
+    let report = remove(&preview.confirmation, Removal::EvenIfAlive).await.unwrap();
+    assert_eq!(report.done[0].what, "removed; told to leave: 10.0.0.1@-@1");
+    assert_eq!(report.records[0].record.who, "anna");
+    assert_eq!(world.stored("/job"), None);
+    within("leaving", member.handle.shutdown(Duration::from_secs(60))).await.unwrap();
+    assert_eq!(world.stored("/job"), None, "nothing has come back");
+    let error = remove("job", Removal::EvenIfAlive).await.unwrap_err();
+    assert_eq!(error, Error::NoSuchJob { job: job() });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_removal_whose_outcome_is_lost_is_finished_or_repeated() {
+    for fault in [WriteFault::LoseReply, WriteFault::LoseRequest] {
+        let world = World::new();
+        let member = world.member(1, on_request()).await;
+        within("leaving", member.handle.shutdown(Duration::from_secs(60))).await.unwrap();
+        let center = std::sync::Arc::new(world.registry.connect());
+        let operations = operations::Operations::new(center.clone());
+        let preview = operations.preview_removal(&job()).await.unwrap();
+        center.fail_next_write(fault);
+        let confirmation = &preview.confirmation;
+        let removed =
+            operations.remove_job(&job(), confirmation, Removal::UnlessAlive, &by()).await;
+        assert!(removed.unwrap().has_changed(), "{fault:?}");
+        assert_eq!(world.stored("/job"), None, "{fault:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_preview_does_not_confirm_the_removal_of_a_job_that_was_changed_since() {
+    let world = World::new();
+    world
+        .write(&[("/job/config", &coordination::encode_config(&JobConfig::new(job(), 2)))], &[])
+        .await;
+    let operations = world.operations();
+    let preview = operations.preview_removal(&job()).await.unwrap();
+    let stored = operations.config(&job()).await.unwrap();
+    let wanted = JobConfig::new(job(), 3);
+    operations.update_config(&wanted, stored.revision, &by()).await.unwrap();
+    let how = Removal::UnlessAlive;
+    let error = operations.remove_job(&job(), &preview.confirmation, how, &by()).await.unwrap_err();
+    assert!(matches!(error, Error::NotConfirmed { .. }), "{error}");
+    assert!(world.stored("/job/config").is_some());
+    let scope = Scope::of_both(job(), ip(1));
+    let left = operations.remove_servers(&scope, &by()).await.unwrap().left;
+    assert_eq!(left[0].what, "the job does not know it; it has none");
+}
+
+#[test]
+fn what_may_be_a_secret_is_compared_and_not_shown() {
+    let with = |password: &str| {
+        let mut config = JobConfig::new(job(), 2);
+        let mut java = coordination::JavaFields3::default();
+        java.props.insert("smtp.password".into(), password.into());
+        java.extra_configurations = format!("jobExtraConfigurations:\n- password: {password}\n");
+        config.java.fields = coordination::JavaFields::V3(java);
+        config.unknown = vec![("token".into(), password.into())];
+        config
+    };
+    let changes = operations::differences(&with("hunter2"), &with("hunter3"));
+    let fields: Vec<_> = changes.iter().map(|change| change.field).collect();
+    assert_eq!(fields, ["java_props", "java_extra_configurations", "unknown_fields"]);
+    assert!(!format!("{changes:?}").contains("hunter"), "{changes:?}");
+}

@@ -1,0 +1,387 @@
+//! The diagnosis: nothing where nothing is wrong, each known leftover of Java's, and fixes that harm nobody.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::time::Duration;
+
+use coordination::{Dialect, JavaSettings, JobConfig, encode_config};
+use operations::{Finding, FindingCode as Code, ItemRun, Severity, diagnose, diagnose_all};
+use reg_center::{Lifetime, NodePath, RegistryCenter, Txn};
+
+use support::{World, by, every_ten_seconds, items, job, on_request, shared_by, within};
+
+const LIVES: &str = "jobInstanceId: 10.0.0.1@-@7\nserverIp: 10.0.0.1\n";
+
+fn config(dialect: Dialect, failover: bool) -> String {
+    let mut config = JobConfig::new(job(), 2);
+    config.java = JavaSettings::of(dialect);
+    (config.failover, config.cron) = (failover, Some("0/1 * * * * ?".into()));
+    encode_config(&config)
+}
+
+fn codes(findings: &[Finding]) -> Vec<Code> {
+    findings.iter().map(|finding| finding.code).collect()
+}
+
+/// A job of two items of a Java instance of 3.x that lives and leads, and what else is there.
+async fn java_3(failover: bool, more: &[(&str, &str)]) -> (World, reg_center::MemoryCenter) {
+    let world = World::new();
+    let config = config(Dialect::V3, failover);
+    let base = [
+        ("/job/config", &*config),
+        ("/job/servers/10.0.0.1", "ENABLED"),
+        ("/job/sharding/0/instance", "10.0.0.1@-@7"),
+        ("/job/sharding/1/instance", "10.0.0.1@-@7"),
+    ];
+    let all: Vec<_> = base.iter().chain(more).copied().collect();
+    let marks =
+        [("/job/instances/10.0.0.1@-@7", LIVES), ("/job/leader/election/instance", "10.0.0.1@-@7")];
+    let session = world.write(&all, &marks).await;
+    (world, session)
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_found_in_a_healthy_job_of_either_dialect_and_language() {
+    for dialect in [Dialect::V2, Dialect::V3] {
+        let world = World::new();
+        let _members = [
+            world.member_in(1, on_request(), dialect).await,
+            world.member_in(2, on_request(), dialect).await,
+        ];
+        let now = world.until("both to share", |job| shared_by(job, &[1, 2])).await;
+        assert_eq!(codes(&diagnose(&now, Some(&now))), [], "{dialect}");
+    }
+    let (world, _session) = java_3(true, &[]).await;
+    let now = world.now();
+    assert_eq!(codes(&diagnose(&now, Some(&now))), []);
+}
+
+#[tokio::test]
+async fn each_known_leftover_is_found_at_its_node_with_its_fault() {
+    type Row<'a> = (&'a str, bool, &'a [(&'a str, &'a str)], Code, Option<&'a str>, Severity, bool);
+    let gone = "10.0.0.2@-@9";
+    let rows: [Row<'_>; 12] = [
+        (
+            "a run of nobody",
+            true,
+            &[("/job/sharding/0/running", gone)],
+            Code::RunOfNobody,
+            Some("A3"),
+            Severity::Error,
+            true,
+        ),
+        (
+            "a takeover of nobody",
+            true,
+            &[("/job/sharding/0/failovering", gone)],
+            Code::TakeoverOfNobody,
+            Some("A6"),
+            Severity::Warning,
+            true,
+        ),
+        (
+            "a queue entry out of range",
+            true,
+            &[("/job/leader/failover/items/7", "")],
+            Code::StaleQueueEntry,
+            Some("A22"),
+            Severity::Warning,
+            true,
+        ),
+        (
+            "a queue entry without failover",
+            false,
+            &[("/job/leader/failover/items/1", "")],
+            Code::StaleQueueEntry,
+            Some("A22"),
+            Severity::Warning,
+            true,
+        ),
+        (
+            "an orphan",
+            true,
+            &[("/job/leader/failover/items/1", "")],
+            Code::Orphan,
+            None,
+            Severity::Info,
+            false,
+        ),
+        (
+            "a wish of nobody's",
+            false,
+            &[("/job/trigger/10.0.0.2@-@9", "")],
+            Code::TriggerOfNobody,
+            None,
+            Severity::Info,
+            true,
+        ),
+        (
+            "a dead server",
+            false,
+            &[("/job/servers/10.0.0.9", "DISABLED")],
+            Code::DeadServer,
+            None,
+            Severity::Info,
+            false,
+        ),
+        (
+            "a server of 2.1.5",
+            false,
+            &[("/job/servers/10.0.1.1", "")],
+            Code::MixedEncoding,
+            None,
+            Severity::Error,
+            true,
+        ),
+        (
+            "an item by a wrong name",
+            false,
+            &[("/job/sharding/x", "")],
+            Code::StrayNode,
+            None,
+            Severity::Error,
+            false,
+        ),
+        (
+            "1.x",
+            false,
+            &[("/job/execution/0/completed", "")],
+            Code::Version1,
+            None,
+            Severity::Warning,
+            false,
+        ),
+        (
+            "processing of no session",
+            false,
+            &[("/job/leader/sharding/processing", "")],
+            Code::Processing,
+            Some("A11"),
+            Severity::Error,
+            true,
+        ),
+        (
+            "a record that cannot be read",
+            false,
+            &[("/job/ledger/0", "{")],
+            Code::BadRecord,
+            None,
+            Severity::Error,
+            false,
+        ),
+    ];
+    for (case, failover, more, code, fault, severity, has_fix) in rows {
+        let (world, _session) = java_3(failover, more).await;
+        let findings = diagnose(&world.now(), None);
+        let Some(found) = findings.iter().find(|finding| finding.code == code) else {
+            panic!("{case}: {findings:#?}");
+        };
+        let shown = (found.fault, found.severity, found.fix.is_some());
+        assert_eq!(shown, (fault, severity, has_fix), "{case}: {found}");
+        if code != Code::Version1 {
+            assert_eq!(found.node.as_deref(), Some(more[0].0), "{case}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn fixes_remove_what_they_say_and_the_next_diagnosis_finds_it_no_more() {
+    let more = [
+        ("/job/sharding/0/running", "10.0.0.2@-@9"),
+        ("/job/leader/failover/items/7", ""),
+        ("/job/trigger/10.0.0.2@-@9", ""),
+        ("/job/leader/sharding/processing", ""),
+        ("/job/coordination/triggers/op-1", "{\"by\":\"anna\",\"at\":1}"),
+    ];
+    let (world, _session) = java_3(true, &more).await;
+    let operations = world.operations();
+    for finding in diagnose(&world.now(), None).iter().filter(|finding| finding.fix.is_some()) {
+        let report = operations.fix(finding, &by()).await.unwrap();
+        assert!(report.has_changed(), "{finding}: {report}");
+    }
+    for (path, _) in more {
+        assert_eq!(world.stored(path), None, "{path}");
+    }
+    assert_eq!(
+        world.stored("/job/leader/failover/items/0").as_deref(),
+        Some(""),
+        "Java runs it again"
+    );
+    assert_eq!(codes(&diagnose(&world.now(), None)), [Code::Orphan]);
+    assert_eq!(world.now().audit().filter(|record| record.act == "fix").count(), 5);
+}
+
+#[tokio::test]
+async fn a_fix_is_void_when_its_node_has_changed_or_who_was_gone_is_back() {
+    let (world, session) = java_3(true, &[("/job/sharding/0/running", "10.0.0.2@-@9")]).await;
+    let operations = world.operations();
+    let findings = diagnose(&world.now(), None);
+    let run = findings.iter().find(|finding| finding.code == Code::RunOfNobody).unwrap();
+    let back = NodePath::parse("/job/instances/10.0.0.2@-@9").unwrap();
+    session.commit(Txn::new().create(back.clone(), LIVES, Lifetime::Ephemeral)).await.unwrap();
+    let report = operations.fix(run, &by()).await.unwrap();
+    let why = "it does not hold any more: go on only if instances/10.0.0.2@-@9 is absent";
+    assert_eq!((report.has_changed(), report.left[0].what.as_str()), (false, why));
+
+    session.commit(Txn::new().delete(back)).await.unwrap();
+    let mark = NodePath::parse("/job/sharding/0/running").unwrap();
+    // Deleted and created: the version is the same one as before.
+    session.commit(Txn::new().delete(mark.clone())).await.unwrap();
+    session.commit(Txn::new().create(mark, "10.0.0.2@-@9", Lifetime::Persistent)).await.unwrap();
+    let report = operations.fix(run, &by()).await.unwrap();
+    let why = "it has changed since it was found: examine the job again";
+    assert_eq!((report.has_changed(), report.left[0].what.as_str()), (false, why));
+    assert!(world.stored("/job/sharding/0/running").is_some());
+}
+
+#[tokio::test]
+async fn a_ghost_is_sealed_and_then_removed_and_a_living_instance_in_its_place_stays() {
+    let world = World::new();
+    let config = config(Dialect::V2, false);
+    let ghost = "/job/instances/10.0.0.9@-@9";
+    let nodes = [("/job/config", &*config), ("/job/servers/10.0.0.9", ""), (ghost, "TRIGGER")];
+    let session = world.write(&nodes, &[]).await;
+    let operations = world.operations();
+    let found = || {
+        let findings = diagnose(&world.now(), None);
+        findings.into_iter().find(|finding| finding.code == Code::GhostInstance)
+    };
+    operations.fix(&found().unwrap(), &by()).await.unwrap();
+    assert_eq!(world.stored(ghost).as_deref(), Some(""), "sealed");
+    let removal = found().unwrap();
+
+    let path = NodePath::parse(ghost).unwrap();
+    session.commit(Txn::new().delete(path.clone())).await.unwrap();
+    session.commit(Txn::new().create(path, "", Lifetime::Ephemeral)).await.unwrap();
+    assert!(!operations.fix(&removal, &by()).await.unwrap().has_changed());
+    assert!(world.stored(ghost).is_some(), "whoever lives stays");
+    session.close().await.unwrap();
+
+    let ghost_again = [(ghost, "")];
+    world.write(&ghost_again, &[]).await;
+    for _ in 0..2 {
+        operations.fix(&found().unwrap(), &by()).await.unwrap();
+    }
+    assert_eq!((world.stored(ghost), found()), (None, None));
+}
+
+#[tokio::test]
+async fn what_stands_still_between_two_looks_is_told_as_stuck() {
+    let (world, session) = java_3(false, &[("/job/leader/sharding/necessary", "")]).await;
+    let owner = NodePath::parse("/job/sharding/1/instance").unwrap();
+    session.commit(Txn::new().delete(owner)).await.unwrap();
+    let before = world.now();
+    let severities = |findings: &[Finding]| -> Vec<(Code, Severity)> {
+        findings.iter().map(|finding| (finding.code, finding.severity)).collect()
+    };
+    let once = severities(&diagnose(&before, None));
+    assert_eq!(once, [(Code::Unassigned, Severity::Warning), (Code::Necessary, Severity::Info)]);
+    let twice = severities(&diagnose(&world.now(), Some(&before)));
+    assert_eq!(twice, [(Code::Unassigned, Severity::Error), (Code::Necessary, Severity::Warning)]);
+}
+
+#[tokio::test]
+async fn a_mark_that_a_living_java_instance_has_left_behind_shows_once_it_runs_a_later_fire() {
+    let holder = "10.0.0.1@-@7";
+    let (world, session) = java_3(false, &[]).await;
+    let mark = |item: u32| NodePath::parse(&format!("/job/sharding/{item}/running")).unwrap();
+    let begin = async |item| {
+        session.commit(Txn::new().create(mark(item), holder, Lifetime::Ephemeral)).await.unwrap();
+    };
+    begin(0).await;
+    begin(1).await;
+    let before = world.now();
+    assert_eq!(codes(&diagnose(&world.now(), Some(&before))), [], "a long run looks the same");
+    session.commit(Txn::new().delete(mark(1))).await.unwrap();
+    begin(1).await;
+    let findings = diagnose(&world.now(), Some(&before));
+    assert_eq!(codes(&findings), [Code::RunKept]);
+    assert_eq!(findings[0].node.as_deref(), Some("/job/sharding/0/running"));
+}
+
+#[tokio::test]
+async fn a_mark_that_is_older_than_the_instance_it_names_is_told_and_not_touched() {
+    let world = World::new();
+    let config = config(Dialect::V3, true);
+    let holder = "10.0.0.1@-@1";
+    let data = "jobInstanceId: 10.0.0.1@-@1\nserverIp: 10.0.0.1\n";
+    let nodes = [
+        ("/job/config", &*config),
+        ("/job/servers/10.0.0.1", "ENABLED"),
+        ("/job/sharding/0/instance", holder),
+        ("/job/sharding/1/instance", holder),
+        ("/job/sharding/0/running", holder),
+    ];
+    let marks = [("/job/instances/10.0.0.1@-@1", data), ("/job/leader/election/instance", holder)];
+    let _session = world.write(&nodes, &marks).await;
+    let findings = diagnose(&world.now(), None);
+    assert_eq!(codes(&findings), [Code::RunOfEarlierLife]);
+    assert_eq!((findings[0].fault, findings[0].fix.is_none()), (Some("A4"), true));
+}
+
+/// What Java has left behind at an item of ours.
+const LEFT: [(&str, &str); 2] =
+    [("/job/leader/failover/items/9", ""), ("/job/sharding/2/running", "10.0.0.2@-@9")];
+
+#[tokio::test(start_paused = true)]
+async fn what_ours_mend_by_themselves_has_no_fix_and_is_mended() {
+    let world = World::new();
+    let config = every_ten_seconds().failover(true);
+    let member = world.member_in(1, config, Dialect::V3).await;
+    world.until("all assigned", |job| shared_by(job, &[1])).await;
+    world.write(&LEFT, &[]).await;
+    let found = diagnose(&world.now(), None);
+    let run = found.iter().find(|finding| finding.code == Code::RunOfNobody).unwrap();
+    assert_eq!(run.fix, None);
+    world.until("ours to have mended it", |job| diagnose(job, None).is_empty()).await;
+    within("leaving", member.handle.shutdown(support::DEADLINE)).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_nothing_fires_the_fix_sets_the_item_free() {
+    let world = World::new();
+    let config = on_request().failover(true);
+    let _member = world.member_in(1, config, Dialect::V3).await;
+    world.until("all assigned", |job| shared_by(job, &[1])).await;
+    world.write(&LEFT[1..], &[]).await;
+    let operations = world.operations();
+    let asked = operations.trigger(&job(), Some(&items(&[2])), &by()).await.unwrap();
+    let request = asked.request.unwrap();
+    let outcome = operations.outcome(&request, Duration::from_secs(60)).await.unwrap();
+    assert_eq!(outcome, [(2, ItemRun::Waiting)].into(), "the mark stands in the way");
+
+    let found = diagnose(&world.now(), None);
+    let run = found.iter().find(|finding| finding.code == Code::RunOfNobody).unwrap();
+    assert!(operations.fix(run, &by()).await.unwrap().has_changed());
+    let outcome = operations.outcome(&request, support::DEADLINE).await.unwrap();
+    assert_eq!(outcome, [(2, ItemRun::Ended { outcome: "succeeded" })].into());
+}
+
+#[tokio::test]
+async fn a_namespace_is_examined_job_by_job_and_what_cannot_be_read_is_told() {
+    let (world, _session) = java_3(false, &[]).await;
+    world
+        .write(&[("/left/servers/10.0.0.1", ""), ("/a@-@b", ""), ("/bad/config", "cron")], &[])
+        .await;
+    let namespace = world.operations().namespace().await.unwrap();
+    let findings = diagnose_all(&namespace, None);
+    let shown: Vec<_> = findings.iter().map(|finding| (&*finding.job, finding.code)).collect();
+    let expected = [
+        ("a@-@b", Code::Unread),
+        ("bad", Code::BadConfig),
+        ("left", Code::NoConfig),
+        ("left", Code::DeadServer),
+    ];
+    assert_eq!(shown, expected);
+    let json = serde_json::to_value(&findings[1]).unwrap();
+    assert_eq!((&json["code"], &json["severity"]), (&"bad-config".into(), &"error".into()));
+}
+
+#[test]
+fn every_code_is_in_the_table_of_the_docs() {
+    let page = include_str!("../../../docs/operations.md");
+    for code in Code::ALL {
+        assert!(page.contains(&format!("| `{code}` |")), "{code} has no row in docs/operations.md");
+    }
+}

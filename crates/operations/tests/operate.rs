@@ -1,0 +1,368 @@
+//! What operators do, and what running instances make of it.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::time::Duration;
+
+use coordination::{Dialect, JobName, NodeKind, ServerState};
+use operations::{DrainMode, Error, ItemRun, JobState, Scope, item_briefs, job_state};
+use reg_center::memory::WriteFault;
+use reg_center::{MemoryCenter, RegistryCenter};
+use sharding::ShardingItem;
+
+use support::{World, by, every_ten_seconds, ip, items, job, on_request, shared_by, within};
+
+fn whats(entries: &[operations::Entry]) -> Vec<(&str, &str)> {
+    entries.iter().map(|entry| (entry.target.as_str(), entry.what.as_str())).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_disabled_server_loses_its_items_and_gets_some_back_when_it_is_enabled() {
+    let world = World::new();
+    let _members = [world.member(1, on_request()).await, world.member(2, on_request()).await];
+    world.until("both to share", |job| shared_by(job, &[1, 2])).await;
+    let operations = world.operations();
+    let scope = Scope::of_both(job(), ip(1));
+
+    let report = operations.disable(&scope, &by()).await.unwrap();
+    assert_eq!(whats(&report.done), [("server 10.0.0.1", "disabled; it was enabled")]);
+    let after = world.until("the other to have all", |job| shared_by(job, &[2])).await;
+    assert_eq!(job_state(&after), JobState::Ok);
+    let again = operations.disable(&scope, &by()).await.unwrap();
+    assert_eq!(whats(&again.left), [("server 10.0.0.1", "it is disabled already")]);
+    assert!(!again.has_changed() && again.records.is_empty());
+    let resumed = operations.resume(&scope, &by()).await.unwrap();
+    assert_eq!(whats(&resumed.left), [("server 10.0.0.1", "it is disabled")]);
+
+    operations.enable(&scope, &by()).await.unwrap();
+    let after = world.until("both to share again", |job| shared_by(job, &[1, 2])).await;
+    let told: Vec<_> = after.audit().map(|r| (&*r.who, &*r.why, &*r.act, &*r.target)).collect();
+    let expected = [
+        ("anna", "release 12", "disable", "server 10.0.0.1"),
+        ("anna", "release 12", "enable", "server 10.0.0.1"),
+    ];
+    assert_eq!(told, expected, "only what was changed is recorded");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scope_names_a_job_or_a_server_or_both() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    world
+        .write(
+            &[
+                ("/other/config", &coordination::encode_config(&other())),
+                ("/other/servers/10.0.0.1", ""),
+                ("/other/servers/10.0.0.10", ""),
+            ],
+            &[],
+        )
+        .await;
+    let operations = world.operations();
+
+    let report = operations.disable(&Scope::of_server(ip(1)), &by()).await.unwrap();
+    let jobs: Vec<_> = report.done.iter().map(|entry| entry.job.as_str()).collect();
+    assert_eq!(jobs, ["job", "other"]);
+    assert_eq!(world.stored("/other/servers/10.0.0.1").as_deref(), Some("DISABLED"));
+    assert_eq!(world.stored("/other/servers/10.0.0.10").as_deref(), Some(""), "no prefix");
+
+    let report = operations.disable(&Scope::of_job(other().job_name), &by()).await.unwrap();
+    assert_eq!(whats(&report.done), [("server 10.0.0.10", "disabled; it was enabled")]);
+    let unknown = Scope::of_both(job(), ip(9));
+    let report = operations.disable(&unknown, &by()).await.unwrap();
+    let why = "the job does not know it; it has 10.0.0.1";
+    assert_eq!(whats(&report.left), [("server 10.0.0.9", why)]);
+    let nowhere = Scope::of_job(JobName::new("nowhere").unwrap());
+    let error = operations.disable(&nowhere, &by()).await.unwrap_err();
+    assert_eq!(error.to_string(), "the registry has no job nowhere");
+}
+
+fn other() -> coordination::JobConfig {
+    coordination::JobConfig::new(JobName::new("other").unwrap(), 1)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_server_keeps_its_items_and_starts_nothing_until_it_is_resumed() {
+    let world = World::new();
+    let _member = world.member(1, every_ten_seconds()).await;
+    let operations = world.operations();
+    operations.pause(&Scope::of_job(job()), &by()).await.unwrap();
+    let state = world.now().view().server_state(&ip(1));
+    assert_eq!(state, Some(ServerState::Paused));
+
+    world.pass(Duration::from_secs(25)).await;
+    assert_eq!(world.seen(), []);
+    assert!(shared_by(&world.now(), &[1]), "{:?}", item_briefs(&world.now()));
+    operations.resume(&Scope::of_job(job()), &by()).await.unwrap();
+    world.until_seen("a fire", |seen| seen.len() >= 4).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_triggered_job_runs_and_its_outcome_is_learnt() {
+    let world = World::new();
+    let _members = [world.member(1, on_request()).await, world.member(2, on_request()).await];
+    world.until("both to share", |job| shared_by(job, &[1, 2])).await;
+    let operations = world.operations();
+
+    let triggered = operations.trigger(&job(), None, &by()).await.unwrap();
+    assert_eq!(whats(&triggered.report.done), [("all items", "asked to run now")]);
+    let request = triggered.request.unwrap();
+    let outcome = operations.outcome(&request, support::DEADLINE).await.unwrap();
+    let ended = ItemRun::Ended { outcome: "succeeded" };
+    assert_eq!(outcome, (0..4).map(|item| (item, ended.clone())).collect());
+    let mut ran: Vec<_> =
+        world.seen().into_iter().map(|(item, source, _)| (item, source)).collect();
+    ran.sort_unstable();
+    assert_eq!(ran, [(0, "MANUAL"), (1, "MANUAL"), (2, "MANUAL"), (3, "MANUAL")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn some_items_are_triggered_and_what_has_not_ended_is_told_at_the_deadline() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let operations = world.operations();
+    operations.disable_items(&job(), &items(&[3]), &by()).await.unwrap();
+    world.hold(&[1]);
+
+    let triggered = operations.trigger(&job(), Some(&items(&[1, 2, 3])), &by()).await.unwrap();
+    assert_eq!(whats(&triggered.report.left), [("item 3", "it is disabled")]);
+    let request = triggered.request.unwrap();
+    let so_far = operations.outcome(&request, Duration::from_secs(30)).await.unwrap();
+    let running = ItemRun::Running { holder: "10.0.0.1@-@1".into() };
+    let ended = ItemRun::Ended { outcome: "succeeded" };
+    assert_eq!(so_far, [(1, running), (2, ended.clone())].into());
+    world.hold(&[]);
+    let all = operations.outcome(&request, support::DEADLINE).await.unwrap();
+    assert_eq!(all, [(1, ended.clone()), (2, ended)].into());
+
+    let error = operations.trigger(&job(), Some(&items(&[4])), &by()).await.unwrap_err();
+    assert_eq!(error.to_string(), "job job has no item 4; it has 4 items, counted from 0");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_item_that_is_disabled_after_it_was_asked_for_is_dropped() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let operations = world.operations();
+    world.hold(&[0]);
+    let first = operations.trigger(&job(), Some(&items(&[0])), &by()).await.unwrap();
+    world.until_seen("a run", |seen| seen.len() == 1).await;
+    let second = operations.trigger(&job(), Some(&items(&[0])), &by()).await.unwrap();
+    operations.disable_items(&job(), &items(&[0]), &by()).await.unwrap();
+    let is_noted = |job: &operations::JobSnapshot| {
+        let record = job.view().item(ShardingItem::new(0)).ledger.as_ref();
+        record.is_some_and(|record| record.value.disabled)
+    };
+    world.until("the record to say so", is_noted).await;
+    world.hold(&[]);
+
+    let first = operations.outcome(&first.request.unwrap(), support::DEADLINE).await.unwrap();
+    assert_eq!(first, [(0, ItemRun::Ended { outcome: "succeeded" })].into());
+    let second = operations.outcome(&second.request.unwrap(), support::DEADLINE).await.unwrap();
+    assert_eq!(second, [(0, ItemRun::Dropped)].into());
+    assert_eq!(world.seen().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_nobody_runs_or_that_is_not_monitored_says_what_cannot_be_asked() {
+    let world = World::new();
+    let member = world.member(1, on_request().monitor_execution(false)).await;
+    let operations = world.operations();
+    let error = operations.trigger(&job(), Some(&items(&[1])), &by()).await.unwrap_err();
+    assert!(matches!(error, Error::NotSupported { .. }), "{error}");
+    let triggered = operations.trigger(&job(), None, &by()).await.unwrap();
+    assert_eq!(triggered.request, None, "nobody records what comes of it");
+    world.until_seen("all items", |seen| seen.len() == 4).await;
+
+    within("leaving", member.handle.shutdown(Duration::from_secs(1))).await.unwrap();
+    let triggered = operations.trigger(&job(), None, &by()).await.unwrap();
+    let why = "no instance lives: nobody would run it";
+    assert_eq!(whats(&triggered.report.left), [("job", why)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shut_down_instance_leaves_and_a_removed_server_is_forgotten() {
+    let world = World::new();
+    let members = [world.member(1, on_request()).await, world.member(2, on_request()).await];
+    world.until("both to share", |job| shared_by(job, &[1, 2])).await;
+    let operations = world.operations();
+
+    let unknown = sharding::InstanceId::new("10.0.0.1@-@9");
+    let error = operations.shut_down_instance(&job(), &unknown, &by()).await.unwrap_err();
+    let expected = "job job has no instance 10.0.0.1@-@9; it has 10.0.0.1@-@1, 10.0.0.2@-@2";
+    assert_eq!(error.to_string(), expected);
+    let scope = Scope::of_both(job(), ip(1));
+    operations.shut_down(&scope, &by()).await.unwrap();
+    world.until("the other to have all", |job| shared_by(job, &[2])).await;
+    // Waits for the end that the operator has asked for, and asks for nothing itself.
+    within("the end", members[0].handle.shutdown(Duration::from_secs(60))).await.unwrap();
+    assert!(members[0].handle.has_ended());
+    assert!(world.now().node(&NodeKind::Server(ip(1))).is_some(), "the server stays");
+
+    let report = operations.remove_servers(&Scope::of_job(job()), &by()).await.unwrap();
+    let expected =
+        [("server 10.0.0.1", "removed"), ("server 10.0.0.2", "removed; shut down: 10.0.0.2@-@2")];
+    assert_eq!(whats(&report.done), expected);
+    let after = world.until("nobody", |job| job.instances().is_empty()).await;
+    assert_eq!(after.view().servers().count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_drain_waits_for_runs_and_tells_what_is_left_at_its_deadline() {
+    let world = World::new();
+    let _members = [world.member(1, on_request()).await, world.member(2, on_request()).await];
+    let both = world.until("both to share", |job| shared_by(job, &[1, 2])).await;
+    let on_one = |job: &operations::JobSnapshot| -> Vec<u32> {
+        let one = sharding::InstanceId::new("10.0.0.1@-@1");
+        job.view().items_of(&one).map(|(item, _)| item.index()).collect()
+    };
+    let held = on_one(&both)[0];
+    world.hold(&[held]);
+    let operations = world.operations();
+    operations.trigger(&job(), Some(&items(&[held])), &by()).await.unwrap();
+    world.until_seen("the run", |seen| seen.len() == 1).await;
+
+    let deadline = Duration::from_secs(30);
+    let (job, server, by) = (job(), ip(1), by());
+    let drain = || operations.drain(&job, &server, DrainMode::Disable, &by, deadline);
+    let drained = drain().await.unwrap();
+    assert!(!drained.complete);
+    assert_eq!((drained.running, drained.owned), (vec![held], vec![held]));
+    world.hold(&[]);
+    let drained = drain().await.unwrap();
+    assert!(drained.complete && drained.running.is_empty() && drained.owned.is_empty());
+    let error = operations.drain(&job, &ip(9), DrainMode::Pause, &by, deadline).await;
+    assert!(matches!(error, Err(Error::NoSuch { what: "server", .. })), "{error:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_reply_or_request_changes_nothing_twice() {
+    for fault in [WriteFault::LoseReply, WriteFault::LoseRequest] {
+        let world = World::new();
+        let _member = world.member(1, on_request()).await;
+        let center = std::sync::Arc::new(world.registry.connect());
+        let operations = operations::Operations::new(center.clone());
+        center.fail_next_write(fault);
+        let triggered = operations.trigger(&job(), None, &by()).await.unwrap();
+        let request = triggered.request.unwrap();
+        operations.outcome(&request, support::DEADLINE).await.unwrap();
+        assert_eq!(world.seen().len(), 4, "{fault:?}");
+        assert_eq!(world.now().audit().count(), 1, "{fault:?}");
+
+        let unstored = operations.without_stored_audit();
+        center.fail_next_write(fault);
+        let error = unstored.disable(&Scope::of_job(job()), &by()).await.unwrap_err();
+        assert!(error.is_unknown(), "{fault:?}: {error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_registry_does_not_tell_is_never_taken_for_absent() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let center = std::sync::Arc::new(world.registry.connect());
+    let operations = operations::Operations::new(center.clone());
+    center.suspend(Duration::ZERO);
+    let error = operations.job(&job()).await.unwrap_err();
+    assert!(matches!(error, Error::Registry { .. }), "{error}");
+    assert!(operations.namespace().await.is_err());
+    center.resume();
+    center.close().await.unwrap();
+    assert!(matches!(operations.namespace().await.unwrap_err(), Error::Registry { .. }));
+}
+
+/// A job with a Java instance that lives and one of ours, of either dialect.
+async fn mixed(dialect: Dialect, data: &str) -> (World, support::Member, MemoryCenter) {
+    let world = World::new();
+    let member = world.member_in(1, on_request(), dialect).await;
+    let state = if dialect == Dialect::V3 { "ENABLED" } else { "" };
+    let nodes = [("/job/servers/10.0.0.2", state)];
+    let java = world.write(&nodes, &[("/job/instances/10.0.0.2@-@9", data)]).await;
+    world.until("both to share", |job| job.instances().len() == 2).await;
+    (world, member, java)
+}
+
+const YAML: &str = "jobInstanceId: 10.0.0.2@-@9\nserverIp: 10.0.0.2\n";
+
+#[tokio::test(start_paused = true)]
+async fn with_java_every_instance_is_asked_as_java_does_and_only_if_it_lives() {
+    let rows = [
+        (Dialect::V2, "", "/job/instances/10.0.0.2@-@9", "TRIGGER"),
+        (Dialect::V3, YAML, "/job/trigger/10.0.0.2@-@9", ""),
+    ];
+    for (dialect, data, node, expected) in rows {
+        let (world, _ours, java) = mixed(dialect, data).await;
+        let operations = world.operations();
+        let error = operations.trigger(&job(), Some(&items(&[0])), &by()).await.unwrap_err();
+        assert!(matches!(error, Error::NotSupported { .. }), "{dialect}: {error}");
+
+        let triggered = operations.trigger(&job(), None, &by()).await.unwrap();
+        assert_eq!(triggered.request, None);
+        let targets: Vec<_> = whats(&triggered.report.done).into_iter().map(|(to, _)| to).collect();
+        assert_eq!(targets, ["instance 10.0.0.1@-@1", "instance 10.0.0.2@-@9"], "{dialect}");
+        assert_eq!(world.stored(node).as_deref(), Some(expected), "{dialect}");
+        let again = operations.trigger(&job(), None, &by()).await.unwrap().report;
+        let waits = ("instance 10.0.0.2@-@9", "it has been asked already and has yet to notice");
+        assert!(whats(&again.left).contains(&waits), "{dialect}: {again}");
+
+        java.close().await.unwrap();
+        let report = operations.trigger(&job(), None, &by()).await.unwrap().report;
+        assert!(!report.to_string().contains("10.0.0.2"), "{dialect}: {report}");
+        let ghost = world.stored("/job/instances/10.0.0.2@-@9");
+        assert_eq!(ghost, None, "{dialect}: nobody is made of a request");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn servers_are_written_in_the_words_of_the_dialect_and_pauses_say_what_java_makes_of_them() {
+    let rows = [(Dialect::V2, "", ""), (Dialect::V3, YAML, "ENABLED")];
+    for (dialect, data, enabled) in rows {
+        let (world, _ours, _java) = mixed(dialect, data).await;
+        let operations = world.operations();
+        let scope = Scope::of_both(job(), ip(2));
+        let stored = || world.stored("/job/servers/10.0.0.2");
+        let paused = operations.pause(&scope, &by()).await.unwrap();
+        assert_eq!(paused.has_changed(), dialect == Dialect::V3, "{dialect}: {paused}");
+        assert!(paused.to_string().contains("Java"), "{dialect}: {paused}");
+        operations.disable(&scope, &by()).await.unwrap();
+        assert_eq!(stored().as_deref(), Some("DISABLED"), "{dialect}");
+        operations.enable(&scope, &by()).await.unwrap();
+        assert_eq!(stored().as_deref(), Some(enabled), "{dialect}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn items_that_have_failed_are_run_again_and_no_others() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    world.fail(&[2]);
+    let operations = world.operations();
+    let first = operations.trigger(&job(), None, &by()).await.unwrap();
+    let outcome = operations.outcome(&first.request.unwrap(), support::DEADLINE).await.unwrap();
+    assert_eq!(outcome[&2], ItemRun::Ended { outcome: "failed" });
+
+    world.fail(&[]);
+    let again = operations.rerun_failed(&job(), &by()).await.unwrap();
+    assert_eq!(whats(&again.report.done), [("item 2", "asked to run now")]);
+    let outcome = operations.outcome(&again.request.unwrap(), support::DEADLINE).await.unwrap();
+    assert_eq!(outcome, [(2, ItemRun::Ended { outcome: "succeeded" })].into());
+    let nothing = operations.rerun_failed(&job(), &by()).await.unwrap();
+    assert_eq!((nothing.report.has_changed(), nothing.request), (false, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn operators_at_the_same_time_lose_no_change_and_no_record() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let each = async |item: u32| {
+        world.operations().disable_items(&job(), &items(&[item]), &by()).await.unwrap()
+    };
+    let reports = tokio::join!(each(0), each(1), each(2), each(3));
+    for report in [reports.0, reports.1, reports.2, reports.3] {
+        assert!(report.has_changed(), "{report}");
+    }
+    let targets: std::collections::BTreeSet<_> =
+        world.now().audit().map(|record| record.target.clone()).collect();
+    assert_eq!(targets, ["item 0", "item 1", "item 2", "item 3"].map(String::from).into());
+}

@@ -1,0 +1,226 @@
+//! Jobs of real schedulers, each with a session of its own, on a registry in memory, in paused time.
+#![allow(dead_code, reason = "every test file uses another part of it")]
+#![allow(clippy::disallowed_methods, reason = "a test's own deadline, in paused time")]
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coordination::{JobName, Layout, ServerIp};
+use jiff::Timestamp;
+use lite::{Clock, Dialect, JobBuilder, JobHandle, Scheduler, TokioClock, job_fn};
+use operations::{By, JobSnapshot, Operations};
+use parking_lot::Mutex;
+use reg_center::{Lifetime, MemoryCenter, MemoryRegistry, NodePath, RegistryCenter, Txn};
+use sharding::ShardingItem;
+use tokio::sync::Notify;
+
+/// More than any test needs, in paused time.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
+
+pub(crate) fn noon() -> Timestamp {
+    "2024-02-29T12:00:00Z".parse().unwrap()
+}
+
+pub(crate) fn job() -> JobName {
+    JobName::new("job").unwrap()
+}
+
+pub(crate) fn ip(n: u8) -> ServerIp {
+    ServerIp::new(&format!("10.0.0.{n}")).unwrap()
+}
+
+pub(crate) fn by() -> By {
+    By::new("anna", "release 12").unwrap()
+}
+
+pub(crate) fn items(items: &[u32]) -> BTreeSet<ShardingItem> {
+    items.iter().map(|item| ShardingItem::new(*item)).collect()
+}
+
+/// What the job's own code saw: item, source, address.
+pub(crate) type Seen = (u32, &'static str, String);
+
+/// A registry with the clock that everybody shares.
+pub(crate) struct World {
+    pub(crate) registry: MemoryRegistry,
+    clock: Arc<TokioClock>,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    changed: Arc<Notify>,
+    /// Items that end only when they are let go.
+    pub(crate) held: Arc<Mutex<BTreeSet<u32>>>,
+    failing: Arc<Mutex<BTreeSet<u32>>>,
+}
+
+/// A scheduler, and its part in the job.
+pub(crate) struct Member {
+    pub(crate) center: Arc<MemoryCenter>,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) handle: JobHandle,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self {
+            registry: MemoryRegistry::new(),
+            clock: Arc::new(TokioClock::starting_at(noon())),
+            seen: Arc::default(),
+            changed: Arc::default(),
+            held: Arc::default(),
+            failing: Arc::default(),
+        }
+    }
+
+    pub(crate) fn operations(&self) -> Operations {
+        Operations::new(Arc::new(self.registry.connect())).wall_clock(noon)
+    }
+
+    /// Adds a member with the address `10.0.0.{n}` to the job and waits until it is registered.
+    pub(crate) async fn member(&self, n: u8, config: JobBuilder) -> Member {
+        self.member_in(n, config, Dialect::V2).await
+    }
+
+    pub(crate) async fn member_in(&self, n: u8, config: JobBuilder, dialect: Dialect) -> Member {
+        let center = Arc::new(self.registry.connect());
+        let builder = Scheduler::builder(center.clone()).server_ip(&format!("10.0.0.{n}")).unwrap();
+        let builder = builder.life(format!("{n}")).clock(self.clock.clone()).dialect(dialect);
+        let scheduler = builder.build().unwrap();
+        let (seen, changed, held) = (self.seen.clone(), self.changed.clone(), self.held.clone());
+        let failing = self.failing.clone();
+        let job = job_fn(move |context: lite::ShardingContext| {
+            let fails = failing.lock().contains(&context.item().index());
+            let instance = context.instance().to_string();
+            let run = (context.item().index(), context.source().as_str(), instance);
+            seen.lock().push(run);
+            changed.notify_waiters();
+            let (changed, held) = (changed.clone(), held.clone());
+            async move {
+                loop {
+                    let next = changed.notified();
+                    tokio::pin!(next);
+                    next.as_mut().enable();
+                    if !held.lock().contains(&context.item().index()) {
+                        return if fails { Err("it shall fail".into()) } else { Ok(()) };
+                    }
+                    next.await;
+                }
+            }
+        });
+        let handle = scheduler.schedule(config.build().unwrap(), job).await.unwrap();
+        within("joining", handle.joined()).await.unwrap();
+        Member { center, scheduler, handle }
+    }
+
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().clone()
+    }
+
+    /// Lets items end only when they are let go; those that are not among them end.
+    pub(crate) fn hold(&self, items: &[u32]) {
+        *self.held.lock() = items.iter().copied().collect();
+        self.changed.notify_waiters();
+    }
+
+    /// Lets runs of items that begin from now on fail.
+    pub(crate) fn fail(&self, items: &[u32]) {
+        *self.failing.lock() = items.iter().copied().collect();
+    }
+
+    /// Waits until the job's code has seen what is wanted.
+    pub(crate) async fn until_seen(&self, what: &str, wanted: impl Fn(&[Seen]) -> bool) {
+        within(what, async {
+            loop {
+                let next = self.changed.notified();
+                tokio::pin!(next);
+                next.as_mut().enable();
+                if wanted(&self.seen()) {
+                    return;
+                }
+                next.await;
+            }
+        })
+        .await;
+    }
+
+    /// Waits until the job is as wanted, looking again whenever one of its nodes changes.
+    pub(crate) async fn until(
+        &self,
+        what: &str,
+        wanted: impl Fn(&JobSnapshot) -> bool,
+    ) -> JobSnapshot {
+        let observer = self.registry.connect();
+        let mut changes = observer.watch(&Layout::new(&job()).root());
+        within(what, async {
+            loop {
+                let now = self.now();
+                if wanted(&now) {
+                    return now;
+                }
+                changes.next().await.expect("the observer's centre is open");
+            }
+        })
+        .await
+    }
+
+    /// Lets this much time pass on the clock that everybody shares.
+    pub(crate) async fn pass(&self, time: Duration) {
+        let until = self.clock.monotonic() + time;
+        self.clock.sleep_until(until).await;
+    }
+
+    /// Returns the job as it stands.
+    pub(crate) fn now(&self) -> JobSnapshot {
+        let model = self.registry.snapshot();
+        let nodes = model.subtree(&Layout::new(&job()).root()).cloned().collect();
+        JobSnapshot::of_nodes(&job(), nodes)
+    }
+
+    /// Writes nodes, persistent ones and then ephemeral ones of a session that is returned.
+    pub(crate) async fn write(
+        &self,
+        persistent: &[(&str, &str)],
+        ephemeral: &[(&str, &str)],
+    ) -> MemoryCenter {
+        let center = self.registry.connect();
+        let rows = persistent.iter().map(|row| (row, Lifetime::Persistent));
+        for ((path, data), life) in
+            rows.chain(ephemeral.iter().map(|row| (row, Lifetime::Ephemeral)))
+        {
+            let path = NodePath::parse(path).unwrap();
+            let txn = Txn::new().create(path, (*data).to_owned(), life);
+            assert!(center.commit(txn).await.unwrap().is_committed(), "{data}");
+        }
+        center
+    }
+
+    /// Returns what a node holds.
+    pub(crate) fn stored(&self, path: &str) -> Option<String> {
+        let node = self.registry.snapshot().read(&NodePath::parse(path).unwrap()).cloned();
+        node.map(|node| String::from_utf8_lossy(&node.data).into_owned())
+    }
+}
+
+/// Waits for something with a deadline.
+pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(DEADLINE, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("waited for {what}, in vain"),
+    }
+}
+
+/// A job of four items that runs on request only.
+pub(crate) fn on_request() -> JobBuilder {
+    JobBuilder::new("job", 4)
+}
+
+/// A job of four items that fires every ten seconds.
+pub(crate) fn every_ten_seconds() -> JobBuilder {
+    JobBuilder::new("job", 4).cron("0/10 * * * * ?")
+}
+
+/// Returns true if every item belongs to one of these members, and each has one.
+pub(crate) fn shared_by(job: &JobSnapshot, members: &[u8]) -> bool {
+    let owner = |item| job.owner(item).map(ToString::to_string);
+    let owners: BTreeSet<Option<String>> = job.items().into_iter().map(owner).collect();
+    owners == members.iter().map(|n| Some(format!("10.0.0.{n}@-@{n}"))).collect()
+}

@@ -1,0 +1,128 @@
+//! What would move, when it fires, and why it does not run: pure functions over what real schedulers have written.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use operations::{
+    MovePlan, Scope, WhatIf, WhyNot, next_fires, plan_moves, why_item_not_running, why_not_running,
+};
+use sharding::{InstanceId, ShardingItem, StrategyRegistry};
+
+use support::{World, by, every_ten_seconds, ip, items, job, noon, on_request, shared_by, within};
+
+fn plan(job: &operations::JobSnapshot, what_if: &WhatIf) -> MovePlan {
+    plan_moves(job, what_if, &StrategyRegistry::default(), 0).unwrap()
+}
+
+/// Returns who would own which item after a plan.
+fn owners(job: &operations::JobSnapshot, plan: &MovePlan) -> Vec<Option<String>> {
+    let mut owners: Vec<_> =
+        job.items().into_iter().map(|item| job.owner(item).map(ToString::to_string)).collect();
+    for planned in &plan.moves {
+        owners.resize(owners.len().max(planned.item as usize + 1), None);
+        owners[planned.item as usize].clone_from(&planned.to);
+    }
+    owners
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_plan_says_is_what_the_leader_then_does() {
+    let world = World::new();
+    let one = world.member(1, on_request()).await;
+    let before = world.until("the first to have all", |job| shared_by(job, &[1])).await;
+    assert!(plan(&before, &WhatIf::default()).moves.is_empty(), "nothing changes by itself");
+
+    let join = WhatIf { join: vec![InstanceId::new("10.0.0.2@-@2")], ..WhatIf::default() };
+    let planned = plan(&before, &join);
+    let _two = world.member(2, on_request()).await;
+    let after = world.until("both to share", |job| shared_by(job, &[1, 2])).await;
+    assert_eq!(owners(&before, &planned), owners(&after, &plan(&after, &WhatIf::default())));
+
+    let disable = plan(&after, &WhatIf { disable: vec![ip(2)], ..WhatIf::default() });
+    let leave = WhatIf { leave: vec![InstanceId::new("10.0.0.1@-@1")], ..WhatIf::default() };
+    let planned = plan(&after, &leave);
+    assert_eq!((disable.moves.len(), planned.moves.len()), (2, 2));
+    within("leaving", one.handle.shutdown(support::DEADLINE)).await.unwrap();
+    let last = world.until("the second to have all", |job| shared_by(job, &[2])).await;
+    assert_eq!(owners(&after, &planned), owners(&last, &plan(&last, &WhatIf::default())));
+    let nobody = plan(&last, &WhatIf { disable: vec![ip(2)], ..WhatIf::default() });
+    assert!(nobody.nobody && nobody.moves.is_empty());
+
+    let more = WhatIf { total_count: Some(6), ..WhatIf::default() };
+    let added: Vec<_> = plan(&last, &more).moves.iter().map(|planned| planned.item).collect();
+    assert_eq!(added, [4, 5]);
+    let unknown = WhatIf { strategy: Some("RANDOM".into()), ..WhatIf::default() };
+    let error = plan_moves(&last, &unknown, &StrategyRegistry::default(), 0).unwrap_err();
+    assert!(error.contains("RANDOM"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_item_that_runs_is_said_to_wait() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    world.hold(&[2]);
+    world.operations().trigger(&job(), Some(&items(&[2])), &by()).await.unwrap();
+    let runs = |job: &operations::JobSnapshot| job.is_running(ShardingItem::new(2));
+    let now = world.until("the run", runs).await;
+    let elsewhere = WhatIf {
+        join: vec![InstanceId::new("10.0.0.2@-@2")],
+        leave: vec![InstanceId::new("10.0.0.1@-@1")],
+        ..WhatIf::default()
+    };
+    let waiting: Vec<_> =
+        plan(&now, &elsewhere).moves.iter().map(|planned| planned.waits).collect();
+    assert_eq!(waiting, [false, false, true, false]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_reasons_why_nothing_runs_come_in_the_order_in_which_to_look() {
+    let world = World::new();
+    let member = world.member(1, every_ten_seconds()).await;
+    let now = world.until("all assigned", |job| shared_by(job, &[1])).await;
+    let at_ms = noon().as_millisecond() + 10_000;
+    let waits = WhyNot::WaitsForFire { at_ms };
+    assert_eq!(why_not_running(&now, noon()), std::slice::from_ref(&waits));
+    let fires = next_fires(now.config().unwrap(), noon(), 3).unwrap();
+    let seconds: Vec<_> = fires.iter().map(|fire| fire.duration_since(noon()).as_secs()).collect();
+    assert_eq!(seconds, [10, 20, 30]);
+
+    let operations = world.operations();
+    operations.disable_items(&job(), &items(&[3]), &by()).await.unwrap();
+    operations.pause(&Scope::of_job(job()), &by()).await.unwrap();
+    let said = |act: &str| format!("{act} by anna: release 12");
+    let expected = [
+        WhyNot::ItemDisabled { said: Some(said("disable items")) },
+        WhyNot::OwnerHeldBack {
+            owner: "10.0.0.1@-@1".into(),
+            server: format!("server 10.0.0.1 is paused ({})", said("pause")),
+        },
+        waits.clone(),
+    ];
+    assert_eq!(why_item_not_running(&world.now(), ShardingItem::new(3), noon()), expected);
+    let none = why_item_not_running(&world.now(), ShardingItem::new(4), noon());
+    assert_eq!(none, [WhyNot::NoSuchItem]);
+
+    operations.disable(&Scope::of_job(job()), &by()).await.unwrap();
+    let now = world.until("no leader", |job| job.view().leader().is_none()).await;
+    let servers = vec![format!("server 10.0.0.1 is disabled ({})", said("disable"))];
+    let expected = [WhyNot::NobodyAvailable { servers }, WhyNot::NobodyLeads, waits.clone()];
+    assert_eq!(why_not_running(&now, noon()), expected);
+
+    within("leaving", member.handle.shutdown(support::DEADLINE)).await.unwrap();
+    assert_eq!(why_not_running(&world.now(), noon()), [WhyNot::NobodyLives, waits]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_goes_on_is_named_with_its_holder() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    world.hold(&[0]);
+    world.operations().trigger(&job(), Some(&items(&[0])), &by()).await.unwrap();
+    let runs = |job: &operations::JobSnapshot| job.is_running(ShardingItem::new(0));
+    let now = world.until("the run", runs).await;
+    let reasons = why_item_not_running(&now, ShardingItem::new(0), noon());
+    let WhyNot::Runs { holder, since_ms } = &reasons[0] else { panic!("{reasons:?}") };
+    assert_eq!(holder.as_deref(), Some("10.0.0.1@-@1"));
+    assert!(since_ms.is_some());
+    assert_eq!(reasons[1], WhyNot::OnRequestOnly);
+}
