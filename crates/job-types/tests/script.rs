@@ -218,7 +218,11 @@ async fn shut_down(handle: &JobHandle) -> ShutdownReport {
 async fn a_cancelled_script_ends_with_everything_that_it_has_started() {
     let rows = [
         ("they end when asked to", "sleep 1000 & (sleep 1000 & wait) & echo ready >&3; wait", 60),
-        ("they tidy up", "trap 'echo tidy >&3; exit' TERM; sleep 1000 & echo ready >&3; wait", 60),
+        (
+            "they tidy up",
+            "trap 'echo tidy >&3; exit' TERM; sh -c 'echo ready >&3; exec sleep 1000' & wait",
+            60,
+        ),
         ("they do not listen", "trap '' TERM; sleep 1000 & echo ready >&3; wait; wait", 1),
         (
             "one does not listen",

@@ -63,10 +63,14 @@ use model::FileDoc;
 /// ```
 /// use job_types::JobFile;
 ///
-/// let error = JobFile::from_yaml("jobs:\n- name: report\n  sharding_total_count: 1\n  timeout: 5\n  stored: true\n").unwrap_err();
-/// assert!(error.to_string().contains("line"), "{error}");
-/// let error = JobFile::from_yaml("jobs:\n- name: report\n  sharding_total_count: 0\n  stored: true\n").unwrap_err();
-/// assert_eq!(error.to_string(), "job \"report\": sharding_total_count is 0; valid is 1 to 100000");
+/// let error = JobFile::from_toml("[[jobs]]\nname = 'report'\nsharding_total_count = 1\ncrom = '0 0 3 * * ?'").unwrap_err();
+/// assert!(error.to_string().contains("line 4: unknown field `crom`"), "{error}");
+///
+/// let error = JobFile::from_yaml("jobs: [{name: report, sharding_total_count: 1, timeout: 5, stored: true}]").unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     r#"job "report": timeout is "5"; valid is a time with its unit, such as 500ms, 5s or 1m 30s"#
+/// );
 /// ```
 #[derive(Debug)]
 pub struct JobFile {

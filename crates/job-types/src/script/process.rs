@@ -40,10 +40,15 @@ impl Process {
 
     /// Ends the whole group: asks it to, and kills what is left after the grace.
     pub(super) async fn end(&mut self, grace: Duration) {
-        self.group.send(Signal::TERM);
         let deadline = Instant::now() + grace;
-        // The group does not vanish before its first process is waited for.
-        let in_time = timeout(grace, self.child.wait()).await.is_ok();
+        let mut in_time = true;
+        if self.child.id().is_some() {
+            self.group.send(Signal::TERM);
+            // The group does not vanish before its first process is waited for.
+            in_time = timeout(grace, self.child.wait()).await.is_ok();
+        }
+        // Once more for those who are left: who is just being started by a shell with a trap hears nothing.
+        self.group.send(Signal::TERM);
         while in_time && self.group.is_there() && Instant::now() < deadline {
             sleep(LOOK_AGAIN).await;
         }
