@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// From the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 14] = [
+const LAYERS: [Row; 15] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -33,6 +33,7 @@ const LAYERS: [Row; 14] = [
         normal: &["coordination", "reg-center", "sharding", "trigger"],
         dev: &["lite", "reg-center-zookeeper", "zookeeper-fixture"],
     },
+    Row { name: "job-types", normal: &["lite"], dev: &["coordination", "reg-center"] },
     Row { name: "zookeeper-fixture", normal: &[], dev: &[] },
     Row { name: "checker", normal: &[], dev: &[] },
     Row {
@@ -85,7 +86,15 @@ const UNREACHABLE: [(&str, &[&str], &str); 5] = [
     ("rand", &CHANCELESS, "pure crates draw nothing by chance"),
     (
         "zookeeper-client",
-        &["coordination", "lite", "operations", "reg-center", "sharding", "trigger"],
+        &[
+            "coordination",
+            "job-types",
+            "lite",
+            "operations",
+            "reg-center",
+            "sharding",
+            "trigger",
+        ],
         "only reg-center-zookeeper knows ZooKeeper",
     ),
 ];

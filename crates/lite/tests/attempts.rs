@@ -60,7 +60,8 @@ impl Attempts {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_whose_time_is_over_is_asked_to_end_and_then_dropped() {
-    let rows: [(&str, fn(ShardingContext) -> lite::Task, Outcome, Duration); 3] = [
+    type Code = fn(ShardingContext) -> lite::Task;
+    let rows: [(&str, Code, Outcome, Duration); 3] = [
         ("it hangs", |_| Box::pin(pending()), Outcome::TimedOut, 7 * SECOND),
         (
             "it ends when it is asked to",
@@ -117,9 +118,11 @@ async fn a_run_that_timed_out_is_not_taken_over_and_the_next_fire_comes() {
     let mut events = handle.events();
     let first = settled(&mut events, Outcome::TimedOut).await;
     let second = settled(&mut events, Outcome::TimedOut).await;
-    let fire = |record: &JobRecord| match record.event {
-        JobEvent::Settled { fire, source, .. } => (fire.0, source),
-        _ => unreachable!("{record:?}"),
+    let fire = |record: &JobRecord| {
+        let JobEvent::Settled { fire, source, .. } = record.event else {
+            unreachable!("{record:?}")
+        };
+        (fire.0, source)
     };
     assert_eq!(fire(&second).0 - fire(&first).0, 10_000);
     assert_eq!(fire(&second).1, lite::RunSource::Normal);

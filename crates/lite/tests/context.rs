@@ -83,6 +83,7 @@ async fn put(cluster: &Cluster, path: NodePath, data: &str) {
 }
 
 #[tokio::test(start_paused = true)]
+#[expect(clippy::disallowed_methods, reason = "the shutdown waits in a task of the test")]
 async fn a_run_is_told_when_it_should_come_to_an_end() {
     let rows: [(&str, Cause); 5] = [
         ("the instance is paused", |_, held| {

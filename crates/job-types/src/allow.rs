@@ -1,0 +1,160 @@
+//! What definitions from the registry may do on this worker: nothing, unless its own file says so.
+
+use reqwest::Url;
+
+use crate::{HttpJob, Invalid, Script};
+
+/// The commands and hosts that a definition from the registry may use on this worker.
+///
+/// Whoever can write the registry can change what a stored job runs. Without this list that would be every command on every
+/// host. The default allows nothing.
+///
+/// # Examples
+/// ```
+/// use job_types::{Allow, Script};
+///
+/// let allow = Allow::nothing().command(["/opt/jobs/report.sh", "--daily"])?.host("https://api.example.com")?;
+/// assert!(allow.permits_script(&Script::parse("/opt/jobs/report.sh --daily --verbose")?));
+/// assert!(!allow.permits_script(&Script::parse("/opt/jobs/report.sh --weekly")?));
+/// assert!(!allow.permits_script(&Script::shell("/opt/jobs/report.sh --daily")));
+/// # Ok::<(), job_types::Invalid>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allow {
+    commands: Vec<Vec<String>>,
+    origins: Vec<String>,
+}
+
+impl Allow {
+    /// Allows nothing.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self::default()
+    }
+
+    /// Allows a program, by its absolute path, with the arguments that are named; whatever arguments follow are free. Both are
+    /// compared word by word with what would be run. Allow no interpreter without the name of its program, and no shell: their
+    /// free arguments are commands.
+    ///
+    /// # Errors
+    /// [`Invalid`] if there is no program, or its path is not absolute.
+    pub fn command(
+        mut self,
+        words: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Result<Self, Invalid> {
+        let words: Vec<String> = words.into_iter().map(Into::into).collect();
+        if !words.first().is_some_and(|program| program.starts_with('/')) {
+            let valid = "the absolute path of a program, and the first of its arguments";
+            return Err(Invalid::new("allow.commands", format!("{words:?}"), valid));
+        }
+        self.commands.push(words);
+        Ok(self)
+    }
+
+    /// Allows requests to a host, with its scheme, and its port unless that is the usual one: `https://api.example.com`,
+    /// `http://127.0.0.1:8080`.
+    ///
+    /// # Errors
+    /// [`Invalid`] if it is anything else.
+    pub fn host(mut self, origin: &str) -> Result<Self, Invalid> {
+        let known = Url::parse(origin).ok().filter(|url| {
+            let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+            let web = matches!(url.scheme(), "http" | "https");
+            web && bare && url.username().is_empty() && url.password().is_none()
+        });
+        let known = known.ok_or_else(|| {
+            let valid = "a scheme, a host, and a port if need be: https://api.example.com";
+            let found = if origin.contains('@') {
+                "a URL with a user".to_owned()
+            } else {
+                format!("{origin:?}")
+            };
+            Invalid::new("allow.hosts", found, valid)
+        })?;
+        self.origins.push(known.origin().ascii_serialization());
+        Ok(self)
+    }
+
+    /// Returns true if a script may run here that the registry has defined.
+    #[must_use]
+    pub fn permits_script(&self, script: &Script) -> bool {
+        let words: Vec<&str> = script.argv().collect();
+        self.commands.iter().any(|allowed| {
+            allowed.len() <= words.len() && allowed.iter().zip(&words).all(|(a, word)| a == word)
+        })
+    }
+
+    /// Returns true if a request may be made from here that the registry has defined.
+    #[must_use]
+    pub fn permits_http(&self, job: &HttpJob) -> bool {
+        self.origins.contains(&job.origin())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Http;
+
+    #[test]
+    fn a_command_is_allowed_by_all_its_first_words() {
+        let allow = Allow::nothing().command(["/a", "x y"]).unwrap().command(["/b"]).unwrap();
+        let rows = [
+            ("/a 'x y'", true),
+            ("/a 'x y' z", true),
+            ("/a x y", false),
+            ("/a", false),
+            ("/a 'x yz'", false),
+            ("/b", true),
+            ("/b; /c", false),
+            ("/b && /c", true),
+            ("b", false),
+            ("/bin/../b", false),
+            ("sh -c '/b'", false),
+        ];
+        for (line, expected) in rows {
+            let script = Script::parse(line).unwrap();
+            assert_eq!(allow.permits_script(&script), expected, "{line}");
+            assert!(!Allow::nothing().permits_script(&script), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_host_is_allowed_with_its_scheme_and_port() {
+        let allow = Allow::nothing().host("https://API.example.com").unwrap();
+        let allow = allow.host("http://127.0.0.1:8080/").unwrap();
+        let rows = [
+            ("https://api.example.com/a?b", true),
+            ("https://api.example.com:443/", true),
+            ("https://user:word@api.example.com/", true),
+            ("http://api.example.com/", false),
+            ("https://api.example.com:444/", false),
+            ("https://api.example.com.evil.org/", false),
+            ("https://api.example.com@evil.org/", false),
+            ("https://evil.org/https://api.example.com", false),
+            ("http://127.0.0.1:8080/x", true),
+            ("http://127.0.0.1/x", false),
+            ("http://localhost:8080/x", false),
+        ];
+        for (url, expected) in rows {
+            let job = Http::new("GET", url).build().unwrap();
+            assert_eq!(allow.permits_http(&job), expected, "{url}");
+            assert!(!Allow::nothing().permits_http(&job), "{url}");
+        }
+    }
+
+    #[test]
+    fn entries_that_would_allow_something_else_are_refused() {
+        for words in [vec![], vec!["report.sh"], vec!["./report.sh"], vec![""]] {
+            let error = Allow::nothing().command(words.clone()).unwrap_err();
+            assert_eq!(error.field, "allow.commands", "{words:?}");
+        }
+        for host in
+            ["api.example.com", "https://h/path", "https://h?q", "ftp://h", "*", "https://u:p@h"]
+        {
+            let error = Allow::nothing().host(host).unwrap_err();
+            assert_eq!(error.field, "allow.hosts", "{host}");
+            assert!(!error.value.contains("u:p"), "{error}");
+        }
+    }
+}

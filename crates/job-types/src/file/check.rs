@@ -1,0 +1,201 @@
+//! From what is written to jobs: every value checked, the first mistake named.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use lite::{InvalidConfig, JobBuilder, JobConfig, RetryPolicy};
+
+use super::model::{AllowDoc, HttpDoc, JobDoc, RetryDoc, ScriptDoc, TextDoc};
+use super::{DeclaredJob, Work};
+use crate::{Allow, Http, HttpJob, Invalid, Script, StoredJob};
+
+/// Headers that hold nothing but credentials.
+const CREDENTIALS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
+
+pub(super) fn allow(doc: AllowDoc) -> Result<Allow, Invalid> {
+    let commands = doc.commands.into_iter().try_fold(Allow::nothing(), Allow::command)?;
+    doc.hosts.iter().try_fold(commands, |allow, host| allow.host(host))
+}
+
+pub(super) fn job(doc: JobDoc, allow: &Allow) -> Result<DeclaredJob, Invalid> {
+    let config = config(&doc)?;
+    let timeout = doc.timeout.as_deref().map(|text| positive("timeout", text)).transpose()?;
+    let grace = doc.shutdown_grace.as_deref().map(|text| duration("shutdown_grace", text));
+    if doc.max_concurrency == Some(0) {
+        return Err(Invalid::new("max_concurrency", 0, "1 or more, or no limit at all"));
+    }
+    let kinds = [doc.script.is_some(), doc.http.is_some(), doc.stored == Some(true)];
+    let work = match (doc.script, doc.http) {
+        (Some(script), None) => self::script(script).map(Work::Script),
+        (None, Some(http)) => self::http(http).map(Work::Http),
+        _ => Ok(Work::Stored(StoredJob::new(allow.clone()))),
+    };
+    if kinds.into_iter().filter(|kind| *kind).count() != 1 {
+        let found = if kinds.contains(&true) { "more than one kind" } else { "no kind" };
+        let valid = "exactly one of script, http and stored = true";
+        return Err(Invalid::new("the kind of job", found, valid));
+    }
+    Ok(DeclaredJob {
+        config,
+        work: work?,
+        timeout,
+        grace: grace.transpose()?,
+        max_concurrency: doc.max_concurrency,
+        retry: doc.retry.map(retry).transpose()?,
+    })
+}
+
+fn config(doc: &JobDoc) -> Result<JobConfig, Invalid> {
+    /// Sets an option if the file does.
+    fn set<T: Clone>(
+        job: JobBuilder,
+        value: &Option<T>,
+        set: impl FnOnce(JobBuilder, T) -> JobBuilder,
+    ) -> JobBuilder {
+        match value.clone() {
+            Some(value) => set(job, value),
+            None => job,
+        }
+    }
+    let mut job = JobBuilder::new(doc.name.as_str(), doc.sharding_total_count);
+    job = set(job, &doc.cron, JobBuilder::cron);
+    job = set(job, &doc.time_zone, JobBuilder::time_zone);
+    job = set(job, &doc.sharding_item_parameters, JobBuilder::sharding_item_parameters);
+    job = set(job, &doc.job_parameter, JobBuilder::job_parameter);
+    job = set(job, &doc.failover, JobBuilder::failover);
+    job = set(job, &doc.misfire, JobBuilder::misfire);
+    job = set(job, &doc.monitor_execution, JobBuilder::monitor_execution);
+    job = set(job, &doc.static_sharding, JobBuilder::static_sharding);
+    job = set(job, &doc.strategy, JobBuilder::strategy);
+    job = set(job, &doc.description, JobBuilder::description);
+    job = set(job, &doc.disabled, JobBuilder::disabled);
+    job = set(job, &doc.overwrite, JobBuilder::overwrite);
+    if let Some(catch_up) = &doc.catch_up {
+        job = job.catch_up(duration("catch_up.window", &catch_up.window)?, catch_up.max);
+    }
+    if let Some(bound) = &doc.max_time_diff {
+        job = job.max_time_diff(duration("max_time_diff", bound)?);
+    }
+    if let Some(interval) = &doc.reconcile_interval {
+        job = job.reconcile_interval(duration("reconcile_interval", interval)?);
+    }
+    job.build().map_err(invalid)
+}
+
+fn retry(doc: RetryDoc) -> Result<RetryPolicy, Invalid> {
+    let mut policy = RetryPolicy::new(doc.max_attempts);
+    if let Some(delay) = &doc.first_delay {
+        policy = policy.first_delay(duration("retry.first_delay", delay)?);
+    }
+    if let Some(delay) = &doc.max_delay {
+        policy = policy.max_delay(duration("retry.max_delay", delay)?);
+    }
+    policy = policy.after_panics(doc.after_panics.unwrap_or(false));
+    policy.check().map_err(invalid)?;
+    Ok(policy)
+}
+
+fn script(doc: ScriptDoc) -> Result<Script, Invalid> {
+    let mut script = match (doc.command, doc.argv, doc.shell) {
+        (Some(line), None, None) => Script::parse(&line)?,
+        (None, Some(argv), None) => from_words(argv)?,
+        (None, None, Some(command)) if !command.trim().is_empty() => Script::shell(command),
+        (None, None, Some(command)) => {
+            return Err(Invalid::new("script.shell", format!("{command:?}"), "a command"));
+        }
+        _ => {
+            let found = "none, or more than one, of command, argv and shell";
+            return Err(Invalid::new("script", found, "exactly one of them"));
+        }
+    };
+    for (name, TextDoc(value)) in doc.env {
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return Err(Invalid::new("script.env", format!("{name:?}"), "a name without ="));
+        }
+        script = script.env(name, value);
+    }
+    if let Some(directory) = doc.directory {
+        script = script.directory(directory);
+    }
+    if let Some(grace) = doc.grace {
+        script = script.grace(duration("script.grace", &grace)?);
+    }
+    if let Some(max) = doc.max_logged_lines {
+        script = script.max_logged_lines(max);
+    }
+    script = script.inherits_environment(doc.inherit_environment.unwrap_or(true));
+    script.check_secrets().map_err(|error| missing("script.env", &error))?;
+    Ok(script)
+}
+
+fn from_words(argv: Vec<String>) -> Result<Script, Invalid> {
+    let mut words = argv.into_iter();
+    let program = words.next().filter(|program| !program.is_empty());
+    let program = program
+        .ok_or_else(|| Invalid::new("script.argv", "empty", "a program and its arguments"))?;
+    Ok(words.fold(Script::new(program), Script::arg))
+}
+
+fn http(doc: HttpDoc) -> Result<HttpJob, Invalid> {
+    let TextDoc(url) = doc.url;
+    let mut http = Http::new(doc.method, "").secret_url(url.clone());
+    for (name, TextDoc(value)) in doc.headers {
+        let names_credentials = CREDENTIALS.iter().any(|known| name.eq_ignore_ascii_case(known));
+        if names_credentials && !value.refers() {
+            return Err(plain(&format!("http.headers.{name}")));
+        }
+        http = http.header(name, value);
+    }
+    if let Some(TextDoc(body)) = doc.body {
+        http = http.body(body);
+    }
+    if let Some(kind) = doc.content_type {
+        http = http.content_type(kind);
+    }
+    if let Some(timeout) = doc.connect_timeout {
+        http = http.connect_timeout(duration("http.connect_timeout", &timeout)?);
+    }
+    if let Some(timeout) = doc.read_timeout {
+        http = http.read_timeout(duration("http.read_timeout", &timeout)?);
+    }
+    if let Some(max) = doc.max_redirects {
+        http = http.max_redirects(max);
+    }
+    let job = http.build()?;
+    if job.has_user() && !url.refers() {
+        return Err(plain("http.url"));
+    }
+    job.check_secrets().map_err(|error| missing("http", &error))?;
+    Ok(job)
+}
+
+fn plain(field: &str) -> Invalid {
+    let valid = "a reference such as ${env:NAME} or ${file:/run/secrets/name}";
+    Invalid::new(field, "a credential in plain text", valid)
+}
+
+/// A reference that leads nowhere; the reference itself is no secret.
+fn missing(field: &str, error: &dyn std::error::Error) -> Invalid {
+    let cause = error.source().map(|source| format!(": {source}")).unwrap_or_default();
+    Invalid::new(field, format!("{error}{cause}"), "references to what is there")
+}
+
+fn positive(field: &'static str, text: &str) -> Result<Duration, Invalid> {
+    let time = duration(field, text)?;
+    if time.is_zero() {
+        return Err(Invalid::new(field, format!("{text:?}"), "more than zero"));
+    }
+    Ok(time)
+}
+
+fn duration(field: &str, text: &str) -> Result<Duration, Invalid> {
+    let time = text.parse::<SignedDuration>().ok();
+    time.and_then(|time| Duration::try_from(time).ok()).ok_or_else(|| {
+        let valid = "a time with its unit, such as 500ms, 5s or 1m 30s";
+        Invalid::new(field, format!("{text:?}"), valid)
+    })
+}
+
+fn invalid(error: InvalidConfig) -> Invalid {
+    Invalid { field: error.field.to_owned(), value: error.value, valid: error.valid }
+}

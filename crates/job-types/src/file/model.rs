@@ -1,0 +1,146 @@
+//! A file of jobs as it is written: names, defaults and types, nothing checked yet.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use crate::SecretText;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileDoc {
+    #[serde(default)]
+    pub(super) allow: AllowDoc,
+    #[serde(default)]
+    pub(super) jobs: Vec<JobDoc>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AllowDoc {
+    #[serde(default)]
+    pub(super) commands: Vec<Vec<String>>,
+    #[serde(default)]
+    pub(super) hosts: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct JobDoc {
+    pub(super) name: String,
+    pub(super) sharding_total_count: u32,
+    pub(super) cron: Option<String>,
+    pub(super) time_zone: Option<String>,
+    pub(super) sharding_item_parameters: Option<String>,
+    pub(super) job_parameter: Option<String>,
+    pub(super) failover: Option<bool>,
+    pub(super) misfire: Option<bool>,
+    pub(super) catch_up: Option<CatchUpDoc>,
+    pub(super) monitor_execution: Option<bool>,
+    pub(super) static_sharding: Option<bool>,
+    pub(super) max_time_diff: Option<String>,
+    pub(super) reconcile_interval: Option<String>,
+    pub(super) strategy: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) disabled: Option<bool>,
+    pub(super) overwrite: Option<bool>,
+    pub(super) timeout: Option<String>,
+    pub(super) shutdown_grace: Option<String>,
+    pub(super) max_concurrency: Option<usize>,
+    pub(super) retry: Option<RetryDoc>,
+    pub(super) script: Option<ScriptDoc>,
+    pub(super) http: Option<HttpDoc>,
+    pub(super) stored: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CatchUpDoc {
+    pub(super) window: String,
+    pub(super) max: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RetryDoc {
+    pub(super) max_attempts: u32,
+    pub(super) first_delay: Option<String>,
+    pub(super) max_delay: Option<String>,
+    pub(super) after_panics: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ScriptDoc {
+    pub(super) command: Option<String>,
+    pub(super) argv: Option<Vec<String>>,
+    pub(super) shell: Option<String>,
+    #[serde(default)]
+    pub(super) env: BTreeMap<String, TextDoc>,
+    pub(super) inherit_environment: Option<bool>,
+    pub(super) directory: Option<String>,
+    pub(super) grace: Option<String>,
+    pub(super) max_logged_lines: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HttpDoc {
+    pub(super) url: TextDoc,
+    pub(super) method: String,
+    pub(super) body: Option<TextDoc>,
+    pub(super) content_type: Option<String>,
+    #[serde(default)]
+    pub(super) headers: BTreeMap<String, TextDoc>,
+    pub(super) connect_timeout: Option<String>,
+    pub(super) read_timeout: Option<String>,
+    pub(super) max_redirects: Option<usize>,
+}
+
+/// A text that may refer to secrets. No message about it shows what was found.
+#[derive(Clone)]
+pub(super) struct TextDoc(pub(super) SecretText);
+
+impl<'de> Deserialize<'de> for TextDoc {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextVisitor)
+    }
+}
+
+struct TextVisitor;
+
+impl TextVisitor {
+    fn no_text<E: Error>() -> E {
+        E::custom("a text in quotes is wanted here")
+    }
+}
+
+impl Visitor<'_> for TextVisitor {
+    type Value = TextDoc;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<TextDoc, E> {
+        SecretText::parse(text).map(TextDoc).map_err(E::custom)
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<TextDoc, E> {
+        Err(Self::no_text())
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<TextDoc, E> {
+        Err(Self::no_text())
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<TextDoc, E> {
+        Err(Self::no_text())
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<TextDoc, E> {
+        Err(Self::no_text())
+    }
+}

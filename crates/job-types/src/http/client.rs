@@ -1,0 +1,59 @@
+//! The client of one job: timeouts, redirects within one origin, and TLS by the certificates of the operating system.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::redirect::{Attempt, Policy};
+use reqwest::{Client, Url};
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::BuilderVerifierExt as _;
+
+use crate::Invalid;
+
+/// What a client is made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) connect_timeout: Duration,
+    pub(super) read_timeout: Duration,
+    pub(super) max_redirects: usize,
+}
+
+pub(super) fn client(url: &Url, limits: Limits) -> Result<Client, Invalid> {
+    let Limits { connect_timeout, read_timeout, max_redirects } = limits;
+    let unusable = |error: &dyn std::fmt::Display| {
+        Invalid::new("http.url", "a URL for which no client can be made", error.to_string())
+    };
+    let tls = tls(url).map_err(|error| unusable(&error))?;
+    Client::builder()
+        .tls_backend_preconfigured(tls)
+        .no_proxy()
+        .user_agent(concat!("elastic-job-rust/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(connect_timeout)
+        .read_timeout(read_timeout)
+        .redirect(Policy::custom(move |attempt| follow(attempt, max_redirects)))
+        .build()
+        .map_err(|error| unusable(&error.without_url()))
+}
+
+fn follow(attempt: Attempt<'_>, max_redirects: usize) -> reqwest::redirect::Action {
+    let from = attempt.previous().last().map(Url::origin);
+    if from != Some(attempt.url().origin()) {
+        let to = attempt.url().origin().ascii_serialization();
+        return attempt.error(format!("redirected to another origin, {to}"));
+    }
+    if attempt.previous().len() > max_redirects {
+        return attempt.error(format!("redirected more than {max_redirects} times"));
+    }
+    attempt.follow()
+}
+
+/// Without TLS no certificates are needed, and a host that has none is none the worse.
+fn tls(url: &Url) -> Result<ClientConfig, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(match url.scheme() {
+        "https" => builder.with_platform_verifier()?.with_no_client_auth(),
+        _ => builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth(),
+    })
+}

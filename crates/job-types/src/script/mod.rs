@@ -1,0 +1,358 @@
+//! The script job: a program or a shell command, run once per item.
+
+mod environment;
+mod output;
+mod process;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use lite::{Job, JobError, ShardingContext};
+use secrecy::ExposeSecret as _;
+use tokio::process::Command;
+
+use crate::{Invalid, SecretError, SecretText};
+use output::Output;
+use process::Process;
+
+/// How long the output of a script is read after its end, where something that it has started holds it open.
+const LAST_OUTPUT: Duration = Duration::from_secs(1);
+
+/// A job that runs a program: once per item and fire, with the context as its last argument and in its environment.
+///
+/// The last argument is [`ShardingContext::to_java_json`], byte for byte what ElasticJob hands to its scripts. The
+/// environment is that of this process, and:
+///
+/// | variable | holds |
+/// |---|---|
+/// | `EJOB_JOB_NAME` | the name of the job |
+/// | `EJOB_TASK_ID` | the task id, as in the JSON |
+/// | `EJOB_SHARDING_TOTAL_COUNT` | how many items the job has |
+/// | `EJOB_JOB_PARAMETER` | the job's parameter, perhaps empty |
+/// | `EJOB_SHARDING_ITEM` | the item, from 0 |
+/// | `EJOB_SHARDING_PARAMETER` | the item's parameter; not there if it has none |
+/// | `EJOB_FIRE_TIME` | the scheduled time, `2024-02-29T12:00:10Z` |
+/// | `EJOB_SOURCE` | `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL` |
+/// | `EJOB_INSTANCE` | the instance that runs it |
+/// | `EJOB_FENCING_TOKEN` | the token to hand to the store with every effect |
+/// | `EJOB_IDEMPOTENCY_KEY` | the same for all runs of one fire of the item |
+/// | `EJOB_EXECUTION_ID` | another for every run |
+/// | `EJOB_ATTEMPT` | which attempt of the run this is, from 1 |
+///
+/// Standard input is empty. Standard output and error are logged line by line, 1 000 lines of at most 8 KiB per run unless
+/// [`max_logged_lines`](Self::max_logged_lines) says otherwise; their last 20 lines, at most 4 KiB, are in the error of a run
+/// that fails. A status other than 0 is a failure, and so is an end by a signal.
+///
+/// # When a run ends
+/// The program gets a process group of its own. When the run is cancelled or its time is over, the group is asked to end
+/// (`SIGTERM`), and what is left of it after the [`grace`](Self::grace) is killed (`SIGKILL`). When the future is dropped it
+/// is killed at once: by a lost session, or because
+/// [`Registration::shutdown_grace`](lite::Registration::shutdown_grace), 1 s unless it was set, was shorter. What a program
+/// leaves running in its group when it ends by itself is ended likewise: nothing of a run goes on when the run is over. A
+/// program that is to stay begins a session of its own (`setsid`).
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+///
+/// use job_types::{Script, SecretText};
+///
+/// let script = Script::new("/usr/bin/backup")
+///     .arg("--full")
+///     .env("BACKUP_PASSWORD", SecretText::parse("${file:/run/secrets/backup}")?)
+///     .grace(Duration::from_secs(3));
+/// assert_eq!(script.argv().collect::<Vec<_>>(), ["/usr/bin/backup", "--full"]);
+/// # Ok::<(), job_types::Invalid>(())
+/// ```
+///
+/// # Example: through a shell
+/// ```
+/// // The context is `$1`: it never becomes part of the command.
+/// let script = job_types::Script::shell(r#"grep -c "$EJOB_SHARDING_PARAMETER" /var/log/orders | tee "/tmp/$EJOB_SHARDING_ITEM""#);
+/// ```
+#[derive(Clone)]
+pub struct Script {
+    program: String,
+    args: Vec<String>,
+    env: BTreeMap<String, SecretText>,
+    inherits: bool,
+    directory: Option<PathBuf>,
+    grace: Duration,
+    max_logged: u64,
+}
+
+/// Why a script did not succeed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScriptError {
+    /// The program could not be started.
+    #[error("{program} could not be started")]
+    Start {
+        /// Which program.
+        program: String,
+        /// What the operating system says.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A variable of its environment could not be set.
+    #[error("{program} was not started: its variable {name}: {source}")]
+    Environment {
+        /// Which program.
+        program: String,
+        /// Which variable.
+        name: String,
+        /// The reference that leads nowhere.
+        source: SecretError,
+    },
+    /// It ended with a status other than 0, or by a signal.
+    #[error("{program} ended with {}{}", Shown(*.status), LastLines(.tail))]
+    Failed {
+        /// Which program.
+        program: String,
+        /// How.
+        status: ExitStatus,
+        /// The last lines that it printed.
+        tail: String,
+    },
+    /// It was ended, because the run was cancelled or its time was over.
+    #[error("{program} was ended{}", LastLines(.tail))]
+    Ended {
+        /// Which program.
+        program: String,
+        /// The last lines that it printed.
+        tail: String,
+    },
+}
+
+impl Script {
+    /// Returns a job that runs a program, without a shell. A name without a slash is looked for in `PATH`.
+    #[must_use]
+    pub fn new(program: impl Into<String>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            inherits: true,
+            directory: None,
+            grace: Duration::from_secs(5),
+            max_logged: 1_000,
+        }
+    }
+
+    /// Splits a command line into the program and its arguments, as a POSIX shell does, and runs it without a shell.
+    ///
+    /// Words are separated by blanks, tabs and line breaks. Single quotes keep everything as it is; in double quotes a
+    /// backslash keeps `$`, `` ` ``, `"`, `\` and a line break from meaning anything, elsewhere any character. A word that
+    /// begins with `#` begins a comment. Nothing else is special: no variables, wildcards, pipes or redirections.
+    /// ElasticJob splits in another way: it leaves quotes around arguments with blanks.
+    ///
+    /// # Errors
+    /// [`Invalid`] if there is no program, or a quote has no end.
+    ///
+    /// # Examples
+    /// ```
+    /// use job_types::Script;
+    ///
+    /// let script = Script::parse(r#"report.sh -x 'a b' "it's" c\ d $HOME"#)?;
+    /// assert_eq!(script.argv().collect::<Vec<_>>(), ["report.sh", "-x", "a b", "it's", "c d", "$HOME"]);
+    /// # Ok::<(), job_types::Invalid>(())
+    /// ```
+    pub fn parse(line: &str) -> Result<Self, Invalid> {
+        let words = shell_words::split(line).ok().filter(|words| !words.is_empty());
+        let words = words.filter(|words| !words[0].is_empty()).ok_or_else(|| {
+            let valid = "a program and its arguments, every quote with its end";
+            Invalid::new("script.command", format!("{line:?}"), valid)
+        })?;
+        let mut words = words.into_iter();
+        let program = words.next().unwrap_or_default();
+        Ok(Self { args: words.collect(), ..Self::new(program) })
+    }
+
+    /// Returns a job that hands a command to `/bin/sh -c`. The context is `$1`, and `$0` is `ejob`.
+    #[must_use]
+    pub fn shell(command: impl Into<String>) -> Self {
+        Self { args: vec!["-c".into(), command.into(), "ejob".into()], ..Self::new("/bin/sh") }
+    }
+
+    /// Adds an argument; the context comes after all of them.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<String>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Sets a variable of the environment. Those of the table above win.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<String>, value: SecretText) -> Self {
+        self.env.insert(name.into(), value);
+        self
+    }
+
+    /// Sets whether the script has the environment of this process. Default yes, as ElasticJob's scripts have.
+    #[must_use]
+    pub fn inherits_environment(self, inherits: bool) -> Self {
+        Self { inherits, ..self }
+    }
+
+    /// Sets the directory that the script runs in. Default that of this process.
+    #[must_use]
+    pub fn directory(self, directory: impl Into<PathBuf>) -> Self {
+        Self { directory: Some(directory.into()), ..self }
+    }
+
+    /// Sets how long the script has to end when it is asked to, before it is killed. Default 5 s.
+    #[must_use]
+    pub fn grace(self, grace: Duration) -> Self {
+        Self { grace, ..self }
+    }
+
+    /// Sets how many lines of output are logged per run. Default 1 000.
+    #[must_use]
+    pub fn max_logged_lines(self, max_logged: u64) -> Self {
+        Self { max_logged, ..self }
+    }
+
+    /// Returns the program and its arguments, without the context.
+    pub fn argv(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.program.as_str()).chain(self.args.iter().map(String::as_str))
+    }
+
+    /// Looks up everything that the environment refers to, to find what leads nowhere before a run does.
+    ///
+    /// # Errors
+    /// [`ScriptError::Environment`] names the variable and the reference.
+    pub fn check_secrets(&self) -> Result<(), ScriptError> {
+        self.secrets().try_for_each(|variable| variable.map(drop))
+    }
+
+    fn secrets(&self) -> impl Iterator<Item = Result<(&str, secrecy::SecretString), ScriptError>> {
+        self.env.iter().map(|(name, value)| match value.resolve() {
+            Ok(value) => Ok((name.as_str(), value)),
+            Err(source) => {
+                let program = self.program.clone();
+                Err(ScriptError::Environment { program, name: name.clone(), source })
+            }
+        })
+    }
+
+    fn command(&self, context: &ShardingContext) -> Result<Command, ScriptError> {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).arg(context.to_java_json());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if !self.inherits {
+            command.env_clear();
+        }
+        for variable in self.secrets() {
+            let (name, value) = variable?;
+            command.env(name, value.expose_secret());
+        }
+        for (name, value) in environment::variables(context) {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(directory) = &self.directory {
+            command.current_dir::<&Path>(directory);
+        }
+        Ok(command)
+    }
+
+    async fn run(&self, context: &ShardingContext) -> Result<(), ScriptError> {
+        let start = |source| ScriptError::Start { program: self.program.clone(), source };
+        let mut process = Process::start(&mut self.command(context)?).map_err(start)?;
+        let output = Output::new(self.max_logged);
+        let streams = process.take_output();
+        let read = async {
+            let Some((stdout, stderr)) = streams else { return };
+            tokio::join!(output.copy("stdout", stdout), output.copy("stderr", stderr));
+        };
+        let ended = self.until_the_end(context, &mut process, read).await.map_err(start)?;
+        let (program, tail) = (self.program.clone(), output.tail());
+        match ended {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => Err(ScriptError::Failed { program, status, tail }),
+            None => Err(ScriptError::Ended { program, tail }),
+        }
+    }
+
+    /// Returns how the process ended; `None` if it was made to.
+    async fn until_the_end(
+        &self,
+        context: &ShardingContext,
+        process: &mut Process,
+        read: impl Future<Output = ()>,
+    ) -> std::io::Result<Option<ExitStatus>> {
+        let mut read = std::pin::pin!(read);
+        let mut has_read = false;
+        let ended = loop {
+            tokio::select! {
+                biased;
+                () = context.cancelled() => break None,
+                () = &mut read, if !has_read => has_read = true,
+                status = process.wait() => break Some(status?),
+            }
+        };
+        if ended.is_some() && !has_read {
+            has_read = tokio::time::timeout(LAST_OUTPUT, &mut read).await.is_ok();
+        }
+        {
+            let mut end = std::pin::pin!(process.end(self.grace));
+            // What it prints while it ends is read too, or it would stand still.
+            loop {
+                tokio::select! {
+                    biased;
+                    () = &mut end => break,
+                    () = &mut read, if !has_read => has_read = true,
+                }
+            }
+        }
+        if !has_read {
+            // Who has left the group may hold the streams open for good.
+            let _ = tokio::time::timeout(LAST_OUTPUT, &mut read).await;
+        }
+        Ok(ended)
+    }
+}
+
+#[async_trait]
+impl Job for Script {
+    async fn execute(&self, context: ShardingContext) -> Result<(), JobError> {
+        Ok(self.run(&context).await?)
+    }
+}
+
+/// Neither the arguments nor the environment: both may hold secrets.
+impl fmt::Debug for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Script").field("program", &self.program).finish_non_exhaustive()
+    }
+}
+
+struct Shown(ExitStatus);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0.code(), self.0.signal()) {
+            (Some(code), _) => write!(f, "status {code}"),
+            (None, Some(signal)) => write!(f, "signal {signal}"),
+            (None, None) => write!(f, "{}", self.0),
+        }
+    }
+}
+
+struct LastLines<'a>(&'a str);
+
+impl fmt::Display for LastLines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            "" => f.write_str(", and printed nothing"),
+            tail => write!(f, "; its last lines:\n{tail}"),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What a script prints: line by line to the log, bounded, and its end kept for the error.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+/// What is kept of one line.
+const MAX_LINE_BYTES: usize = 8 * 1024;
+/// How much of the end is kept for the error.
+const MAX_TAIL_LINES: usize = 20;
+const MAX_TAIL_BYTES: usize = 4 * 1024;
+
+/// The output of one run, of both streams together.
+#[derive(Debug)]
+pub(super) struct Output {
+    max_logged: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    n_lines: u64,
+    tail: VecDeque<String>,
+    tail_bytes: usize,
+}
+
+impl Output {
+    pub(super) fn new(max_logged: u64) -> Self {
+        Self { max_logged, state: Mutex::default() }
+    }
+
+    /// Reads a stream to its end. What cannot be read is no concern of the run.
+    pub(super) async fn copy(&self, stream: &'static str, mut from: impl AsyncRead + Unpin) {
+        let (mut buffer, mut line) = (vec![0; 4 * 1024], Vec::new());
+        while let Ok(n @ 1..) = from.read(&mut buffer).await {
+            let mut rest = &buffer[..n];
+            while let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
+                keep(&mut line, &rest[..at]);
+                self.line(stream, &line);
+                line.clear();
+                rest = &rest[at + 1..];
+            }
+            keep(&mut line, rest);
+        }
+        if !line.is_empty() {
+            self.line(stream, &line);
+        }
+    }
+
+    fn line(&self, stream: &'static str, line: &[u8]) {
+        let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.n_lines += 1;
+        if state.n_lines <= self.max_logged {
+            tracing::info!(stream, line = %text, "script output");
+        } else if state.n_lines == self.max_logged + 1 {
+            tracing::warn!(max_lines = self.max_logged, "more script output is not logged");
+        }
+        state.keep(&text);
+    }
+
+    /// Returns the last lines, in order; empty if nothing was printed.
+    pub(super) fn tail(&self) -> String {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        Vec::from_iter(state.tail.iter().map(String::as_str)).join("\n")
+    }
+}
+
+impl State {
+    fn keep(&mut self, line: &str) {
+        let line = &line[..line.floor_char_boundary(MAX_TAIL_BYTES / 2)];
+        self.tail_bytes += line.len();
+        self.tail.push_back(line.to_owned());
+        while self.tail.len() > MAX_TAIL_LINES || self.tail_bytes > MAX_TAIL_BYTES {
+            let gone = self.tail.pop_front();
+            self.tail_bytes -= gone.map_or(0, |gone| gone.len());
+        }
+    }
+}
+
+/// Appends what there is room for.
+fn keep(line: &mut Vec<u8>, more: &[u8]) {
+    let room = MAX_LINE_BYTES - line.len();
+    line.extend_from_slice(&more[..more.len().min(room)]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn tail_of(text: &[u8]) -> String {
+        let output = Output::new(0);
+        output.copy("stdout", text).await;
+        output.tail()
+    }
+
+    #[tokio::test]
+    async fn lines_are_told_apart_wherever_the_reads_end() {
+        let long = "x".repeat(5_000);
+        let rows = [
+            ("nothing", String::new(), String::new()),
+            ("no end", "a\nb".to_owned(), "a\nb".to_owned()),
+            ("empty lines", "a\n\nb\n".to_owned(), "a\n\nb".to_owned()),
+            ("carriage returns", "a\r\nb\r\n".to_owned(), "a\nb".to_owned()),
+            ("longer than a read", format!("{long}\nb\n"), format!("{}\nb", &long[..2_048])),
+        ];
+        for (case, text, expected) in rows {
+            assert_eq!(tail_of(text.as_bytes()).await, expected, "{case}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_text_is_shown_as_far_as_it_is() {
+        assert_eq!(tail_of(b"a\xffb\n").await, "a\u{fffd}b");
+    }
+
+    #[tokio::test]
+    async fn the_end_is_kept_and_it_is_small() {
+        let many: String = (0..1_000).map(|n| format!("line {n}\n")).collect();
+        let tail = tail_of(many.as_bytes()).await;
+        assert_eq!(tail.lines().count(), MAX_TAIL_LINES);
+        assert!(tail.ends_with("line 998\nline 999"), "{tail}");
+
+        let huge = "é".repeat(1_000_000);
+        let tail = tail_of(format!("{huge}\n{huge}\n{huge}").as_bytes()).await;
+        assert!((1_000..=MAX_TAIL_BYTES + 2).contains(&tail.len()), "{}", tail.len());
+    }
+}

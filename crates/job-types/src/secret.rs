@@ -1,0 +1,231 @@
+//! Texts that may refer to secrets, and what they come to: never shown, not even by `Debug`.
+
+use std::env::VarError;
+use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::Invalid;
+
+/// More than any secret has; a larger file is the wrong one.
+const MAX_FILE_BYTES: u64 = 64 * 1024;
+
+/// A text of a definition in which `${env:NAME}` stands for a variable of this process's environment, and `${file:/path}`
+/// for what a file holds, without the line break at its end. `$${` stands for `${` itself.
+///
+/// References are looked up each time that the text is needed, so that a file can be replaced while the worker runs.
+/// Neither `Debug` nor any error shows the text or what it comes to; errors name the reference.
+///
+/// # Examples
+/// ```
+/// use job_types::SecretText;
+///
+/// let header = SecretText::parse("Bearer ${env:PATH}")?;
+/// assert!(header.refers());
+/// assert_eq!(format!("{header:?}"), "SecretText(..)");
+///
+/// let error = SecretText::parse("Bearer ${vault:token}").unwrap_err();
+/// assert_eq!(error.valid, "${env:NAME} or ${file:/absolute/path}");
+/// # Ok::<(), job_types::Invalid>(())
+/// ```
+#[derive(Clone)]
+pub struct SecretText(Vec<Part>);
+
+#[derive(Clone)]
+enum Part {
+    Plain(SecretString),
+    Environment(String),
+    File(String),
+}
+
+/// A reference that leads nowhere.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SecretError {
+    /// There is no such variable.
+    #[error("${{env:{name}}}: the environment has no variable of this name, or it is no UTF-8")]
+    Environment {
+        /// Which variable.
+        name: String,
+    },
+    /// The file cannot be read, is no UTF-8, or larger than 64 KiB.
+    #[error("${{file:{path}}}: the file cannot be used")]
+    File {
+        /// Which file.
+        path: String,
+        /// What the operating system says.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+impl SecretText {
+    /// Takes a text apart.
+    ///
+    /// # Errors
+    /// [`Invalid`] if a reference is of no known kind or has no end.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let (mut parts, mut plain, mut rest) = (Vec::new(), String::new(), text);
+        while let Some(at) = rest.find("${") {
+            let before = &rest[..at];
+            if let Some(escaped) = before.strip_suffix('$') {
+                plain.push_str(escaped);
+                plain.push_str("${");
+                rest = &rest[at + 2..];
+                continue;
+            }
+            plain.push_str(before);
+            let (reference, after) = rest[at + 2..].split_once('}').ok_or_else(bad_reference)?;
+            parts.push(Part::Plain(std::mem::take(&mut plain).into()));
+            parts.push(part(reference)?);
+            rest = after;
+        }
+        plain.push_str(rest);
+        parts.push(Part::Plain(plain.into()));
+        Ok(Self(parts))
+    }
+
+    /// Takes a text as it is, references and all: for secrets that a program has come by in another way.
+    #[must_use]
+    pub fn literal(text: impl Into<String>) -> Self {
+        Self(vec![Part::Plain(text.into().into())])
+    }
+
+    /// Returns true if the text refers to anything.
+    #[must_use]
+    pub fn refers(&self) -> bool {
+        self.0.iter().any(|part| !matches!(part, Part::Plain(_)))
+    }
+
+    /// Looks the references up.
+    ///
+    /// # Errors
+    /// [`SecretError`] names the reference that leads nowhere.
+    pub fn resolve(&self) -> Result<SecretString, SecretError> {
+        let mut text = String::new();
+        for part in &self.0 {
+            match part {
+                Part::Plain(plain) => text.push_str(plain.expose_secret()),
+                Part::Environment(name) => text.push_str(&variable(name)?),
+                Part::File(path) => text.push_str(&file(path)?),
+            }
+        }
+        Ok(text.into())
+    }
+}
+
+impl fmt::Debug for SecretText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretText(..)")
+    }
+}
+
+fn part(reference: &str) -> Result<Part, Invalid> {
+    match reference.split_once(':') {
+        Some(("env", name)) if !name.is_empty() && !name.contains(['=', '\0']) => {
+            Ok(Part::Environment(name.to_owned()))
+        }
+        Some(("file", path)) if path.starts_with('/') => Ok(Part::File(path.to_owned())),
+        _ => Err(bad_reference()),
+    }
+}
+
+fn bad_reference() -> Invalid {
+    let valid = "${env:NAME} or ${file:/absolute/path}";
+    Invalid::new("reference", "a reference of no known kind, or without an end", valid)
+}
+
+fn variable(name: &str) -> Result<String, SecretError> {
+    std::env::var(name).map_err(|error| match error {
+        VarError::NotPresent | VarError::NotUnicode(_) => {
+            SecretError::Environment { name: name.to_owned() }
+        }
+    })
+}
+
+/// Secrets are small and their files at hand: reading one holds nobody up.
+fn file(path: &str) -> Result<String, SecretError> {
+    let read = || {
+        let mut text = String::new();
+        let n_bytes = File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
+        match n_bytes as u64 > MAX_FILE_BYTES {
+            true => Err(std::io::Error::other(format!("it is larger than {MAX_FILE_BYTES} bytes"))),
+            false => Ok(text),
+        }
+    };
+    let text = read().map_err(|source| SecretError::File { path: path.to_owned(), source })?;
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn resolved(text: &str) -> String {
+        let text = SecretText::parse(text).unwrap().resolve().unwrap();
+        text.expose_secret().to_owned()
+    }
+
+    #[test]
+    fn references_are_replaced_and_everything_else_is_kept() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"s3cret\r\n").unwrap();
+        let path = file.path().display().to_string();
+        let cargo = std::env::var("CARGO_PKG_NAME").unwrap();
+        let rows = [
+            ("nothing", String::new(), String::new()),
+            ("plain", "a $b {c}".to_owned(), "a $b {c}".to_owned()),
+            ("variable", "x${env:CARGO_PKG_NAME}y".to_owned(), format!("x{cargo}y")),
+            ("file", format!("<${{file:{path}}}>"), "<s3cret>".to_owned()),
+            ("escaped", "$${env:HOME}".to_owned(), "${env:HOME}".to_owned()),
+            ("two", format!("${{env:CARGO_PKG_NAME}}${{file:{path}}}"), format!("{cargo}s3cret")),
+        ];
+        for (case, text, expected) in rows {
+            assert_eq!(resolved(&text), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn references_that_cannot_be_are_refused() {
+        for text in
+            ["${", "${env:", "${env:}", "${A}", "${file:relative}", "a ${ENV:A}", "${env:A=B}"]
+        {
+            let error = SecretText::parse(text).unwrap_err();
+            assert_eq!(error.field, "reference", "{text}");
+        }
+    }
+
+    #[test]
+    fn a_reference_that_leads_nowhere_is_named() {
+        let rows = [
+            (
+                "${env:EJOB_NO_SUCH_VARIABLE}",
+                "${env:EJOB_NO_SUCH_VARIABLE}: the environment has no",
+            ),
+            ("${file:/no/such/file}", "${file:/no/such/file}: the file cannot be used"),
+        ];
+        for (text, expected) in rows {
+            let error = SecretText::parse(text).unwrap().resolve().unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_no_secret() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&vec![b'x'; 64 * 1024 + 1]).unwrap();
+        let text = SecretText::parse(&format!("${{file:{}}}", file.path().display())).unwrap();
+        assert!(text.resolve().is_err());
+    }
+
+    #[test]
+    fn nothing_is_shown() {
+        let secret = SecretText::literal("hunter2");
+        assert!(!format!("{secret:?} {:?}", secret.resolve().unwrap()).contains("hunter2"));
+    }
+}

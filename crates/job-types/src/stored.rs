@@ -1,0 +1,140 @@
+//! Jobs whose definition stands in the registry, where Java instances or a console have put it.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use lite::{JavaFields, JavaJobType, Job, JobConfig, JobError, ShardingContext};
+
+use crate::{Allow, Http, HttpJob, Invalid, Script, SecretText};
+
+/// A job that does what its stored configuration says, as far as this worker [allows](Allow) it.
+///
+/// | stored by | what is run |
+/// |---|---|
+/// | ElasticJob 2.1.5 | `scriptCommandLine` of a job of the type `SCRIPT` |
+/// | ElasticJob 3.x | the property `script.command.line`, or those that begin with `http.` |
+///
+/// A command line is split by the rules of [`Script::parse`] and run without a shell; `${env:…}` and `${file:…}` in it mean
+/// nothing, so that nobody learns this worker's secrets by a definition. Each run goes by the configuration that it sees: a
+/// change is in force with the next one, and is checked against the list then.
+///
+/// # Examples
+/// ```
+/// use job_types::{Allow, StoredJob};
+///
+/// let job = StoredJob::new(Allow::nothing().command(["/opt/jobs/report.sh"])?);
+/// # let _: Box<dyn lite::Job> = Box::new(job);
+/// # Ok::<(), job_types::Invalid>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct StoredJob {
+    allow: Allow,
+}
+
+/// Why what is stored is not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoredJobError {
+    /// The configuration defines neither a script nor a request, or both.
+    #[error("the stored configuration defines {found}; valid is one script or one HTTP request")]
+    Undefined {
+        /// What it defines.
+        found: &'static str,
+    },
+    /// The definition cannot be used.
+    #[error("the stored definition cannot be used: {0}")]
+    Invalid(Invalid),
+    /// The worker's own list does not allow it.
+    #[error("{what} comes from the registry and is not among what this worker's own file allows")]
+    NotAllowed {
+        /// The program or the host.
+        what: String,
+    },
+}
+
+impl From<Invalid> for StoredJobError {
+    fn from(error: Invalid) -> Self {
+        Self::Invalid(error)
+    }
+}
+
+enum Definition {
+    Script(Script),
+    Http(HttpJob),
+}
+
+impl StoredJob {
+    /// Returns a job that does what is stored, as far as it is allowed.
+    #[must_use]
+    pub fn new(allow: Allow) -> Self {
+        Self { allow }
+    }
+
+    fn allowed(&self, config: &JobConfig) -> Result<Definition, StoredJobError> {
+        let definition = definition(config)?;
+        let (permitted, what) = match &definition {
+            Definition::Script(script) => {
+                let program = script.argv().next().unwrap_or_default().to_owned();
+                (self.allow.permits_script(script), program)
+            }
+            Definition::Http(job) => (self.allow.permits_http(job), job.origin()),
+        };
+        if permitted { Ok(definition) } else { Err(StoredJobError::NotAllowed { what }) }
+    }
+}
+
+#[async_trait]
+impl Job for StoredJob {
+    async fn execute(&self, context: ShardingContext) -> Result<(), JobError> {
+        match self.allowed(context.config())? {
+            Definition::Script(script) => script.execute(context).await,
+            Definition::Http(job) => job.execute(context).await,
+        }
+    }
+}
+
+fn definition(config: &JobConfig) -> Result<Definition, StoredJobError> {
+    let property = |name: &str| match &config.java.fields {
+        JavaFields::V2(_) => None,
+        JavaFields::V3(java) => java.props.get(name).map(String::as_str),
+    };
+    let line = match &config.java.fields {
+        JavaFields::V2(java) => match &java.job_type {
+            JavaJobType::Script { command_line } => command_line.as_deref(),
+            JavaJobType::Simple | JavaJobType::Dataflow { .. } => None,
+        },
+        JavaFields::V3(_) => property("script.command.line"),
+    };
+    match (line, property("http.uri")) {
+        (Some(line), None) => Ok(Definition::Script(Script::parse(line)?)),
+        (None, Some(uri)) => Ok(Definition::Http(request(uri, property)?)),
+        (None, None) => Err(StoredJobError::Undefined { found: "nothing to run" }),
+        (Some(_), Some(_)) => Err(StoredJobError::Undefined { found: "a script and a request" }),
+    }
+}
+
+fn request<'a>(uri: &str, property: impl Fn(&str) -> Option<&'a str>) -> Result<HttpJob, Invalid> {
+    let method = property("http.method").unwrap_or_default();
+    let mut http = Http::new(method, uri);
+    // With other methods ElasticJob sends no body, whatever is stored.
+    if let Some(body) = property("http.data").filter(|body| !body.is_empty())
+        && ["POST", "PUT", "DELETE"].contains(&method)
+    {
+        http = http.body(SecretText::literal(body));
+    }
+    if let Some(kind) = property("http.content.type").filter(|kind| !kind.is_empty()) {
+        http = http.content_type(kind);
+    }
+    let millis = |name: &'static str| {
+        let Some(text) = property(name) else { return Ok(None) };
+        let wrong = || Invalid::new(name, format!("{text:?}"), "whole milliseconds");
+        text.trim().parse().map(Duration::from_millis).map(Some).map_err(|_| wrong())
+    };
+    if let Some(timeout) = millis("http.connect.timeout.milliseconds")? {
+        http = http.connect_timeout(timeout);
+    }
+    if let Some(timeout) = millis("http.read.timeout.milliseconds")? {
+        http = http.read_timeout(timeout);
+    }
+    http.build()
+}

@@ -1,0 +1,296 @@
+//! Dataflows: how often is fetched, what is processed beside what, and when a run comes to an end.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use coordination::encode_config;
+use job_types::{Dataflow, DataflowJob, Progress, ProgressBoard, Streaming};
+use lite::{
+    Dialect, JavaFields, JavaJobType, JavaSettings, JobBuilder, JobConfig, JobError, JobHandle,
+    Outcome, ShardingContext, ShardingItem,
+};
+use parking_lot::Mutex;
+use reg_center::{NodePath, RegistryCenter, Txn};
+use tokio::sync::{Barrier, Semaphore, mpsc};
+
+use support::{Stage, one_item, run_once, within};
+
+/// Hands out what is prepared, and does with each record as it says.
+#[derive(Clone, Default)]
+struct Flow {
+    prepared: Arc<Mutex<VecDeque<Vec<u32>>>>,
+    /// Once nothing is prepared any more there is always one record.
+    endless: bool,
+    batches: Arc<Mutex<Vec<Vec<u32>>>>,
+    /// Each batch waits for one of these, if there are any.
+    gate: Option<Arc<Semaphore>>,
+    begun: Option<mpsc::UnboundedSender<Vec<u32>>>,
+}
+
+/// The record whose batch fails.
+const BAD: u32 = 13;
+
+impl Flow {
+    fn of(prepared: &[&[u32]]) -> Self {
+        let prepared = prepared.iter().map(|records| records.to_vec()).collect();
+        Self { prepared: Arc::new(Mutex::new(prepared)), ..Self::default() }
+    }
+
+    /// Returns a flow without end whose batches wait at a gate, and what tells of their beginning.
+    fn gated(self) -> (Self, Arc<Semaphore>, mpsc::UnboundedReceiver<Vec<u32>>) {
+        let gate = Arc::new(Semaphore::new(0));
+        let (begun, begins) = mpsc::unbounded_channel();
+        (Self { gate: Some(Arc::clone(&gate)), begun: Some(begun), ..self }, gate, begins)
+    }
+}
+
+#[async_trait]
+impl Dataflow for Flow {
+    type Record = u32;
+
+    async fn fetch(&self, _: &ShardingContext) -> Result<Vec<u32>, JobError> {
+        let prepared = self.prepared.lock().pop_front();
+        Ok(prepared.unwrap_or_else(|| if self.endless { vec![0] } else { Vec::new() }))
+    }
+
+    async fn process(&self, context: &ShardingContext, batch: Vec<u32>) -> Result<(), JobError> {
+        if let Some(begun) = &self.begun {
+            begun.send(batch.clone()).unwrap();
+        }
+        if let Some(gate) = &self.gate {
+            tokio::select! {
+                permit = gate.acquire() => permit?.forget(),
+                () = context.cancelled() => return Err("cancelled".into()),
+            }
+        }
+        let is_bad = batch.contains(&BAD);
+        self.batches.lock().push(batch);
+        if is_bad { Err("the record is bad".into()) } else { Ok(()) }
+    }
+}
+
+fn many(n: usize) -> NonZeroUsize {
+    NonZeroUsize::new(n).unwrap()
+}
+
+fn counts(board: &ProgressBoard) -> [u64; 4] {
+    let progress = board.of(ShardingItem::new(0)).unwrap();
+    let Progress { n_fetches, n_fetched, n_processed, n_failed, .. } = progress;
+    [n_fetches, n_fetched, n_processed, n_failed]
+}
+
+/// The configuration of a job that streams or does not, as Java stores it.
+fn configured(dialect: Dialect, streams: bool) -> JobConfig {
+    let mut settings = JavaSettings::of(dialect);
+    match &mut settings.fields {
+        JavaFields::V2(java) => java.job_type = JavaJobType::Dataflow { streaming: streams },
+        JavaFields::V3(java) => {
+            java.props.insert("streaming.process".into(), streams.to_string());
+        }
+    }
+    JobBuilder::new("sj", 1).java_settings(settings).build().unwrap()
+}
+
+/// What it is about; configuration and options; what is prepared; and the counts in the end.
+type Row = (&'static str, JobConfig, Streaming, usize, &'static [&'static [u32]], [u64; 4]);
+
+#[tokio::test]
+async fn what_is_fetched_and_processed_follows_the_rules() {
+    let plain = one_item;
+    let rows: [Row; 7] = [
+        ("once", plain(), Streaming::Never, 9, &[&[1, 2, 3], &[4]], [1, 3, 3, 0]),
+        ("once, in batches", plain(), Streaming::Never, 2, &[&[1, 2, 3]], [1, 3, 3, 0]),
+        ("nothing", plain(), Streaming::Always, 9, &[], [1, 0, 0, 0]),
+        ("streaming", plain(), Streaming::Always, 9, &[&[1, 2, 3], &[4]], [3, 4, 4, 0]),
+        ("not configured", plain(), Streaming::AsConfigured, 9, &[&[1], &[2]], [1, 1, 1, 0]),
+        (
+            "configured, 2.1.5",
+            configured(Dialect::V2, true),
+            Streaming::AsConfigured,
+            9,
+            &[&[1], &[2]],
+            [3, 2, 2, 0],
+        ),
+        (
+            "configured, 3.x",
+            configured(Dialect::V3, true),
+            Streaming::AsConfigured,
+            9,
+            &[&[1], &[2]],
+            [3, 2, 2, 0],
+        ),
+    ];
+    for (case, config, streaming, batch_size, prepared, expected) in rows {
+        let flow = Flow::of(prepared);
+        let job = DataflowJob::new(flow.clone()).streaming(streaming).batch_size(many(batch_size));
+        let board = job.progress();
+        let (outcome, log) = Stage::run_with(config, job, |registration| registration).await;
+        assert_eq!(outcome, Outcome::Succeeded, "{case}: {log}");
+        assert_eq!(counts(&board), expected, "{case}");
+        let batches = flow.batches.lock();
+        assert!(batches.iter().all(|batch| (1..=batch_size).contains(&batch.len())), "{case}");
+        assert!(board.of(ShardingItem::new(0)).unwrap().is_over, "{case}");
+    }
+}
+
+#[tokio::test]
+async fn a_batch_that_fails_lets_those_under_way_finish_and_no_others_begin() {
+    let flow = Flow::of(&[&[1, BAD, 2, 3, 4, 5], &[6]]);
+    let job = DataflowJob::new(flow.clone()).streaming(Streaming::Always);
+    let job = job.batch_size(many(1)).concurrency(many(3));
+    let board = job.progress();
+    let (outcome, log) = Stage::run(job).await;
+    assert_eq!(outcome, Outcome::Failed);
+    assert!(log.contains("the record is bad"), "{log}");
+    let batches = flow.batches.lock();
+    assert!(batches.contains(&vec![2]), "it was under way: {batches:?}");
+    assert!(!batches.contains(&vec![5]) && !batches.contains(&vec![6]), "{batches:?}");
+    let [n_fetches, n_fetched, n_processed, n_failed] = counts(&board);
+    assert_eq!((n_fetches, n_fetched, n_failed), (1, 6, 1));
+    assert_eq!(n_processed, batches.len() as u64 - 1);
+}
+
+/// Counts how many batches are processed at the same time; only as many as wanted pass its gate.
+struct Crowd {
+    gate: Barrier,
+    now: AtomicUsize,
+    most: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl Dataflow for Crowd {
+    type Record = u32;
+
+    async fn fetch(&self, _: &ShardingContext) -> Result<Vec<u32>, JobError> {
+        Ok((0..9).collect())
+    }
+
+    async fn process(&self, _: &ShardingContext, _: Vec<u32>) -> Result<(), JobError> {
+        self.most.fetch_max(self.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        self.gate.wait().await;
+        self.now.fetch_sub(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn batches_are_processed_side_by_side_as_far_as_allowed() {
+    let most = Arc::new(AtomicUsize::new(0));
+    // With fewer than three at a time the test would stand still.
+    let flow = Crowd { gate: Barrier::new(3), now: AtomicUsize::new(0), most: Arc::clone(&most) };
+    let job = DataflowJob::new(flow).batch_size(many(1)).concurrency(many(3));
+    let (outcome, log) = Stage::run(job).await;
+    assert_eq!(outcome, Outcome::Succeeded, "{log}");
+    assert_eq!(most.load(Ordering::SeqCst), 3);
+}
+
+/// A stream without end, in the middle of a batch.
+struct InStream {
+    stage: Stage,
+    handle: JobHandle,
+    gate: Arc<Semaphore>,
+    begins: mpsc::UnboundedReceiver<Vec<u32>>,
+    flow: Flow,
+}
+
+async fn in_a_stream(config: JobConfig) -> InStream {
+    let flow = Flow { endless: true, ..Flow::of(&[&[1, 2]]) };
+    let (flow, gate, mut begins) = flow.gated();
+    let stage = Stage::new();
+    let job = DataflowJob::new(flow.clone()).batch_size(many(1));
+    let handle = stage.join(stage.scheduler.schedule(config, job)).await;
+    handle.trigger().await.unwrap();
+    assert_eq!(within("the first batch", begins.recv()).await, Some(vec![1]));
+    InStream { stage, handle, gate, begins, flow }
+}
+
+/// Waits until the end of the run is recorded; everything that waits at the gate may pass.
+async fn ended(stream: &InStream) -> Outcome {
+    let mut events = stream.handle.events();
+    stream.gate.add_permits(1_000);
+    within("the end of the run", async {
+        while let Some(record) = events.next().await {
+            if let lite::JobEvent::Settled { outcome, .. } = record.event {
+                return outcome;
+            }
+        }
+        panic!("the job ended before its run");
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_stream_ends_before_the_next_fetch_when_its_instance_is_paused() {
+    let mut stream = in_a_stream(configured(Dialect::V2, true)).await;
+    stream.handle.pause().await.unwrap();
+    assert_eq!(ended(&stream).await, Outcome::Succeeded);
+    assert_eq!(*stream.flow.batches.lock(), [vec![1], vec![2]], "all that was fetched");
+    assert_eq!(stream.begins.recv().await, Some(vec![2]));
+}
+
+#[tokio::test]
+async fn a_stream_ends_when_streaming_is_switched_off_in_the_configuration() {
+    for dialect in [Dialect::V2, Dialect::V3] {
+        let stream = in_a_stream(configured(dialect, true)).await;
+        let off = configured(dialect, false);
+        let path = NodePath::parse("/sj/config").unwrap();
+        let operator = stream.stage.registry.connect();
+        let txn = Txn::new().put(path, encode_config(&off));
+        assert!(operator.commit(txn).await.unwrap().is_committed());
+        let changed = async {
+            while stream.handle.status().await.unwrap().config.as_deref() != Some(&off) {
+                tokio::task::yield_now().await;
+            }
+        };
+        within("the change", changed).await;
+        assert_eq!(ended(&stream).await, Outcome::Succeeded);
+        assert_eq!(*stream.flow.batches.lock(), [vec![1], vec![2]], "{dialect}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_leaves_in_order_before_the_deadline_of_a_shutdown() {
+    let stream = in_a_stream(configured(Dialect::V2, true)).await;
+    let handle = stream.handle.clone();
+    let leaving = tokio::spawn(async move { handle.shutdown(Duration::from_secs(3600)).await });
+    let winds_down = async {
+        while stream.handle.status().await.unwrap().phase != lite::Phase::Draining {
+            tokio::task::yield_now().await;
+        }
+    };
+    within("the beginning of the shutdown", winds_down).await;
+    stream.gate.add_permits(1_000);
+    let report = within("the shutdown", leaving).await.unwrap().unwrap();
+    assert!(report.is_clean(), "{report:?}");
+    assert_eq!(*stream.flow.batches.lock(), [vec![1], vec![2]]);
+}
+
+#[tokio::test]
+async fn a_run_that_is_cancelled_begins_no_more_batches_and_is_interrupted() {
+    let stream = in_a_stream(configured(Dialect::V2, true)).await;
+    let report = within("the shutdown", stream.handle.shutdown(Duration::ZERO)).await.unwrap();
+    let endings: Vec<_> = report.items.iter().map(|item| item.ending).collect();
+    assert_eq!(endings, [lite::ItemEnding::Cancelled(Outcome::Interrupted)]);
+    assert_eq!(*stream.flow.batches.lock(), Vec::<Vec<u32>>::new());
+}
+
+#[tokio::test]
+async fn the_progress_of_a_run_replaces_that_of_the_run_before() {
+    let flow = Flow::of(&[&[1, 2], &[3]]);
+    let stage = Stage::new();
+    let job = DataflowJob::new(flow);
+    let board = job.progress();
+    let handle = stage.join(stage.scheduler.schedule(one_item(), job)).await;
+    for (token, n_fetched) in [(1, 2), (2, 1)] {
+        assert_eq!(run_once(&handle).await, Outcome::Succeeded);
+        let progress = board.of(ShardingItem::new(0)).unwrap();
+        assert_eq!((progress.token, progress.n_fetched), (token, n_fetched));
+    }
+}

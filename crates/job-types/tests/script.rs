@@ -1,0 +1,311 @@
+//! Scripts as real processes.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::io;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use job_types::{Script, SecretText};
+use lite::{JobBuilder, JobHandle, Outcome, ShutdownReport};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::net::unix::pipe;
+
+use support::{Stage, one_item, run_once, within};
+
+/// A directory in which a script leaves what it has to say.
+fn folder() -> (TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display().to_string();
+    (folder, path)
+}
+
+fn read(folder: &TempDir, name: &str) -> String {
+    std::fs::read_to_string(folder.path().join(name)).unwrap()
+}
+
+#[tokio::test]
+async fn the_context_is_the_last_argument_byte_for_byte_and_in_the_environment() {
+    let (folder, path) = folder();
+    let script = Script::new("/bin/sh")
+        .arg("-c")
+        .arg(r#"printf '%s' "$2" > "$1/json"; printf '%s' "$#" > "$1/count"; env > "$1/env""#)
+        .arg("sh")
+        .arg(&path);
+    let (outcome, log) = Stage::run(script).await;
+    assert_eq!(outcome, Outcome::Succeeded, "{log}");
+    let expected = r#"{"jobName":"sj","taskId":"sj@-@0@-@READY@-@10.0.0.1@-@1","shardingTotalCount":1,"jobParameter":"x\u003d1\u0026y","shardingItem":0,"shardingParameter":"A B"}"#;
+    assert_eq!(read(&folder, "json"), expected);
+    assert_eq!(read(&folder, "count"), "2");
+    let env = read(&folder, "env");
+    let has =
+        |line: &str| assert!(env.lines().any(|found| found == line), "{line} is not in\n{env}");
+    for line in [
+        "EJOB_JOB_NAME=sj",
+        "EJOB_TASK_ID=sj@-@0@-@READY@-@10.0.0.1@-@1",
+        "EJOB_SHARDING_TOTAL_COUNT=1",
+        "EJOB_JOB_PARAMETER=x=1&y",
+        "EJOB_SHARDING_ITEM=0",
+        "EJOB_SHARDING_PARAMETER=A B",
+        "EJOB_SOURCE=MANUAL",
+        "EJOB_INSTANCE=10.0.0.1@-@1",
+        "EJOB_FENCING_TOKEN=1",
+        "EJOB_ATTEMPT=1",
+        // What this process has is there too.
+        "CARGO_PKG_NAME=job-types",
+    ] {
+        has(line);
+    }
+    let of = |name: &str| {
+        let line = env.lines().find_map(|line| line.strip_prefix(&format!("{name}=")));
+        line.unwrap_or_else(|| panic!("no {name} in\n{env}")).to_owned()
+    };
+    assert!(of("EJOB_FIRE_TIME").ends_with('Z'));
+    assert!(of("EJOB_EXECUTION_ID").starts_with(&of("EJOB_IDEMPOTENCY_KEY")));
+}
+
+#[tokio::test]
+async fn what_a_script_is_given_is_not_taken_for_more_than_it_is() {
+    let (folder, path) = folder();
+    let line = format!("sh -c 'printf %s \"$1\" > \"$0/out\"' {path} '$HOME; * `id`'");
+    let (outcome, log) = Stage::run(Script::parse(&line).unwrap()).await;
+    assert_eq!(outcome, Outcome::Succeeded, "{log}");
+    assert_eq!(read(&folder, "out"), "$HOME; * `id`");
+}
+
+#[tokio::test]
+async fn what_is_hidden_in_a_parameter_is_not_run_by_the_shell() {
+    let (folder, path) = folder();
+    let config = JobBuilder::new("sj", 1)
+        .job_parameter(format!("$(touch {path}/pwned)\"; touch {path}/pwned; \""));
+    let script = Script::shell(r#"printf '%s' "$1" "$EJOB_JOB_PARAMETER" > out"#).directory(&path);
+    let (outcome, log) = Stage::run_with(config.build().unwrap(), script, |r| r).await;
+    assert_eq!(outcome, Outcome::Succeeded, "{log}");
+    assert!(read(&folder, "out").contains("touch"));
+    assert!(!folder.path().join("pwned").exists());
+}
+
+#[tokio::test]
+async fn an_end_that_is_not_good_is_a_failure_with_its_status_and_the_last_lines() {
+    let rows = [
+        (
+            Script::shell("echo one; echo two >&2; exit 3"),
+            Outcome::Failed,
+            r"/bin/sh ended with status 3; its last lines:\n",
+        ),
+        (
+            Script::shell("kill -9 $$"),
+            Outcome::Failed,
+            "/bin/sh ended with signal 9, and printed nothing",
+        ),
+        (Script::new("/no/such/program"), Outcome::Failed, "/no/such/program could not be started"),
+        (
+            Script::new("/bin/true").directory("/no/such/folder"),
+            Outcome::Failed,
+            "/bin/true could not be started",
+        ),
+        (Script::new("true"), Outcome::Succeeded, ""),
+    ];
+    for (script, expected, message) in rows {
+        let case = format!("{:?}", script.argv().collect::<Vec<_>>());
+        let (outcome, log) = Stage::run(script).await;
+        assert_eq!(outcome, expected, "{case}: {log}");
+        assert!(log.contains(message), "{case}: {log}");
+    }
+}
+
+#[tokio::test]
+async fn output_is_logged_line_by_line_with_its_stream_and_within_bounds() {
+    let (outcome, log) = Stage::run(Script::shell("echo out; echo err >&2")).await;
+    assert_eq!(outcome, Outcome::Succeeded);
+    for expected in [r#"stream="stdout" line=out"#, r#"stream="stderr" line=err"#] {
+        assert!(log.contains(expected), "{log}");
+    }
+
+    let much =
+        Script::shell("i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; exit 1");
+    let (outcome, log) = Stage::run(much.max_logged_lines(10)).await;
+    assert_eq!(outcome, Outcome::Failed);
+    assert_eq!(log.matches("script output stream").count(), 10, "{log}");
+    assert_eq!(log.matches("more script output is not logged").count(), 1);
+    assert!(log.contains("line 2999") && !log.contains("line 2000"), "{log}");
+}
+
+#[tokio::test]
+async fn a_secret_reaches_the_script_and_nobody_else() {
+    let script = Script::shell(r#"[ "$(printf %s "$PASSWORD" | wc -c)" -eq 7 ] && exit 7"#)
+        .env("PASSWORD", SecretText::literal("hunter2"));
+    assert!(!format!("{script:?}").contains("hunter2"));
+    let (outcome, log) = Stage::run(script).await;
+    assert_eq!(outcome, Outcome::Failed);
+    assert!(log.contains("status 7"), "{log}");
+    assert!(!log.contains("hunter2"), "{log}");
+}
+
+#[tokio::test]
+async fn a_secret_that_is_not_there_is_named_and_nothing_is_started() {
+    let (folder, path) = folder();
+    let missing = SecretText::parse("${env:EJOB_NO_SUCH_VARIABLE}").unwrap();
+    let script = Script::shell("touch started").directory(path).env("PASSWORD", missing);
+    assert!(script.check_secrets().is_err());
+    let (outcome, log) = Stage::run(script).await;
+    assert_eq!(outcome, Outcome::Failed);
+    let expected = "/bin/sh was not started: its variable PASSWORD: ${env:EJOB_NO_SUCH_VARIABLE}";
+    assert!(log.contains(expected), "{log}");
+    assert!(!folder.path().join("started").exists());
+}
+
+#[tokio::test]
+async fn a_script_need_not_have_the_environment_of_the_worker() {
+    let script = Script::shell(r#"[ -z "$CARGO_PKG_NAME" ] && [ "$EJOB_SHARDING_ITEM" = 0 ]"#);
+    let (outcome, log) = Stage::run(script.inherits_environment(false)).await;
+    assert_eq!(outcome, Outcome::Succeeded, "{log}");
+}
+
+/// A pipe with a name, which scripts write to; it ends when the last process that has it open is gone.
+struct Pipe {
+    _folder: TempDir,
+    path: String,
+    reader: BufReader<pipe::Receiver>,
+}
+
+impl Pipe {
+    fn new() -> Self {
+        let (folder, path) = folder();
+        let path = format!("{path}/pipe");
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let reader = BufReader::new(pipe::OpenOptions::new().open_receiver(&path).unwrap());
+        Self { _folder: folder, path, reader }
+    }
+
+    /// Returns a script that has the pipe open as 3, with everything that it starts.
+    fn script(&self, command: &str) -> Script {
+        Script::shell(format!("exec 3> '{}'; {command}", self.path))
+    }
+
+    async fn line(&mut self) -> String {
+        let mut line = String::new();
+        let read = self.reader.read_line(&mut line);
+        within("a line", read).await.unwrap();
+        line.trim_end().to_owned()
+    }
+
+    /// Waits until nobody has the pipe open, and returns what was written last.
+    async fn end(&mut self) -> io::Result<String> {
+        let mut rest = String::new();
+        within("the end of all processes", self.reader.read_to_string(&mut rest)).await?;
+        Ok(rest)
+    }
+}
+
+/// Starts a script that says `ready` when everything is started that it starts.
+async fn started(stage: &Stage, pipe: &mut Pipe, script: Script) -> JobHandle {
+    let registration = stage.scheduler.schedule(one_item(), script);
+    let handle = stage.join(registration.shutdown_grace(Duration::from_secs(20))).await;
+    handle.trigger().await.unwrap();
+    assert_eq!(pipe.line().await, "ready");
+    handle
+}
+
+async fn shut_down(handle: &JobHandle) -> ShutdownReport {
+    within("the shutdown", handle.shutdown(Duration::ZERO)).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_cancelled_script_ends_with_everything_that_it_has_started() {
+    let rows = [
+        ("they end when asked to", "sleep 1000 & (sleep 1000 & wait) & echo ready >&3; wait", 60),
+        (
+            "they tidy up",
+            "trap 'echo tidy >&3; exit' TERM; sh -c 'echo ready >&3; exec sleep 1000' & wait",
+            60,
+        ),
+        ("they do not listen", "trap '' TERM; sleep 1000 & echo ready >&3; wait; wait", 1),
+        (
+            "one does not listen",
+            "(trap '' TERM; sleep 1000) & sleep 1000 & echo ready >&3; wait",
+            1,
+        ),
+    ];
+    for (case, command, grace) in rows {
+        let (stage, mut pipe) = (Stage::new(), Pipe::new());
+        let script = pipe.script(command).grace(Duration::from_secs(grace));
+        let began = Instant::now();
+        let handle = started(&stage, &mut pipe, script).await;
+
+        let report = shut_down(&handle).await;
+
+        let ending = lite::ItemEnding::Cancelled(Outcome::Interrupted);
+        assert_eq!(
+            report.items.iter().map(|item| item.ending).collect::<Vec<_>>(),
+            [ending],
+            "{case}"
+        );
+        let expected = if case == "they tidy up" { "tidy\n" } else { "" };
+        assert_eq!(pipe.end().await.unwrap(), expected, "{case}");
+        assert!(
+            began.elapsed() < Duration::from_secs(30),
+            "{case}: nobody waits for the grace in vain"
+        );
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_left_when_the_run_is_dropped() {
+    let (stage, mut pipe) = (Stage::new(), Pipe::new());
+    let script = pipe.script("trap '' TERM; sleep 1000 & echo ready >&3; wait; wait");
+    let _handle = started(&stage, &mut pipe, script).await;
+    stage.scheduler.abort();
+    assert_eq!(pipe.end().await.unwrap(), "");
+}
+
+#[tokio::test]
+async fn what_a_script_leaves_behind_ends_with_it() {
+    let rows = [
+        ("with its streams", "sleep 1000 & echo ready >&3"),
+        ("without", "sleep 1000 > /dev/null 2>&1 & echo ready >&3"),
+    ];
+    for (case, command) in rows {
+        let (stage, mut pipe) = (Stage::new(), Pipe::new());
+        let script = pipe.script(command);
+        let handle = stage.join(stage.scheduler.schedule(one_item(), script)).await;
+        assert_eq!(run_once(&handle).await, Outcome::Succeeded, "{case}");
+        assert_eq!(pipe.end().await.unwrap(), "ready\n", "{case}");
+    }
+}
+
+#[tokio::test]
+async fn a_script_whose_time_is_over_is_ended_and_says_what_it_had_printed() {
+    let mut pipe = Pipe::new();
+    let script = pipe.script("echo got so far; sleep 1000 & wait");
+    let (outcome, log) = Stage::run_with(one_item(), script, |registration| {
+        registration.timeout(Duration::from_secs(3)).shutdown_grace(Duration::from_secs(20))
+    })
+    .await;
+    assert_eq!(outcome, Outcome::TimedOut, "{log}");
+    assert!(log.contains(r"/bin/sh was ended; its last lines:\ngot so far"), "{log}");
+    assert_eq!(pipe.end().await.unwrap(), "");
+}
+
+#[test]
+fn command_lines_are_split_by_documented_rules() {
+    let rows: [(&str, Option<&[&str]>); 9] = [
+        ("a b\tc\nd", Some(&["a", "b", "c", "d"])),
+        ("  a  ", Some(&["a"])),
+        ("a ''", Some(&["a", ""])),
+        ("a 'b c'd\"e f\"", Some(&["a", "b cde f"])),
+        (r#"a "\$b \x \\" \x"#, Some(&["a", r"$b \x \", "x"])),
+        ("a #b", Some(&["a"])),
+        ("", None),
+        ("a 'b", None),
+        ("'' b", None),
+    ];
+    for (line, expected) in rows {
+        let script = Script::parse(line);
+        let found = script.as_ref().ok().map(|script| script.argv().collect::<Vec<_>>());
+        assert_eq!(found.as_deref(), expected, "{line}");
+    }
+}

@@ -1,0 +1,128 @@
+//! A job on a scheduler with a registry in memory, and what came of its runs.
+#![allow(dead_code, reason = "every test file uses another part of it")]
+
+use std::future::Future;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lite::{Job, JobBuilder, JobConfig, JobEvent, JobHandle, Outcome, Registration, Scheduler};
+use parking_lot::Mutex;
+use reg_center::{MemoryCenter, MemoryRegistry};
+use tracing_subscriber::fmt::MakeWriter;
+
+/// More than any test needs.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Waits for something with a deadline.
+pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(DEADLINE, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("waited for {what}, in vain"),
+    }
+}
+
+/// What was logged since this was made, on this thread.
+#[derive(Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    /// Begins to listen; the log is heard until the guard is dropped.
+    pub(crate) fn listen() -> (Self, tracing::subscriber::DefaultGuard) {
+        let log = Self::default();
+        let subscriber = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_max_level(tracing::Level::TRACE)
+            .with_writer(log.clone())
+            .finish();
+        (log, tracing::subscriber::set_default(subscriber))
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock()).into_owned()
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+/// One scheduler on a registry of its own.
+pub(crate) struct Stage {
+    pub(crate) registry: MemoryRegistry,
+    pub(crate) center: Arc<MemoryCenter>,
+    pub(crate) scheduler: Scheduler,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        let registry = MemoryRegistry::new();
+        let center = Arc::new(registry.connect());
+        let scheduler = Scheduler::builder(center.clone()).server_ip("10.0.0.1").unwrap();
+        Self { registry, center, scheduler: scheduler.life("1").build().unwrap() }
+    }
+
+    /// Registers a job and waits until it takes part.
+    pub(crate) async fn join(&self, registration: Registration) -> JobHandle {
+        let handle = registration.await.unwrap();
+        within("joining", handle.joined()).await.unwrap();
+        handle
+    }
+
+    /// Runs a job once and returns how its only item ended, with what was logged meanwhile.
+    pub(crate) async fn run(job: impl Job) -> (Outcome, String) {
+        Self::run_with(one_item(), job, |registration| registration).await
+    }
+
+    pub(crate) async fn run_with(
+        config: JobConfig,
+        job: impl Job,
+        options: impl FnOnce(Registration) -> Registration,
+    ) -> (Outcome, String) {
+        let (log, _guard) = Log::listen();
+        let stage = Self::new();
+        let handle = stage.join(options(stage.scheduler.schedule(config, job))).await;
+        let outcome = run_once(&handle).await;
+        stage.scheduler.abort();
+        (outcome, log.text())
+    }
+}
+
+/// Asks for a run and waits until the end of the first item is recorded.
+pub(crate) async fn run_once(handle: &JobHandle) -> Outcome {
+    let mut events = handle.events();
+    handle.trigger().await.unwrap();
+    within("the end of the run", async {
+        while let Some(record) = events.next().await {
+            if let JobEvent::Settled { outcome, .. } = record.event {
+                return outcome;
+            }
+        }
+        panic!("the job ended before its run");
+    })
+    .await
+}
+
+/// A job that runs on request, with parameters.
+pub(crate) fn one_item() -> JobConfig {
+    JobBuilder::new("sj", 1)
+        .job_parameter("x=1&y")
+        .sharding_item_parameters("0=A B")
+        .build()
+        .unwrap()
+}
