@@ -79,7 +79,7 @@ impl History {
         self.told(self.store.drops(from, until).await)
     }
 
-    /// Deletes everything before a time, in transactions of [`prune_chunk`](HistoryOptions::prune_chunk) rows, and returns
+    /// Deletes everything before a time, in transactions of [`prune_chunk`](crate::HistoryOptions::prune_chunk) rows, and returns
     /// how many rows of all tables. The rows of Java instances in the tables that they share go too.
     ///
     /// # Errors
