@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod ask;
 mod entry;
 mod error;
 mod fire_facts;

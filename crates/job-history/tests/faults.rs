@@ -178,7 +178,9 @@ async fn a_locked_store_gets_everything_in_the_end_and_the_count_of_what_was_dro
     let drops = history.drops(Some(at(0)), Some(at(101))).await.unwrap();
     assert_eq!(drops.iter().map(|row| row.dropped).sum::<u64>(), stats.dropped, "{drops:?}");
     let (first, last) = (drops.first().unwrap().first, drops.last().unwrap().last);
-    assert_eq!((first, last), (at(i64::try_from(stats.accepted).unwrap() + 1), at(100)));
+    // The writer may take its first batch before or after the queue is full for the first time.
+    assert!((at(21)..=at(26)).contains(&first), "{first}");
+    assert_eq!(last, at(100));
     assert_eq!(history.drops(Some(at(101)), None).await.unwrap(), []);
     history.close(DEADLINE).await.unwrap();
     history.close(DEADLINE).await.unwrap();

@@ -49,7 +49,10 @@ async fn a_server_does_what_every_store_must() {
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);
     suite::all(&Place {
-        options: HistoryOptions::url(&url).unwrap().host_name("host-7"),
+        options: HistoryOptions::url(&url)
+            .unwrap()
+            .host_name("host-7")
+            .connect_deadline(support::DEADLINE),
         dump: dump(url.clone()),
         time,
         truth: |truth| u8::from(truth).to_string(),
@@ -72,7 +75,11 @@ async fn tables_that_a_java_instance_has_made_are_used_as_they_are() {
                 sharding_item VARCHAR(100) NOT NULL, state VARCHAR(20) NOT NULL, message VARCHAR(4000) NULL, \
                 creation_time TIMESTAMP NULL) ENGINE = InnoDB";
     run_raw(&url, made.to_owned()).await;
-    suite::states_without_source(HistoryOptions::url(&url).unwrap(), &dump(url.clone())).await;
+    suite::states_without_source(
+        HistoryOptions::url(&url).unwrap().connect_deadline(support::DEADLINE),
+        &dump(url.clone()),
+    )
+    .await;
     run_raw(&admin, format!("DROP DATABASE {database}")).await;
 }
 
@@ -102,11 +109,19 @@ async fn connections_that_are_cut_lose_nothing() {
     let (admin, database) = (server::url(VARIABLE), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);
-    let history = support::open(HistoryOptions::url(&url).unwrap().batch_size(5)).await;
+    let history = support::open(
+        HistoryOptions::url(&url).unwrap().batch_size(5).connect_deadline(support::DEADLINE),
+    )
+    .await;
     for round in 0..5 {
         suite::claim_twenty(&history, round);
         for id in connections(&admin, &database).await {
-            run_raw(&admin, format!("KILL {id}")).await;
+            // One that has ended by itself meanwhile cannot be cut any more.
+            let pool = sqlx::MySqlPool::connect(&admin).await.unwrap();
+            let cut = sqlx::raw_sql(AssertSqlSafe(format!("KILL {id}"))).execute(&pool).await;
+            let is_gone = |error: sqlx::Error| error.to_string().contains("Unknown thread id");
+            assert!(cut.map_err(is_gone).err().unwrap_or(true));
+            pool.close().await;
         }
     }
     suite::all_claimed(&history, 5).await;

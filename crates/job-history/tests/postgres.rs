@@ -51,7 +51,10 @@ async fn a_server_does_what_every_store_must() {
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);
     suite::all(&Place {
-        options: HistoryOptions::url(&url).unwrap().host_name("host-7"),
+        options: HistoryOptions::url(&url)
+            .unwrap()
+            .host_name("host-7")
+            .connect_deadline(support::DEADLINE),
         dump: dump(url.clone()),
         time,
         truth: |truth| truth.to_string(),
@@ -73,7 +76,11 @@ async fn tables_that_a_java_instance_has_made_are_used_as_they_are() {
                 sharding_item VARCHAR(100) NOT NULL, state VARCHAR(20) NOT NULL, message VARCHAR(4000) NULL, \
                 creation_time TIMESTAMP NULL)";
     run_raw(&url, made.to_owned()).await;
-    suite::states_without_source(HistoryOptions::url(&url).unwrap(), &dump(url.clone())).await;
+    suite::states_without_source(
+        HistoryOptions::url(&url).unwrap().connect_deadline(support::DEADLINE),
+        &dump(url.clone()),
+    )
+    .await;
     run_raw(&admin, format!("DROP DATABASE {database} WITH (FORCE)")).await;
 }
 
@@ -95,7 +102,10 @@ async fn connections_that_are_cut_lose_nothing() {
     let (admin, database) = (server::url(VARIABLE), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);
-    let history = support::open(HistoryOptions::url(&url).unwrap().batch_size(5)).await;
+    let history = support::open(
+        HistoryOptions::url(&url).unwrap().batch_size(5).connect_deadline(support::DEADLINE),
+    )
+    .await;
     for round in 0..5 {
         suite::claim_twenty(&history, round);
         let cut = format!(

@@ -38,10 +38,6 @@ impl MetricsSubscriber {
 }
 
 impl EventSubscriber for MetricsSubscriber {
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "what is new has no metric until it is given one"
-    )]
     fn on_event(&self, record: &JobRecord) {
         let job = record.job.to_string();
         match &record.event {

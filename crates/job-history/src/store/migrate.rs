@@ -37,6 +37,8 @@ pub(super) async fn run(store: &Store) -> Result<(), Fault> {
         // The transaction is the lock.
         Kind::Sqlite => {}
         Kind::Postgres => {
+            // That a table is there already is of no interest to the log.
+            tx.execute("SET LOCAL client_min_messages = warning", &[]).await?;
             tx.execute(LOCK, &[]).await?;
         }
         Kind::MySql => return with_named_lock(tx).await,
