@@ -124,7 +124,7 @@ impl Driver {
     }
 
     /// Tells the runs in progress whether they may go on for long.
-    fn look_ahead(&self) {
+    pub(crate) fn look_ahead(&self) {
         if let Some(config) = self.coordinator.view().config() {
             self.executor.look_ahead(config, |item| self.coordinator.may_stay(item));
         }

@@ -12,11 +12,12 @@ pub type JobError = Box<dyn std::error::Error + Send + Sync>;
 /// The code of a job, called once per sharding item and fire, concurrently for all items of this instance.
 ///
 /// Whatever the code does is an outcome: `Ok` is *succeeded*, an error *failed*, a panic *panicked*. An error after
-/// the run was cancelled is *interrupted*; `Ok` means done, cancelled or not.
+/// the run was cancelled is *interrupted*, and one after its [`timeout`](crate::Registration::timeout) *timed out*; `Ok` means done,
+/// cancelled or late or not. With a [`RetryPolicy`](crate::RetryPolicy) a run is several calls, one after the other.
 ///
 /// # Cancel safety
 /// The future is dropped at its next `await` when the session can no longer be relied upon, because somebody else may
-/// run the item by then, and when a shutdown has exhausted its deadline and grace. What it had not finished is run
+/// run the item by then, and when a shutdown has exhausted its deadline and grace, or an attempt its timeout and grace. What it had not finished is run
 /// again elsewhere if the job has failover. Code that never awaits cannot be stopped, only fenced; see
 /// [`ShardingContext::fencing_token`].
 ///

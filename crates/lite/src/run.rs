@@ -111,12 +111,22 @@ impl Run {
         select! {
             biased;
             ended = &mut code => return self.ended(ended),
-            () = self.sleep(timeout) => cancel.cancel(),
+            () = self.sleep(timeout) => {}
         }
-        select! {
+        // Who was asked to end before is no later for it.
+        let was_cancelled = self.cancel.is_cancelled();
+        cancel.cancel();
+        let ended = select! {
             biased;
-            ended = &mut code => timed_out(timeout, Some(ended)),
-            () = self.sleep(self.rules.grace) => timed_out(timeout, None),
+            ended = &mut code => Some(ended),
+            () = self.sleep(self.rules.grace) => None,
+        };
+        match ended {
+            Some(ended) if was_cancelled => self.ended(ended),
+            None if was_cancelled => {
+                AttemptEnd { outcome: Outcome::Interrupted, text: "it was dropped".to_owned() }
+            }
+            ended => timed_out(timeout, ended),
         }
     }
 

@@ -52,6 +52,7 @@ impl Driver {
                 shutdown.expect(number, run);
             }
         }
+        self.look_ahead();
         // What was claimed before the shutdown and starts after its deadline has no more time than the others.
         if let Some(step) = self.state.shutdown.as_ref().and_then(Shutdown::last_step) {
             self.take_step(step);

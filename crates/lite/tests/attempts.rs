@@ -247,6 +247,32 @@ async fn a_run_that_waits_for_its_next_attempt_leaves_at_once_and_is_interrupted
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_run_that_was_cancelled_before_its_time_was_over_is_interrupted() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let clock = cluster.clock.clone();
+    let (began, mut begins) = mpsc::unbounded_channel();
+    let job = job_fn(move |_| {
+        began.send(()).unwrap();
+        let done = clock.sleep_until(clock.monotonic() + 7 * SECOND);
+        async move {
+            done.await;
+            Err("stopped".into())
+        }
+    });
+    let registration = member.scheduler.schedule(on_request(), job).timeout(5 * SECOND);
+    let handle = registration.shutdown_grace(20 * SECOND).await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    handle.trigger().await.unwrap();
+    within("the beginning", begins.recv()).await;
+
+    let report = handle.shutdown(Duration::ZERO).await.unwrap();
+
+    let ending = lite::ItemEnding::Cancelled(Outcome::Interrupted);
+    assert_eq!(report.items.iter().map(|item| item.ending).collect::<Vec<_>>(), [ending]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_item_that_waits_for_its_next_attempt_takes_no_place() {
     let cluster = Cluster::new();
     let member = cluster.member(1);

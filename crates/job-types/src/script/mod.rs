@@ -1,12 +1,12 @@
 //! The script job: a program or a shell command, run once per item.
 
 mod environment;
+mod error;
 mod output;
 mod process;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -16,7 +16,8 @@ use lite::{Job, JobError, ShardingContext};
 use secrecy::ExposeSecret as _;
 use tokio::process::Command;
 
-use crate::{Invalid, SecretError, SecretText};
+use crate::{Invalid, SecretText};
+pub use error::ScriptError;
 use output::Output;
 use process::Process;
 
@@ -84,49 +85,6 @@ pub struct Script {
     directory: Option<PathBuf>,
     grace: Duration,
     max_logged: u64,
-}
-
-/// Why a script did not succeed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ScriptError {
-    /// The program could not be started.
-    #[error("{program} could not be started")]
-    Start {
-        /// Which program.
-        program: String,
-        /// What the operating system says.
-        #[source]
-        source: std::io::Error,
-    },
-    /// A variable of its environment could not be set.
-    #[error("{program} was not started: its variable {name}: {source}")]
-    Environment {
-        /// Which program.
-        program: String,
-        /// Which variable.
-        name: String,
-        /// The reference that leads nowhere.
-        source: SecretError,
-    },
-    /// It ended with a status other than 0, or by a signal.
-    #[error("{program} ended with {}{}", Shown(*.status), LastLines(.tail))]
-    Failed {
-        /// Which program.
-        program: String,
-        /// How.
-        status: ExitStatus,
-        /// The last lines that it printed.
-        tail: String,
-    },
-    /// It was ended, because the run was cancelled or its time was over.
-    #[error("{program} was ended{}", LastLines(.tail))]
-    Ended {
-        /// Which program.
-        program: String,
-        /// The last lines that it printed.
-        tail: String,
-    },
 }
 
 impl Script {
@@ -331,28 +289,5 @@ impl Job for Script {
 impl fmt::Debug for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Script").field("program", &self.program).finish_non_exhaustive()
-    }
-}
-
-struct Shown(ExitStatus);
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.0.code(), self.0.signal()) {
-            (Some(code), _) => write!(f, "status {code}"),
-            (None, Some(signal)) => write!(f, "signal {signal}"),
-            (None, None) => write!(f, "{}", self.0),
-        }
-    }
-}
-
-struct LastLines<'a>(&'a str);
-
-impl fmt::Display for LastLines<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            "" => f.write_str(", and printed nothing"),
-            tail => write!(f, "; its last lines:\n{tail}"),
-        }
     }
 }
