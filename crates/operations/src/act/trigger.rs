@@ -92,7 +92,7 @@ impl Operations {
         self.trigger_those(job, by, |_| Ok(items.cloned())).await
     }
 
-    /// Asks for a run now of all items whose last run failed, panicked or was interrupted.
+    /// Asks for a run now of all items whose last run failed, took too long, panicked or was interrupted.
     ///
     /// # Errors
     /// As [`trigger`](Self::trigger).
@@ -101,7 +101,9 @@ impl Operations {
             let record = job.view().item(item).ledger.as_ref().map(|ledger| &ledger.value);
             let outcome = record.filter(|record| record.is_idle()).and_then(|r| r.outcome);
             match outcome {
-                Some(Outcome::Failed | Outcome::Panicked | Outcome::Interrupted) => true,
+                Some(
+                    Outcome::Failed | Outcome::TimedOut | Outcome::Panicked | Outcome::Interrupted,
+                ) => true,
                 Some(Outcome::Succeeded | Outcome::Disabled) | None => false,
             }
         };
