@@ -123,9 +123,7 @@ impl Run {
         };
         match ended {
             Some(ended) if was_cancelled => self.ended(ended),
-            None if was_cancelled => {
-                AttemptEnd { outcome: Outcome::Interrupted, text: "it was dropped".to_owned() }
-            }
+            None if was_cancelled => Ending::because(Outcome::Interrupted, "it was dropped"),
             ended => timed_out(timeout, ended),
         }
     }
