@@ -380,6 +380,12 @@ mutants! {
     AssignedBeforeGoing,
     /// Items move although Java instances were not told.
     MovesUnannounced,
+    /// Items follow from Java instances although those were not told.
+    FollowedUnannounced,
+    /// Java instances go on although a part of what was announced is still to be written.
+    AnnouncementEndsEarly,
+    /// What a leader has announced itself is taken for a request to assign items anew.
+    AnnouncementTakenForRequest,
     /// Items are assigned at once, although Java instances still run what is to move.
     JavaRunsUnawaited,
     /// Runs of Java instances that are to move are waited for, however long they take.

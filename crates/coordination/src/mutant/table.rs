@@ -1472,6 +1472,33 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::FollowedUnannounced,
+        properties: &["S1", "S2"],
+        story: "a Java instance begins an item that moves in the same moment",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "java_instances_are_told_before_items_follow_from_them",
+        )),
+    },
+    Row {
+        mutant: M::AnnouncementEndsEarly,
+        properties: &["S1", "S2", "S4"],
+        story: "Java instances act on an assignment that is written in part",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "java_instances_go_on_when_an_assignment_is_written_to_its_end",
+        )),
+    },
+    Row {
+        mutant: M::AnnouncementTakenForRequest,
+        properties: &["quiet", "L1"],
+        story: "with a strategy that goes by the time each part of an assignment is another one's",
+        watcher: Told(told(
+            "src/duty/resharding.rs",
+            "duty::resharding::tests::what_was_announced_is_written_to_its_end",
+        )),
+    },
+    Row {
         mutant: M::JavaRunsUnawaited,
         properties: &["S3"],
         story: "a fire counts for a Java instance whose item is to move, and which is busy",
