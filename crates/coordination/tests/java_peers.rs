@@ -460,6 +460,59 @@ fn a_request_of_ours_reaches_everybody_under_a_java_leader() {
     assert!(cluster.nodes_below("coordination/triggers").is_empty(), "{}", cluster.story());
 }
 
+/// Java accepts a request by taking it out of its node, and runs.
+fn accepts(cluster: &mut Cluster, java: &JavaPeer, items: &[u32]) {
+    cluster.write(&format!("instances/{}", java.id()), "");
+    for item in items {
+        cluster.java_begins(java, *item);
+    }
+    cluster.run_for(A_WHILE);
+    for item in items {
+        cluster.java_ends(java, *item);
+    }
+    cluster.run_for(A_WHILE);
+}
+
+fn manual_runs(cluster: &Cluster) -> usize {
+    cluster.runs().filter(|(_, start)| start.source == RunSource::Manual).count()
+}
+
+#[test]
+fn a_request_reaches_java_instances_under_our_leader_once() {
+    let (mut cluster, java, ours) = shared_with_java();
+    let node = format!("instances/{}", java.id());
+    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.data_of(&node).as_deref(), Some("TRIGGER"), "{}", cluster.story());
+    assert_eq!(manual_runs(&cluster), 2, "{}", cluster.story());
+    assert!(cluster.nodes_below("coordination/triggers").is_empty(), "{}", cluster.story());
+    cluster.end_all_runs();
+    let of_java: Vec<_> = (0..4).filter(|item| !ours.contains(item)).collect();
+    accepts(&mut cluster, &java, &of_java);
+    assert_eq!(cluster.data_of(&node).as_deref(), Some(""), "asked twice\n{}", cluster.story());
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    assert_eq!(manual_runs(&cluster), 2, "Java has run the others\n{}", cluster.story());
+}
+
+#[test]
+fn a_java_instance_that_runs_is_asked_when_it_is_done() {
+    let (mut cluster, java, ours) = shared_with_java();
+    let node = format!("instances/{}", java.id());
+    let item = (0..4).find(|item| !ours.contains(item)).unwrap();
+    cluster.fire();
+    cluster.java_begins(&java, item);
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.data_of(&node).as_deref(), Some(""), "{}", cluster.story());
+    cluster.java_ends(&java, item);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.data_of(&node).as_deref(), Some("TRIGGER"), "{}", cluster.story());
+    assert_eq!(manual_runs(&cluster), 2, "once each\n{}", cluster.story());
+}
+
 /// A job that is not monitored has no records and no marks: its items are run by whoever has them.
 fn unmonitored_led_by_java(items: u32, of_ours: &[u32]) -> (Cluster, JavaPeer) {
     let config = JobConfig { monitor_execution: false, failover: false, ..job_of(items) };

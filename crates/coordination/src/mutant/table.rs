@@ -1829,6 +1829,60 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::JavaNotAsked,
+        properties: &["S3"],
+        story: "a request is run when the item comes back from a Java instance, hours later",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_request_reaches_java_instances_under_our_leader_once",
+        )),
+    },
+    Row {
+        mutant: M::AskedBesideRun,
+        properties: &["S3"],
+        story: "a Java instance that runs drops the request",
+        watcher: Told(told(
+            "src/duty/handing_on.rs",
+            "duty::handing_on::tests::java_instances_are_asked_when_they_can_run_what_is_asked_for",
+        )),
+    },
+    Row {
+        mutant: M::AskedRunUnchecked,
+        properties: &["S3"],
+        story: "a Java instance that has begun to run drops the request",
+        watcher: Told(told(
+            "src/duty/handing_on.rs",
+            "duty::handing_on::tests::what_has_changed_meanwhile_is_looked_at_again",
+        )),
+    },
+    Row {
+        mutant: M::AskedBesideFlags,
+        properties: &["S3"],
+        story: "a Java instance runs what it has afterwards, and not what was asked for",
+        watcher: Told(told(
+            "src/duty/handing_on.rs",
+            "duty::handing_on::tests::java_instances_are_asked_when_they_can_run_what_is_asked_for",
+        )),
+    },
+    Row {
+        mutant: M::AskedFlagUnchecked,
+        properties: &["S3"],
+        story: "a Java instance runs what it has afterwards, and not what was asked for",
+        watcher: Told(told(
+            "src/duty/handing_on.rs",
+            "duty::handing_on::tests::what_has_changed_meanwhile_is_looked_at_again",
+        )),
+    },
+    Row {
+        mutant: M::AskedUnchecked,
+        properties: &["L7"],
+        story: "the request to a Java instance that is gone stays",
+        watcher: Told(told(
+            "tests/dialect.rs",
+            "a_request_for_a_java_instance_that_is_gone_leaves_no_node",
+        )),
+    },
+    Row {
         mutant: M::RequestPassedByAnybody,
         properties: &["quiet"],
         story: "several pass a request on, and all but one are refused",
