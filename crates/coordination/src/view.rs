@@ -77,8 +77,8 @@ pub struct ItemView {
     pub failovering: Option<InstanceId>,
     /// It is shown as having misfired.
     pub misfire: bool,
-    /// It is shown as taken over.
-    pub failover: bool,
+    /// Who it is shown as taken over by, by a mark that goes with that one's session.
+    pub failover: Option<InstanceId>,
     /// It is shown as waiting for somebody to take it over.
     pub queued: bool,
     /// An operator wants it not to run.
@@ -96,7 +96,7 @@ impl ItemView {
         marked_at: None,
         failovering: None,
         misfire: false,
-        failover: false,
+        failover: None,
         queued: false,
         disabled: false,
     };
@@ -423,7 +423,9 @@ impl JobView {
                 self.entry(item).failovering = Some(instance_in(node).0);
             }
             NodeKind::Misfire(item) => self.entry(item).misfire = true,
-            NodeKind::Failover(item) => self.entry(item).failover = true,
+            NodeKind::Failover(item) => {
+                self.entry(item).failover = Some(instance_in(node).0);
+            }
             NodeKind::QueuedItem(item) => self.entry(item).queued = true,
             NodeKind::ItemDisabled(item) => self.entry(item).disabled = true,
             NodeKind::SystemTime => {}
@@ -497,7 +499,7 @@ impl JobView {
             Some(NodeKind::Alive(item)) => self.change(item, |view| view.alive = false),
             Some(NodeKind::Failovering(item)) => self.change(item, |view| view.failovering = None),
             Some(NodeKind::Misfire(item)) => self.change(item, |view| view.misfire = false),
-            Some(NodeKind::Failover(item)) => self.change(item, |view| view.failover = false),
+            Some(NodeKind::Failover(item)) => self.change(item, |view| view.failover = None),
             Some(NodeKind::QueuedItem(item)) => self.change(item, |view| view.queued = false),
             Some(NodeKind::ItemDisabled(item)) => self.change(item, |view| view.disabled = false),
             Some(NodeKind::SystemTime) | None => {}
@@ -666,6 +668,11 @@ impl JobView {
     pub(crate) fn java_owner<'a>(&self, item: &'a ItemView) -> Option<&'a InstanceId> {
         let owner = item.owner.as_ref().map(|owner| &owner.value);
         owner.filter(|owner| self.is_foreign(owner))
+    }
+
+    /// Returns who has taken an item over if it is registered and a Java instance.
+    pub(crate) fn java_taker<'a>(&self, item: &'a ItemView) -> Option<&'a InstanceId> {
+        item.failover.as_ref().filter(|taker| self.is_foreign(taker))
     }
 
     /// Returns true if a Java instance takes part.

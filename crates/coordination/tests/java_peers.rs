@@ -232,6 +232,119 @@ fn what_a_java_instance_has_taken_over_is_not_run_again() {
     assert_eq!(cluster.items_run_for(next), [0], "{}", cluster.story());
 }
 
+/// Ours lead. One of them is lost in the middle of its item, which waits in the queue; the other one, which leads, is held
+/// back, and a Java instance takes the item over. Returns it with the item and the fire.
+fn taken_over_by_java(others: &[&str]) -> (Cluster, JavaPeer, u32, FireTime) {
+    let mut cluster = Cluster::settled(2, &job_of(2));
+    let second = cluster.id_of(1).clone();
+    let item = (0..2).find(|item| cluster.owner(*item) == Some(&second)).unwrap();
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.end_runs(FIRST);
+    cluster.run_for(A_WHILE);
+    let java = cluster.java_joins("10.0.9.1");
+    others.iter().for_each(|ip| drop(cluster.java_joins(ip)));
+    cluster.tell(FIRST, Event::Paused);
+    cluster.crash(1);
+    cluster.run_for(A_WHILE);
+    assert!(cluster.truth().item(ShardingItem::new(item)).queued, "{}", cluster.story());
+    cluster.java_takes_over(&java, item);
+    cluster.run_for(A_WHILE);
+    (cluster, java, item, fire)
+}
+
+/// The first is let go on. Returns how often the item has been taken over for the fire.
+fn takeovers(cluster: &mut Cluster, fire: FireTime) -> usize {
+    cluster.tell(FIRST, Event::Resumed);
+    for _ in 0..3 {
+        cluster.run_for(A_WHILE);
+        cluster.end_all_runs();
+    }
+    let runs = cluster.runs_for(fire);
+    runs.filter(|(_, start)| start.source == RunSource::Failover).count()
+}
+
+#[test]
+fn what_a_java_instance_had_taken_over_when_it_was_lost_is_run_once_more() {
+    let (mut cluster, java, item, fire) = taken_over_by_java(&["10.0.9.2"]);
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    assert!(cluster.truth().item(ShardingItem::new(item)).queued, "{}", cluster.story());
+    assert_eq!(takeovers(&mut cluster, fire), 1, "{}", cluster.story());
+
+    let (mut alone, java, _, fire) = taken_over_by_java(&[]);
+    alone.java_crashes(&java);
+    assert_eq!(takeovers(&mut alone, fire), 1, "{}", alone.story());
+}
+
+/// The session's nodes go one after the other, and the marks go first.
+#[test]
+fn what_a_java_instance_had_taken_over_is_run_once_more_if_its_marks_go_first() {
+    let (mut cluster, java, item, fire) = taken_over_by_java(&["10.0.9.2"]);
+    cluster.java_ends_takeover(&java, item);
+    cluster.run_for(Duration::from_millis(100));
+    cluster.java_crashes(&java);
+    assert_eq!(takeovers(&mut cluster, fire), 1, "{}", cluster.story());
+}
+
+/// Whoever is idle looks at it while nobody can tell yet whether it was ended.
+#[test]
+fn what_a_java_instance_has_taken_over_and_ended_is_done_when_it_leaves() {
+    for others in [&["10.0.9.2"][..], &[]] {
+        let (mut cluster, java, item, fire) = taken_over_by_java(others);
+        cluster.tell(FIRST, Event::Resumed);
+        cluster.run_for(A_WHILE);
+        cluster.java_ends_takeover(&java, item);
+        cluster.run_for(A_WHILE);
+        let ledger = cluster.ledger(ShardingItem::new(item));
+        assert!(ledger.is_idle(), "{}\n{}", ledger.summary(), cluster.story());
+        cluster.java_crashes(&java);
+        assert_eq!(takeovers(&mut cluster, fire), 0, "{}", cluster.story());
+    }
+}
+
+/// What a Java instance has left unfinished another one takes over before ours have a record of it, and is lost as well.
+#[test]
+fn what_two_java_instances_have_left_unfinished_is_taken_over() {
+    let (mut cluster, leader) = led_by_java(2, &[0]);
+    let java = cluster.java_joins("10.0.9.2");
+    cluster.java_assigns(&leader, 1, java.id());
+    cluster.run_for(A_WHILE);
+    let fire = fires_while_java_runs_item_1(&mut cluster, &java);
+    cluster.java_crashes(&java);
+    cluster.create("leader/failover/items/1", "");
+    cluster.java_takes_over(&leader, 1);
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&leader);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+}
+
+/// Under a Java leader whoever owns the item puts it back into the queue.
+#[test]
+fn what_a_java_instance_had_taken_over_is_queued_again_under_a_java_leader() {
+    let (mut cluster, leader) = led_by_java(2, &[0]);
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.crash(FIRST);
+    cluster.join();
+    cluster.tell(1, Event::Paused);
+    cluster.run_for(A_WHILE);
+    let newcomer = cluster.id_of(1).to_string();
+    cluster.java_assigns(&leader, 0, &newcomer);
+    let java = cluster.java_joins("10.0.9.2");
+    cluster.run_for(A_WHILE);
+    cluster.java_takes_over(&java, 0);
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    assert!(cluster.truth().item(ShardingItem::new(0)).queued, "{}", cluster.story());
+    cluster.tell(1, Event::Resumed);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), [0, 0], "{}", cluster.story());
+}
+
 #[test]
 fn a_misfire_mark_of_a_java_instance_is_left_to_it() {
     let mut cluster = Cluster::settled(1, &job_of(2));

@@ -56,13 +56,15 @@ impl Coordinator {
         self.local.announced = (announced || kept).then(wait);
     }
 
-    /// Returns when something has lasted for longer than patience with Java instances does.
+    /// Returns when something has lasted for longer than patience with Java instances does, or is known of them that is not
+    /// known yet.
     pub(super) fn end_of_patience(&self) -> Option<Duration> {
         let latches = self.local.latch_waits.values().map(|wait| (wait, LATCH_PATIENCE));
         let announced = self.local.announced.iter().map(|wait| (wait, ANNOUNCEMENT_PATIENCE));
         let open = latches.chain(announced).filter(|(wait, _)| !wait.over);
         let ends = open.map(|(wait, patience)| wait.since + patience);
-        ends.min().filter(|_| !mutant::is(Mutant::PatienceUnwatched))
+        let ends = ends.min().filter(|_| !mutant::is(Mutant::PatienceUnwatched));
+        ends.into_iter().chain(self.local.foreign.next_decision()).min()
     }
 
     /// Tells of marks by which a living Java instance shows runs that it cannot be running any more: it runs those items no

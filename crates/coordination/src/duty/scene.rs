@@ -164,6 +164,11 @@ impl Scene {
         self.write(&node, String::new(), Lifetime::Ephemeral)
     }
 
+    pub(crate) fn without(mut self, kind: &NodeKind) -> Self {
+        self.remove(kind);
+        self
+    }
+
     pub(crate) fn without_server(mut self, n: u32) -> Self {
         self.remove(&NodeKind::Server(ip(n)));
         self
@@ -296,6 +301,13 @@ impl Scene {
             local.due = Some(Due { at: FireTime(fire), next: None, missed: Vec::new() });
             local.last_fire_seen = Some(FireTime(fire));
         })
+    }
+
+    /// Instance 1 has looked at what Java instances show.
+    pub(crate) fn observed(mut self) -> Self {
+        let fire = self.local.last_fire_seen;
+        self.local.foreign.observe(&self.view, fire, Duration::from_secs(1));
+        self
     }
 
     fn write(mut self, kind: &NodeKind, data: String, lifetime: Lifetime) -> Self {

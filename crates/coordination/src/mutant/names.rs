@@ -342,6 +342,14 @@ mutants! {
     JavaItemsTakenOver,
     /// Orphans that a Java instance took out of the queue and has ended still wait to be taken over.
     JavaTakeoversForgotten,
+    /// Nobody remembers which Java instance has taken an item over.
+    TakersForgotten,
+    /// What a Java instance has taken over counts as ended as soon as its marks are gone.
+    TakeoversDecidedEarly,
+    /// Nobody wakes when it is certain that a Java instance has ended what it has taken over.
+    TakeoversUnwatched,
+    /// What Java instances have taken out of the queue is taken over all the same.
+    TakenOutOfQueue,
     /// Fires that came while a Java instance had the item are run again by its heir.
     JavaFiresRunAgain,
     /// Misfires that a Java instance has marked are not made up for by its heir.

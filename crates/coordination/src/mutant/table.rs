@@ -1306,6 +1306,42 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::TakersForgotten,
+        properties: &["L2"],
+        story: "what a Java instance had taken over when it was lost is run by nobody",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_a_java_instance_had_taken_over_when_it_was_lost_is_run_once_more",
+        )),
+    },
+    Row {
+        mutant: M::TakeoversDecidedEarly,
+        properties: &["L2"],
+        story: "what a Java instance had taken over when it was lost is run by nobody if its marks go first",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_a_java_instance_had_taken_over_is_run_once_more_if_its_marks_go_first",
+        )),
+    },
+    Row {
+        mutant: M::TakeoversUnwatched,
+        properties: &["L2", "quiet"],
+        story: "an item that a Java instance has taken over and ended stays blocked until something else happens",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_a_java_instance_has_taken_over_and_ended_is_done_when_it_leaves",
+        )),
+    },
+    Row {
+        mutant: M::TakenOutOfQueue,
+        properties: &["S1a"],
+        story: "what a Java instance has taken over is run again as soon as its marks go",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_a_java_instance_has_taken_over_and_ended_is_done_when_it_leaves",
+        )),
+    },
+    Row {
         mutant: M::JavaFiresRunAgain,
         properties: &["S1a"],
         story: "a fire that a Java instance has run is run again",
