@@ -13,7 +13,9 @@ use crate::layout::{self, Layout, NodeKind};
 use crate::mutant::{self, Mutant};
 use crate::once::OnceRecord;
 use crate::trigger_record::TriggerRecord;
-use crate::{ConfigError, Dialect, InvalidConfig, JobConfig, Ledger, ServerIp, server_of};
+use crate::{
+    ConfigError, Dialect, InvalidConfig, JobConfig, Ledger, OnceStage, ServerIp, server_of,
+};
 
 /// A value with the version of the node that holds it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -219,6 +221,8 @@ pub struct JobView {
     triggered: BTreeMap<InstanceId, Triggered>,
     triggers: BTreeMap<String, Versioned<TriggerRecord>>,
     once: Option<Versioned<OnceRecord>>,
+    /// What Java instances count for their own once-per-cluster callbacks.
+    counted: BTreeSet<(OnceStage, ShardingItem)>,
     servers: BTreeMap<ServerIp, ServerView>,
     leader: Option<Versioned<InstanceId>>,
     /// Who stands in line at the latches, and since when.
@@ -249,6 +253,7 @@ impl JobView {
             triggered: BTreeMap::new(),
             triggers: BTreeMap::new(),
             once: None,
+            counted: BTreeSet::new(),
             servers: BTreeMap::new(),
             leader: None,
             latches: BTreeMap::new(),
@@ -428,6 +433,9 @@ impl JobView {
             }
             NodeKind::QueuedItem(item) => self.entry(item).queued = true,
             NodeKind::ItemDisabled(item) => self.entry(item).disabled = true,
+            NodeKind::Counted(stage, item) => {
+                self.counted.insert((stage, item));
+            }
             NodeKind::SystemTime => {}
         }
         Ok(())
@@ -502,6 +510,9 @@ impl JobView {
             Some(NodeKind::Failover(item)) => self.change(item, |view| view.failover = None),
             Some(NodeKind::QueuedItem(item)) => self.change(item, |view| view.queued = false),
             Some(NodeKind::ItemDisabled(item)) => self.change(item, |view| view.disabled = false),
+            Some(NodeKind::Counted(stage, item)) => {
+                self.counted.remove(&(stage, item));
+            }
             Some(NodeKind::SystemTime) | None => {}
         }
     }
@@ -763,6 +774,11 @@ impl JobView {
 
     pub(crate) fn once(&self) -> Option<&Versioned<OnceRecord>> {
         self.once.as_ref()
+    }
+
+    /// Returns true if Java instances count items for once-per-cluster callbacks of theirs.
+    pub(crate) fn is_counted(&self) -> bool {
+        !self.counted.is_empty()
     }
 
     pub(crate) fn server_version(&self, ip: &ServerIp) -> Option<Version> {

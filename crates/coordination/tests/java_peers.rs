@@ -409,6 +409,42 @@ fn a_leader_whose_node_a_java_instance_has_replaced_writes_nothing_more() {
     assert!(!noted, "it has written as the leader\n{}", cluster.story());
 }
 
+/// Java's listener that is called once per cluster, and ours.
+#[test]
+fn callbacks_once_per_cluster_are_told_to_wait_for_the_other_language() {
+    let mut cluster = Cluster::settled_with(1, &job_of(4), |c, _| c.calling_back());
+    let told = |cluster: &Cluster, node: &str| {
+        let node = format!("/report/{node}: ");
+        anomalies(cluster, FIRST).iter().filter(|anomaly| anomaly.starts_with(&node)).count()
+    };
+    cluster.create("guarantee/started/1", "");
+    cluster.run_for(A_WHILE);
+    assert!(anomalies(&cluster, FIRST).is_empty(), "nobody counts\n{}", cluster.story());
+    let java = cluster.java_joins("10.0.9.1");
+    for _ in 0..2 {
+        cluster.run_for(A_WHILE);
+        cluster.remove("guarantee/started/1");
+        cluster.run_for(A_WHILE);
+        cluster.create("guarantee/started/1", "");
+    }
+    assert_eq!(told(&cluster, "guarantee"), 1, "{}", cluster.story());
+    assert_eq!(told(&cluster, "coordination/once"), 1, "{}", cluster.story());
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.caller(), None, "{fire} is not begun by all\n{}", cluster.story());
+    cluster.end_all_runs();
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.caller(), Some(FIRST), "all items are ours again\n{}", cluster.story());
+    cluster.java_joins("10.0.9.2");
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    assert_eq!(told(&cluster, "guarantee"), 2, "{}", cluster.story());
+    assert_eq!(told(&cluster, "coordination/once"), 2, "{}", cluster.story());
+}
+
 const LATCHES: [&str; 2] = ["leader/election/latch", "leader/failover/latch"];
 
 fn assert_nobody_stands_in_line(cluster: &Cluster) {

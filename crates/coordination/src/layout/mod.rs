@@ -21,6 +21,7 @@
 //! | `sharding/{i}/misfire` | persistent | empty; a fire met the running item |
 //! | `sharding/{i}/failover` | ephemeral | id of who took the item over |
 //! | `sharding/{i}/disabled` | persistent | empty; an operator wants the item not to run |
+//! | `guarantee/{stage}/{i}` | persistent | empty; Java instances count which items have begun or ended a fire; ours only look |
 //! | `systemTime/current` | persistent | empty; touched to learn the registry's time |
 //! | `ledger/{i}` | persistent | the item's record, JSON; never deleted while the job exists |
 //! | `coordination/term` | persistent | who leads, JSON; its version is the term |
@@ -46,7 +47,7 @@ use sharding::{InstanceId, ShardingItem};
 use crate::latch::Latch;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
-use crate::{Dialect, JobName, ServerIp, ServerState, server_of};
+use crate::{Dialect, JobName, OnceStage, ServerIp, ServerState, server_of};
 
 pub use config::{ConfigError, decode_config, encode_config};
 pub(crate) use records::{
@@ -86,6 +87,7 @@ pub(crate) enum NodeKind {
     Failovering(ShardingItem),
     Failover(ShardingItem),
     ItemDisabled(ShardingItem),
+    Counted(OnceStage, ShardingItem),
     SystemTime,
     Ledger(ShardingItem),
     Term,
@@ -118,6 +120,7 @@ impl NodeKind {
             Self::Misfire(item) => format!("sharding/{item}/misfire"),
             Self::Failover(item) => format!("sharding/{item}/failover"),
             Self::ItemDisabled(item) => format!("sharding/{item}/disabled"),
+            Self::Counted(stage, item) => format!("guarantee/{stage}/{item}"),
             Self::SystemTime => "systemTime/current".to_owned(),
             Self::Ledger(item) => format!("ledger/{item}"),
             Self::Term => "coordination/term".to_owned(),
@@ -153,6 +156,8 @@ impl NodeKind {
             ["sharding", i, "misfire"] => Self::Misfire(item(i)?),
             ["sharding", i, "failover"] => Self::Failover(item(i)?),
             ["sharding", i, "disabled"] => Self::ItemDisabled(item(i)?),
+            ["guarantee", "started", i] => Self::Counted(OnceStage::Started, item(i)?),
+            ["guarantee", "completed", i] => Self::Counted(OnceStage::Completed, item(i)?),
             ["systemTime", "current"] => Self::SystemTime,
             ["ledger", i] => Self::Ledger(item(i)?),
             ["coordination", "term"] => Self::Term,
@@ -490,6 +495,8 @@ mod tests {
             NodeKind::Misfire(i),
             NodeKind::Failover(i),
             NodeKind::ItemDisabled(i),
+            NodeKind::Counted(OnceStage::Started, i),
+            NodeKind::Counted(OnceStage::Completed, i),
             NodeKind::SystemTime,
             NodeKind::Ledger(i),
             NodeKind::Term,
@@ -528,7 +535,7 @@ mod tests {
             "/a/sharding/01/instance",
             "/a/servers/host",
             "/a/leader/election/latch",
-            "/a/guarantee/started/0",
+            "/a/guarantee/started-latch",
         ] {
             assert_eq!(layout.parse(&NodePath::parse(text).unwrap()), None, "{text}");
         }
