@@ -163,12 +163,21 @@ pub enum ServerState {
 }
 
 impl ServerState {
-    /// Reads the data of a server node; what nobody here knows is enabled, as it is for Java instances of 2.1.5.
-    fn read(data: &[u8]) -> Self {
+    /// Reads the data of a server node. What nobody here knows is what it is for Java instances: enabled in 2.1.5, and in 3.x,
+    /// where they run nothing on such a server, disabled.
+    fn read(dialect: Dialect, data: &[u8]) -> Result<Self, (Self, String)> {
+        let lenient = dialect == Dialect::V2 || mutant::is(Mutant::UnknownServersEnabled);
         match data {
-            data if data == layout::DISABLED.as_bytes() => Self::Disabled,
-            data if data == layout::PAUSED.as_bytes() => Self::Paused,
-            _ => Self::Enabled,
+            data if data == layout::DISABLED.as_bytes() => Ok(Self::Disabled),
+            data if data == layout::PAUSED.as_bytes() => Ok(Self::Paused),
+            data if lenient || data == layout::ENABLED.as_bytes() => Ok(Self::Enabled),
+            data => {
+                let found = String::from_utf8_lossy(data);
+                let reason = format!(
+                    "the server holds {found:?}, neither ENABLED, DISABLED nor PAUSED: it counts as disabled, as for Java"
+                );
+                Err((Self::Disabled, reason))
+            }
         }
     }
 }
@@ -363,8 +372,13 @@ impl JobView {
                 self.draining.insert(id);
             }
             NodeKind::Server(ip) => {
-                let state = ServerState::read(&node.data);
+                let read = ServerState::read(self.layout.dialect(), &node.data);
+                let (state, fault) = match read {
+                    Ok(state) => (state, Ok(())),
+                    Err((state, reason)) => (state, Err(reason)),
+                };
                 self.servers.insert(ip, ServerView { state, version });
+                return fault;
             }
             NodeKind::Name(id) => {
                 self.names.remove(&id);

@@ -65,6 +65,31 @@ fn servers_are_disabled_and_enabled_in_the_words_of_3_x() {
     }
 }
 
+/// Java instances of 3.x run on servers that hold exactly `ENABLED`; those of 2.1.5 on all that are not disabled.
+#[test]
+fn in_3_x_a_server_whose_state_nobody_knows_has_no_items_and_is_told() {
+    for data in ["", "enabled", "TRUE"] {
+        let mut cluster = settled(2, 2);
+        cluster.write("servers/10.0.0.2", data);
+        cluster.run_for(A_WHILE);
+        let second = cluster.id_of(SECOND).clone();
+        let of_second = (0..2).filter(|item| cluster.owner(*item) == Some(&second));
+        assert_eq!(of_second.count(), 0, "{data:?}: {}", cluster.story());
+        let told = cluster.events(FIRST).iter().filter(|event| match event {
+            JobEvent::Anomaly { path, reason } => {
+                path == "/report/servers/10.0.0.2" && reason.contains("counts as disabled")
+            }
+            _ => false,
+        });
+        assert_eq!(told.count(), 1, "{data:?}: {}", cluster.story());
+    }
+    let mut of_2 = Cluster::settled(2, &job_of(2));
+    of_2.write("servers/10.0.0.2", "enabled");
+    of_2.run_for(A_WHILE);
+    let second = of_2.id_of(SECOND).clone();
+    assert!((0..2).any(|item| of_2.owner(item) == Some(&second)), "{}", of_2.story());
+}
+
 /// Java's operation API creates one node per instance, and each instance takes its own away.
 #[test]
 fn an_instance_runs_when_its_trigger_node_appears_each_time() {

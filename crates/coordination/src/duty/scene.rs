@@ -21,7 +21,7 @@ use crate::trigger_record::TriggerRecord;
 use crate::view::JobView;
 use crate::{
     Claimant, Dialect, FencingToken, FireTime, JavaSettings, JobConfig, JobName, Ledger, Now,
-    Outcome, RunSource, ServerIp, encode_config,
+    Outcome, RunSource, ServerIp, ServerState, encode_config,
 };
 
 pub(crate) fn id(n: u32) -> InstanceId {
@@ -134,12 +134,15 @@ impl Scene {
     /// Instance `n`, registered, on an enabled server.
     pub(crate) fn member(self, n: u32) -> Self {
         let data = self.layout.instance_data(&id(n));
-        self.server(n, "").write(&NodeKind::Instance(id(n)), data, Lifetime::Ephemeral)
+        let enabled = self.layout.server_data(ServerState::Enabled);
+        self.server(n, enabled).write(&NodeKind::Instance(id(n)), data, Lifetime::Ephemeral)
     }
 
     /// Instance `n`, which is Java's.
     pub(crate) fn java(self, n: u32) -> Self {
-        self.server(n, "").write(&NodeKind::Instance(id(n)), String::new(), Lifetime::Ephemeral)
+        let enabled = self.layout.server_data(ServerState::Enabled);
+        let scene = self.server(n, enabled);
+        scene.write(&NodeKind::Instance(id(n)), String::new(), Lifetime::Ephemeral)
     }
 
     /// A Java instance leads: it begins no term.

@@ -466,6 +466,8 @@ mutants! {
     DueTakenBesideJava,
     /// Requests to run are left to Java leaders.
     RequestsLeftToJava,
+    /// In 3.x servers whose state nobody knows count as enabled.
+    UnknownServersEnabled,
     /// Requests to run wait in the records of items that Java instances have.
     JavaNotAsked,
     /// Java instances are asked to run while they run.

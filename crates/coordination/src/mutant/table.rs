@@ -1865,6 +1865,15 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::UnknownServersEnabled,
+        properties: &["L1"],
+        story: "our leader gives items to a Java instance that never runs them",
+        watcher: Told(told(
+            "tests/dialect.rs",
+            "in_3_x_a_server_whose_state_nobody_knows_has_no_items_and_is_told",
+        )),
+    },
+    Row {
         mutant: M::JavaNotAsked,
         properties: &["S3"],
         story: "a request is run when the item comes back from a Java instance, hours later",
