@@ -75,6 +75,8 @@ pub struct ItemView {
     pub alive: bool,
     /// When the mark of its run was made.
     pub marked_at: Option<Revision>,
+    /// The session that the mark of its run goes with, if it does.
+    pub marked_by: Option<SessionId>,
     /// Who it is shown as taken over by, by a mark that does not go with a session.
     pub failovering: Option<InstanceId>,
     /// It is shown as having misfired.
@@ -96,6 +98,7 @@ impl ItemView {
         lasting: None,
         alive: false,
         marked_at: None,
+        marked_by: None,
         failovering: None,
         misfire: false,
         failover: None,
@@ -433,9 +436,10 @@ impl JobView {
             }
             NodeKind::Running(item) => {
                 let lasting = node.stat.owner.is_none().then(|| instance_in(node).0);
-                let marked_at = Some(node.stat.created);
                 let entry = self.entry(item);
-                (entry.running, entry.lasting, entry.marked_at) = (true, lasting, marked_at);
+                (entry.running, entry.lasting) = (true, lasting);
+                entry.marked_at = Some(node.stat.created);
+                entry.marked_by = node.stat.owner;
             }
             NodeKind::Alive(item) => self.entry(item).alive = true,
             NodeKind::Failovering(item) => {
@@ -515,7 +519,8 @@ impl JobView {
             }
             Some(NodeKind::Running(item)) => {
                 self.change(item, |view| {
-                    (view.running, view.lasting, view.marked_at) = (false, None, None);
+                    (view.running, view.lasting) = (false, None);
+                    (view.marked_at, view.marked_by) = (None, None);
                 });
             }
             Some(NodeKind::Alive(item)) => self.change(item, |view| view.alive = false),
@@ -693,6 +698,17 @@ impl JobView {
     pub(crate) fn java_owner<'a>(&self, item: &'a ItemView) -> Option<&'a InstanceId> {
         let owner = item.owner.as_ref().map(|owner| &owner.value);
         owner.filter(|owner| self.is_foreign(owner))
+    }
+
+    /// Returns the Java instance whose mark an item has: one that begins an item which is marked already puts its own in the
+    /// place of what is there.
+    pub(crate) fn marked_by_java(&self, item: &ItemView) -> Option<&InstanceId> {
+        let marks = |id: &InstanceId, instance: &InstanceView| {
+            let by_session = item.marked_by == Some(instance.session);
+            instance.foreign && (by_session || item.lasting.as_ref() == Some(id))
+        };
+        let marker = self.instances.iter().find(|(id, instance)| marks(id, instance));
+        marker.map(|(id, _)| id).filter(|_| item.running)
     }
 
     /// Returns who has taken an item over if it is registered and a Java instance.

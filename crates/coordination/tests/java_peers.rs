@@ -10,7 +10,9 @@ mod script;
 
 use std::time::Duration;
 
-use coordination::{Coordinator, Duty, Event, FireTime, JobConfig, JobEvent, RunSource};
+use coordination::{
+    Coordinator, Dialect, Duty, Event, FireTime, JavaSettings, JobConfig, JobEvent, RunSource,
+};
 use reg_center::Limits;
 use script::{Cluster, JavaPeer, job_of};
 use sharding::ShardingItem;
@@ -407,6 +409,41 @@ fn a_leader_whose_node_a_java_instance_has_replaced_writes_nothing_more() {
     cluster.run_for(A_WHILE);
     let noted = cluster.ledger(ShardingItem::new(2)).disabled;
     assert!(!noted, "it has written as the leader\n{}", cluster.story());
+}
+
+/// It looks at no records, and begins an item of its cache.
+#[test]
+fn the_mark_of_a_java_instance_stays_when_a_run_of_ours_ends() {
+    let of_3 = JobConfig { java: JavaSettings::of(Dialect::V3), ..job_of(4) };
+    for config in [job_of(4), of_3] {
+        let dialect = config.java.dialect();
+        let mut cluster = match dialect {
+            Dialect::V2 => Cluster::settled(1, &config),
+            Dialect::V3 => Cluster::settled_with(1, &config, |c, _| c.speaking(Dialect::V3)),
+        };
+        let java = cluster.java_joins("10.0.9.1");
+        cluster.run_for(A_WHILE);
+        let ours = cluster.id_of(FIRST).clone();
+        let item = (0..4).find(|item| cluster.owner(*item) == Some(&ours)).unwrap();
+        cluster.fire();
+        cluster.run_for(A_WHILE);
+        cluster.java_begins_all_the_same(&java, item);
+        cluster.run_for(A_WHILE);
+        cluster.end_all_runs();
+        cluster.run_for(A_WHILE);
+        let marked = cluster.truth().item(ShardingItem::new(item)).running;
+        assert!(marked, "{dialect:?}: {}", cluster.story());
+        assert!(cluster.ledger(ShardingItem::new(item)).is_idle(), "{}", cluster.story());
+        let node = format!("/report/sharding/{item}/running: {} has begun", java.id());
+        let told = anomalies(&cluster, FIRST);
+        assert_eq!(told.iter().filter(|said| said.starts_with(&node)).count(), 1, "{told:?}");
+        let next = cluster.fire();
+        cluster.run_for(A_WHILE);
+        assert!(!cluster.items_run_for(next).contains(&item), "{}", cluster.story());
+        cluster.java_ends(&java, item);
+        cluster.run_for(A_WHILE);
+        assert!(cluster.items_run_for(next).contains(&item), "{dialect:?}: {}", cluster.story());
+    }
 }
 
 /// Java's listener that is called once per cluster, and ours.

@@ -22,6 +22,7 @@ impl Coordinator {
         self.observe_announcement(now);
         self.observe_leftovers(out);
         self.observe_callbacks(out);
+        self.observe_overwritten(out);
     }
 
     fn observe_latches(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -71,6 +72,22 @@ impl Coordinator {
         let ends = open.map(|(wait, patience)| wait.since + patience);
         let ends = ends.min().filter(|_| !mutant::is(Mutant::PatienceUnwatched));
         ends.into_iter().chain(self.local.foreign.next_decision()).min()
+    }
+
+    /// Tells of runs of this instance whose mark a Java instance has replaced by its own: Java looks at no records, so that both
+    /// run the item.
+    fn observe_overwritten(&mut self, out: &mut Vec<Command>) {
+        let view = &self.view;
+        self.told.overwritten.retain(|(item, at)| view.item(*item).marked_at == *at);
+        for item in self.local.runs.keys() {
+            let shown = view.item(*item);
+            let Some(java) = view.marked_by_java(shown) else { continue };
+            if self.told.overwritten.insert((*item, shown.marked_at)) {
+                let path = self.layout.path(&NodeKind::Running(*item)).to_string();
+                let reason = format!("{java} has begun item {item}, which runs here");
+                out.push(Command::Emit(JobEvent::Anomaly { path, reason }));
+            }
+        }
     }
 
     /// Callbacks that happen once per cluster do so in one language only: Java instances count nodes that ours do not write, and

@@ -1865,6 +1865,15 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::JavaMarksReleased,
+        properties: &["S1", "S5"],
+        story: "an item moves, or begins once more, while a Java instance runs it",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "the_mark_of_a_java_instance_stays_when_a_run_of_ours_ends",
+        )),
+    },
+    Row {
         mutant: M::UnknownServersEnabled,
         properties: &["L1"],
         story: "our leader gives items to a Java instance that never runs them",
