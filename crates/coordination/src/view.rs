@@ -246,6 +246,10 @@ pub struct JobView {
     necessary: bool,
     processing: bool,
     items: BTreeMap<ShardingItem, ItemView>,
+    /// Items that have a node, whatever is below it.
+    item_nodes: BTreeSet<ShardingItem>,
+    /// Nodes of items that nobody here knows.
+    strange: BTreeSet<(ShardingItem, String)>,
     revision: Revision,
     /// A snapshot that is still incomplete; it replaces everything at its end.
     incoming: Option<Box<JobView>>,
@@ -276,6 +280,8 @@ impl JobView {
             necessary: false,
             processing: false,
             items: BTreeMap::new(),
+            item_nodes: BTreeSet::new(),
+            strange: BTreeSet::new(),
             revision: Revision::default(),
             incoming: None,
             synced: false,
@@ -454,6 +460,12 @@ impl JobView {
             NodeKind::Counted(stage, item) => {
                 self.counted.insert((stage, item));
             }
+            NodeKind::Item(item) => {
+                self.item_nodes.insert(item);
+            }
+            NodeKind::OfItem(item, name) => {
+                self.strange.insert((item, name));
+            }
             NodeKind::SystemTime => {}
         }
         Ok(())
@@ -531,6 +543,12 @@ impl JobView {
             Some(NodeKind::ItemDisabled(item)) => self.change(item, |view| view.disabled = false),
             Some(NodeKind::Counted(stage, item)) => {
                 self.counted.remove(&(stage, item));
+            }
+            Some(NodeKind::Item(item)) => {
+                self.item_nodes.remove(&item);
+            }
+            Some(NodeKind::OfItem(item, name)) => {
+                self.strange.remove(&(item, name));
             }
             Some(NodeKind::SystemTime) | None => {}
         }
@@ -865,6 +883,18 @@ impl JobView {
     /// Returns the items of which anything is known, in ascending order.
     pub fn items(&self) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
         self.items.iter().map(|(item, view)| (*item, view))
+    }
+
+    /// Returns the items from this one on that have a node in ElasticJob's tree with nothing below it.
+    pub(crate) fn empty_items(&self, first: ShardingItem) -> impl Iterator<Item = ShardingItem> {
+        let is_empty = |item: &ShardingItem| {
+            let shown = self.item(*item);
+            let marked = shown.running || shown.failovering.is_some() || shown.failover.is_some();
+            let kept = shown.owner.is_some() || shown.misfire || shown.disabled;
+            let strange = self.strange.iter().any(|(of, _)| of == item);
+            !marked && !kept && !strange
+        };
+        self.item_nodes.range(first..).copied().filter(is_empty)
     }
 
     /// Returns the items that belong to `me`, those that are to move to somebody else included.

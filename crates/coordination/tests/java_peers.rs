@@ -446,6 +446,18 @@ fn the_mark_of_a_java_instance_stays_when_a_run_of_ours_ends() {
     }
 }
 
+/// Java's statistics show an item for each node.
+#[test]
+fn what_is_left_of_items_when_there_are_fewer_is_what_java_leaves() {
+    let (mut cluster, _java, _) = shared_with_java();
+    cluster.configure(&job_of(3));
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.nodes_below("sharding"), ["0", "1", "2"], "{}", cluster.story());
+    cluster.configure(&job_of(4));
+    cluster.run_for(A_WHILE);
+    assert!(cluster.owner(3).is_some(), "{}", cluster.story());
+}
+
 /// Java's listener that is called once per cluster, and ours.
 #[test]
 fn callbacks_once_per_cluster_are_told_to_wait_for_the_other_language() {

@@ -79,6 +79,9 @@ impl Coordinator {
     fn observe_overwritten(&mut self, out: &mut Vec<Command>) {
         let view = &self.view;
         self.told.overwritten.retain(|(item, at)| view.item(*item).marked_at == *at);
+        if !view.is_mixed() {
+            return;
+        }
         for item in self.local.runs.keys() {
             let shown = view.item(*item);
             let Some(java) = view.marked_by_java(shown) else { continue };

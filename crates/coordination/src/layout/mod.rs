@@ -80,6 +80,9 @@ pub(crate) enum NodeKind {
     Necessary,
     Processing,
     QueuedItem(ShardingItem),
+    Item(ShardingItem),
+    /// A node of an item that nobody here knows.
+    OfItem(ShardingItem, String),
     Owner(ShardingItem),
     Running(ShardingItem),
     Alive(ShardingItem),
@@ -113,6 +116,8 @@ impl NodeKind {
             Self::Necessary => "leader/sharding/necessary".to_owned(),
             Self::Processing => "leader/sharding/processing".to_owned(),
             Self::QueuedItem(item) => format!("leader/failover/items/{item}"),
+            Self::Item(item) => format!("sharding/{item}"),
+            Self::OfItem(item, name) => format!("sharding/{item}/{name}"),
             Self::Owner(item) => format!("sharding/{item}/instance"),
             Self::Running(item) => format!("sharding/{item}/running"),
             Self::Alive(item) => format!("coordination/runs/{item}"),
@@ -158,6 +163,8 @@ impl NodeKind {
             ["sharding", i, "disabled"] => Self::ItemDisabled(item(i)?),
             ["guarantee", "started", i] => Self::Counted(OnceStage::Started, item(i)?),
             ["guarantee", "completed", i] => Self::Counted(OnceStage::Completed, item(i)?),
+            ["sharding", i] => Self::Item(item(i)?),
+            ["sharding", i, name] => Self::OfItem(item(i)?, (*name).to_owned()),
             ["systemTime", "current"] => Self::SystemTime,
             ["ledger", i] => Self::Ledger(item(i)?),
             ["coordination", "term"] => Self::Term,
@@ -360,6 +367,7 @@ impl Layout {
                 self.create(&NodeKind::QueuedItem(*item), "", Lifetime::Persistent)
             }
             Step::DequeueItem(item) => self.unmark(&NodeKind::QueuedItem(*item)),
+            Step::RemoveItem(item) => self.unmark(&NodeKind::Item(*item)),
             Step::Announce => self.create(&NodeKind::Necessary, "", Lifetime::Persistent),
             Step::ClearNecessary => self.unmark(&NodeKind::Necessary),
             Step::SealGhost(id) => {
@@ -490,6 +498,8 @@ mod tests {
             NodeKind::latch(Latch::Failover, "_c_0-latch-0000000001"),
             NodeKind::Necessary,
             NodeKind::QueuedItem(i),
+            NodeKind::Item(i),
+            NodeKind::OfItem(i, "completed".into()),
             NodeKind::Owner(i),
             NodeKind::Running(i),
             NodeKind::Misfire(i),
@@ -530,7 +540,7 @@ mod tests {
         for text in [
             "/a",
             "/a/sharding",
-            "/a/sharding/0",
+            "/a/sharding/0/instance/x",
             "/a/sharding/x/instance",
             "/a/sharding/01/instance",
             "/a/servers/host",

@@ -466,6 +466,8 @@ mutants! {
     DueTakenBesideJava,
     /// Requests to run are left to Java leaders.
     RequestsLeftToJava,
+    /// Among Java instances the nodes of items stay that the job has no more.
+    EmptyItemsStay,
     /// Whoever ends a run takes the mark of a Java instance away that has begun the item as well.
     JavaMarksReleased,
     /// In 3.x servers whose state nobody knows count as enabled.

@@ -1865,6 +1865,15 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::EmptyItemsStay,
+        properties: &["L7"],
+        story: "Java's statistics show items that the job has no more",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_is_left_of_items_when_there_are_fewer_is_what_java_leaves",
+        )),
+    },
+    Row {
         mutant: M::JavaMarksReleased,
         properties: &["S1", "S5"],
         story: "an item moves, or begins once more, while a Java instance runs it",
