@@ -307,6 +307,60 @@ fn what_a_java_survivor_of_3_x_has_taken_over_is_not_run_again() {
     assert_eq!(cluster.items_run_for(fire).len(), 1, "ours has run its own\n{}", cluster.story());
 }
 
+/// A5: Java takes nothing over from a server that was disabled or removed.
+#[test]
+fn what_was_left_unfinished_on_a_server_that_was_disabled_or_removed_before_is_taken_over() {
+    type Change = fn(&mut Cluster);
+    let rows: [(&str, Change); 2] = [
+        ("disabled", |cluster| cluster.write("servers/10.0.9.1", "DISABLED")),
+        ("removed", |cluster| cluster.remove("servers/10.0.9.1")),
+    ];
+    for (case, change) in rows {
+        let (mut cluster, java, fire) = with_java(job_of_3(2));
+        change(&mut cluster);
+        cluster.run_for(A_WHILE);
+        cluster.java_crashes(&java);
+        cluster.run_for(A_WHILE);
+        cluster.end_runs(FIRST);
+        cluster.run_for(A_WHILE);
+        let failovers = cluster.runs().filter(|(_, start)| start.source == RunSource::Failover);
+        assert_eq!(failovers.count(), 1, "{case}: {}", cluster.story());
+        assert_eq!(cluster.items_run_for(fire), [0, 1], "{case}: {}", cluster.story());
+    }
+}
+
+/// A7: all are lost, one of ours and a Java instance each in the middle of an item, and three come back in the same moment. In
+/// Java neither would be alone, and nobody would mend.
+#[test]
+fn what_was_left_unfinished_is_mended_once_when_several_come_back_together() {
+    let (mut cluster, java, _) = with_java(job_of_3(2));
+    let ours = cluster.id_of(FIRST).clone();
+    let of_ours = (0..2).find(|item| cluster.owner(*item) == Some(&ours)).unwrap();
+    let last = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.crash(FIRST);
+    cluster.java_crashes(&java);
+    (0..3).for_each(|_| cluster.join());
+    let go_on = |cluster: &mut Cluster| {
+        for _ in 0..4 {
+            cluster.run_for(A_WHILE);
+            cluster.end_all_runs();
+        }
+    };
+    go_on(&mut cluster);
+    assert_eq!(cluster.items_run_for(last), [of_ours, of_ours], "{}", cluster.story());
+    let next = cluster.fire();
+    go_on(&mut cluster);
+    assert_eq!(cluster.items_run_for(next), [0, 1], "once each\n{}", cluster.story());
+    for item in 0..2 {
+        for mark in ["running", "failover", "failovering"] {
+            let node = format!("sharding/{item}/{mark}");
+            assert_eq!(cluster.data_of(&node), None, "{node}: {}", cluster.story());
+        }
+    }
+    assert!(cluster.nodes_below("leader/failover/items").is_empty(), "{}", cluster.story());
+}
+
 /// Failover was turned off while the mark stood: nobody takes it over, and nobody would run the item any more.
 #[test]
 fn a_mark_that_lasts_does_not_stay_when_failover_is_turned_off() {

@@ -332,6 +332,7 @@ mod tests {
     use super::super::scene::{Scene, check, done, id, item, running_by};
     use super::*;
     use crate::latch::name_of;
+    use crate::layout;
     use crate::local::{Local, Wait};
     use crate::{Dialect, JobConfig};
 
@@ -443,7 +444,17 @@ mod tests {
         let led_by_java =
             || Scene::job_in(Dialect::V3, 2).member(1).java(4).led_by_java(4).due(200);
         let rows = vec![
-            ("A3, A5, A7: it runs no more", marked(cluster()), queued),
+            ("A3, A7: it runs no more", marked(cluster()), queued),
+            (
+                "A5: its server was disabled before",
+                marked(cluster().server(3, layout::DISABLED)),
+                queued,
+            ),
+            (
+                "A5: its server was removed before",
+                marked(cluster().server(3, layout::ENABLED).without_server(3)),
+                queued,
+            ),
             ("it runs", marked(cluster().java(3)), "nothing"),
             (
                 "nobody knows yet for which fire it ran",
