@@ -170,7 +170,7 @@ fn reason(
     let other_members = joins_count && current.members != members;
     let other_total = current.total_count != config.sharding_total_count;
     let other_strategy = current.strategy != config.strategy;
-    let asked_for = !handled || (view.is_necessary() && !is_announced(view, current));
+    let asked_for = !handled || (view.is_necessary() && !is_announced(view, current, config));
     let strays = || joins_count && has_strays(view, members, config.sharding_total_count);
     let rows = [
         (other_members, "the available instances changed", Mutant::AssignedForFewer),
@@ -187,10 +187,10 @@ fn reason(
 
 /// Returns true if `necessary` is the leader's own announcement, of which something is left to write: whatever Java
 /// instances ask for meanwhile it sees by itself.
-fn is_announced(view: &JobView, current: &AssignmentRecord) -> bool {
+fn is_announced(view: &JobView, current: &AssignmentRecord, config: &JobConfig) -> bool {
     let term = view.term().map(|term| term.version.0);
     let own = current.announced.is_some() && current.announced == term;
-    own && !mutant::is(Mutant::AnnouncementTakenForRequest)
+    own && is_unfinished(view, config) && !mutant::is(Mutant::AnnouncementTakenForRequest)
 }
 
 const STRAY: &str = "an item belongs to nobody who is available";
@@ -632,6 +632,17 @@ mod tests {
         for (case, scene, expected) in rows {
             assert_eq!(scene.wants(Duty::Resharding), expected, "{case}");
         }
+    }
+
+    /// What was left has come about in another way.
+    #[test]
+    fn an_announcement_of_which_nothing_is_left_ends() {
+        let scene = following().owned(0, 1);
+        let mut record = scene.plan_record();
+        record.pending.clear();
+        let plans = announced_in(scene.assigned(record), 0).settle(Duty::Resharding);
+        let [assigned] = &*plans else { panic!("{plans:?}") };
+        assert!(assigned.contains("clear necessary"), "{assigned}");
     }
 
     /// Nobody knows what a former leader has meant to write.
