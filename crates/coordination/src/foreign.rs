@@ -8,18 +8,21 @@ use std::time::Duration;
 use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
-use crate::FireTime;
 use crate::mutant::{self, Mutant};
-use crate::view::JobView;
+use crate::view::{ItemView, JobView};
+use crate::{FireTime, LedgerState, Run};
 
 /// A run whose mark has vanished this long before its instance did has ended; one whose mark has vanished later was
-/// interrupted, because both go with the session and are told apart from each other.
+/// interrupted, because both go with the session and are told apart from each other. So nobody knows before what has become
+/// of a run.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// A run of a Java instance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ForeignRun {
+    /// Who runs the item: it has it, or has taken it over.
     owner: InstanceId,
+    taken_over: bool,
     fire: FireTime,
     /// Its mark does not go with the session, and tells by itself what is left unfinished.
     lasting: bool,
@@ -31,11 +34,22 @@ struct ForeignRun {
     ended: Option<Duration>,
 }
 
+impl ForeignRun {
+    /// Returns true if its mark is there: that it was taken over stands from before its beginning until after its end.
+    fn is_shown(&self, shown: &ItemView) -> bool {
+        match self.taken_over {
+            true => shown.failover.as_ref() == Some(&self.owner),
+            false => shown.running,
+        }
+    }
+}
+
 /// A run that a Java instance has left unfinished.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Interrupted {
     pub(crate) owner: InstanceId,
     pub(crate) fire: FireTime,
+    taken_over: bool,
 }
 
 /// A mark by which a living Java instance shows a run that it cannot be running any more.
@@ -102,12 +116,41 @@ impl Foreign {
         let shown = view.item(item);
         let left = || {
             let owner = view.left_unfinished_by(shown)?.clone();
-            Some(Interrupted { owner, fire: self.accounted(item).or(fire)? })
+            Some(Interrupted { owner, fire: self.accounted(item).or(fire)?, taken_over: false })
         };
         let run = self.lost.get(&item).cloned().or_else(left)?;
         let open = is_open(view, item, run.fire) || mutant::is(Mutant::SettledRunsInterrupted);
-        let taken = shown.failover && !mutant::is(Mutant::JavaTakeoversIgnored);
+        let taken = shown.failover.is_some() && !mutant::is(Mutant::JavaTakeoversIgnored);
         (open && !taken).then_some(run)
+    }
+
+    /// Returns the Java instance that is gone and has not ended what it has taken over, of an item whose record still waits
+    /// for somebody: it took the item out of the queue, and nobody else will put it back.
+    pub(crate) fn lost_taker<'a>(
+        &'a self,
+        view: &'a JobView,
+        item: ShardingItem,
+    ) -> Option<&'a InstanceId> {
+        let shown = view.item(item);
+        let orphan = orphan(shown).filter(|_| shown.failover.is_none())?;
+        if view.may_have_lasting_marks() {
+            return view.left_unfinished_by(shown).filter(|taker| **taker != orphan.holder);
+        }
+        let lost = self.lost.get(&item).filter(|run| run.taken_over && !shown.queued);
+        lost.map(|run| &run.owner)
+    }
+
+    /// Returns true if a Java instance has taken an item over, and nobody knows yet whether it has ended it.
+    pub(crate) fn is_undecided(&self, item: ShardingItem) -> bool {
+        let waits = |run: &ForeignRun| run.taken_over && !run.lasting;
+        self.runs.get(&item).is_some_and(waits) && !mutant::is(Mutant::TakeoversDecidedEarly)
+    }
+
+    /// Returns when the next one is decided, on the monotonic clock.
+    pub(crate) fn next_decision(&self) -> Option<Duration> {
+        let taken_over = self.runs.values().filter(|run| run.taken_over && !run.lasting);
+        let ended = taken_over.filter_map(|run| Some(run.ended? + GRACE));
+        ended.min().filter(|_| !mutant::is(Mutant::TakeoversUnwatched))
     }
 
     /// Returns the marks that living Java instances have left behind.
@@ -116,7 +159,8 @@ impl Foreign {
     /// mark for an earlier fire than that of another one, or of an earlier life with the same id, is there for good. Marks of
     /// one fire may be seen before and after the fire itself, so that two fires tell for certain.
     pub(crate) fn leftovers(&self, view: &JobView) -> Vec<Leftover> {
-        let standing = || self.runs.iter().filter(|(_, run)| run.ended.is_none());
+        let own = |run: &ForeignRun| run.ended.is_none() && !run.taken_over;
+        let standing = || self.runs.iter().filter(move |(_, run)| own(run));
         let leftover = |(item, run): (&ShardingItem, &ForeignRun)| {
             let marked_at = run.marked_at;
             let (owner, aged) = (&run.owner, run.fires + 2);
@@ -171,26 +215,38 @@ impl Foreign {
         }
         let Self { runs, lost, .. } = self;
         for (item, run) in runs.iter_mut().filter(|(_, run)| run.ended.is_none()) {
-            run.ended = (!view.item(*item).running).then_some(now);
+            run.ended = (!run.is_shown(view.item(*item))).then_some(now);
         }
         runs.retain(|item, run| {
-            let just_now = |ended| now <= ended + GRACE && !mutant::is(Mutant::GraceForgotten);
+            let just_now = |ended| now < ended + GRACE && !mutant::is(Mutant::GraceForgotten);
             let lately = run.ended.is_none_or(just_now) || mutant::is(Mutant::GraceEndless);
             let gone = !view.is_registered(&run.owner);
             if lately && gone && (!run.lasting || mutant::is(Mutant::LastingRunsLost)) {
-                let left = Interrupted { owner: run.owner.clone(), fire: run.fire };
-                lost.insert(*item, left);
+                let (owner, fire, taken_over) = (run.owner.clone(), run.fire, run.taken_over);
+                lost.insert(*item, Interrupted { owner, fire, taken_over });
             }
             lately && !gone
         });
-        let open = |item, run: &Interrupted| is_open(view, item, run.fire);
         lost.retain(|item, run| {
-            open(*item, run) && !view.item(*item).failover || mutant::is(Mutant::LostRunsKept)
+            let shown = view.item(*item);
+            let waits = run.taken_over && orphan(shown).is_some() && !shown.queued;
+            let open = is_open(view, *item, run.fire) || waits;
+            // Its own mark may go after the node of its instance.
+            let taken = shown.failover.as_ref().is_some_and(|taker| *taker != run.owner);
+            open && !taken || mutant::is(Mutant::LostRunsKept)
         });
     }
 
     fn observe_marks(&mut self, view: &JobView, fire: Option<FireTime>) {
-        for (item, shown) in view.items().filter(|(_, shown)| shown.running) {
+        let marked = |shown: &ItemView| shown.running || shown.failover.is_some();
+        for (item, shown) in view.items().filter(|(_, shown)| marked(shown)) {
+            if shown.failover.is_some() && !mutant::is(Mutant::TakersForgotten) {
+                self.observe_takeover(view, item, shown, fire);
+                continue;
+            }
+            if !shown.running {
+                continue;
+            }
             let ours = shown.ledger.as_ref().is_some_and(|ledger| ledger.value.is_busy());
             let owner = view.java_owner(shown);
             let owner = owner.filter(|_| !ours || mutant::is(Mutant::OursTakenForJava));
@@ -203,11 +259,40 @@ impl Foreign {
             let same = |run: &ForeignRun| run.ended.is_none() && run.marked_at == marked_at;
             if !self.runs.get(&item).is_some_and(same) {
                 let (owner, lasting) = (owner.clone(), shown.lasting.is_some());
-                let (fires, ended) = (self.fires, None);
-                let run = ForeignRun { owner, fire, lasting, marked_at, fires, ended };
+                let (fires, ended, taken_over) = (self.fires, None, false);
+                let run = ForeignRun { owner, taken_over, fire, lasting, marked_at, fires, ended };
                 self.runs.insert(item, run);
             }
         }
+    }
+
+    /// Notes who runs what it has taken over, for which fire: that of the record that waits for somebody, or, where a Java
+    /// instance had left it unfinished, the last one that came while it had the item.
+    fn observe_takeover(
+        &mut self,
+        view: &JobView,
+        item: ShardingItem,
+        shown: &ItemView,
+        fire: Option<FireTime>,
+    ) {
+        let Some(taker) = view.java_taker(shown) else { return };
+        let left = orphan(shown).map(|run| run.fire);
+        let Some(fire) = left.or(self.accounted(item)).or(fire) else { return };
+        let same = |run: &ForeignRun| run.taken_over && run.ended.is_none() && run.owner == *taker;
+        if !self.runs.get(&item).is_some_and(same) {
+            let (owner, fires, marked_at) = (taker.clone(), self.fires, shown.marked_at);
+            let (taken_over, lasting, ended) = (true, view.may_have_lasting_marks(), None);
+            let run = ForeignRun { owner, taken_over, fire, lasting, marked_at, fires, ended };
+            self.runs.insert(item, run);
+        }
+    }
+}
+
+/// Returns the run of an item that its record says was left unfinished.
+fn orphan(shown: &ItemView) -> Option<&Run> {
+    match &shown.ledger.as_ref()?.value.state {
+        LedgerState::Orphan(run) => Some(run),
+        LedgerState::Idle | LedgerState::Running(_) | LedgerState::Retired => None,
     }
 }
 

@@ -202,7 +202,8 @@ impl Layout {
     /// since 1970 UTC, the odd one from it on identifies the runs.
     ///
     /// The request waits while items still have an earlier one, is passed on to the items' records by the leader, and
-    /// is then taken away.
+    /// is then taken away. What waits in the record of an item of a Java instance is handed on to that one, which then runs
+    /// all items that it has.
     #[must_use]
     pub fn request_run(
         &self,

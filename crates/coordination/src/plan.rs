@@ -127,6 +127,8 @@ pub(crate) enum Step {
     QueueItem(ShardingItem),
     /// The item is no longer shown as waiting.
     DequeueItem(ShardingItem),
+    /// The node of an item that the job has no more is taken away. This fails while it has nodes of its own.
+    RemoveItem(ShardingItem),
     /// Java instances start nothing more until items are assigned anew.
     Announce,
     /// A request for resharding that Java instances see is handled.
@@ -290,6 +292,7 @@ impl Plan {
             Step::Announce => view.is_necessary(),
             Step::QueueItem(item) => view.item(*item).queued,
             Step::DequeueItem(item) => !view.item(*item).queued,
+            Step::RemoveItem(item) => view.empty_items(*item).next() != Some(*item),
             Step::InstanceLives(_)
             | Step::ServerIs(..)
             | Step::TermIs(_)
@@ -460,6 +463,7 @@ impl fmt::Display for Step {
             Self::UnmarkFailover(item) => write!(f, "show {item} not taken over"),
             Self::QueueItem(item) => write!(f, "queue {item}"),
             Self::DequeueItem(item) => write!(f, "dequeue {item}"),
+            Self::RemoveItem(item) => write!(f, "remove the node of item {item}"),
             Self::JoinLatch { latch, .. } => write!(f, "stand in line {}", latch.purpose()),
             Self::LeaveLatch { latch, .. } => {
                 write!(f, "stand no longer in line {}", latch.purpose())

@@ -14,7 +14,9 @@ use crate::layout::{self, Layout, NodeKind};
 use crate::mutant::{self, Mutant};
 use crate::once::OnceRecord;
 use crate::trigger_record::TriggerRecord;
-use crate::{ConfigError, Dialect, InvalidConfig, JobConfig, Ledger, ServerIp, server_of};
+use crate::{
+    ConfigError, Dialect, InvalidConfig, JobConfig, Ledger, OnceStage, ServerIp, server_of,
+};
 
 /// A value with the version of the node that holds it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -74,12 +76,14 @@ pub struct ItemView {
     pub alive: bool,
     /// When the mark of its run was made.
     pub marked_at: Option<Revision>,
+    /// The session that the mark of its run goes with, if it does.
+    pub marked_by: Option<SessionId>,
     /// Who it is shown as taken over by, by a mark that does not go with a session.
     pub failovering: Option<InstanceId>,
     /// It is shown as having misfired.
     pub misfire: bool,
-    /// It is shown as taken over.
-    pub failover: bool,
+    /// Who it is shown as taken over by, by a mark that goes with that one's session.
+    pub failover: Option<InstanceId>,
     /// It is shown as waiting for somebody to take it over.
     pub queued: bool,
     /// An operator wants it not to run.
@@ -95,9 +99,10 @@ impl ItemView {
         lasting: None,
         alive: false,
         marked_at: None,
+        marked_by: None,
         failovering: None,
         misfire: false,
-        failover: false,
+        failover: None,
         queued: false,
         disabled: false,
     };
@@ -172,12 +177,21 @@ impl fmt::Display for ServerState {
 }
 
 impl ServerState {
-    /// Reads the data of a server node; what nobody here knows is enabled, as it is for Java instances of 2.1.5.
-    fn read(data: &[u8]) -> Self {
+    /// Reads the data of a server node. What nobody here knows is what it is for Java instances: enabled in 2.1.5, and in 3.x,
+    /// where they run nothing on such a server, disabled.
+    fn read(dialect: Dialect, data: &[u8]) -> Result<Self, (Self, String)> {
+        let lenient = dialect == Dialect::V2 || mutant::is(Mutant::UnknownServersEnabled);
         match data {
-            data if data == layout::DISABLED.as_bytes() => Self::Disabled,
-            data if data == layout::PAUSED.as_bytes() => Self::Paused,
-            _ => Self::Enabled,
+            data if data == layout::DISABLED.as_bytes() => Ok(Self::Disabled),
+            data if data == layout::PAUSED.as_bytes() => Ok(Self::Paused),
+            data if lenient || data == layout::ENABLED.as_bytes() => Ok(Self::Enabled),
+            data => {
+                let found = String::from_utf8_lossy(data);
+                let reason = format!(
+                    "the server holds {found:?}, neither ENABLED, DISABLED nor PAUSED: it counts as disabled, as for Java"
+                );
+                Err((Self::Disabled, reason))
+            }
         }
     }
 }
@@ -232,6 +246,8 @@ pub struct JobView {
     triggered: BTreeMap<InstanceId, Triggered>,
     triggers: BTreeMap<String, Versioned<TriggerRecord>>,
     once: Option<Versioned<OnceRecord>>,
+    /// What Java instances count for their own once-per-cluster callbacks.
+    counted: BTreeSet<(OnceStage, ShardingItem)>,
     servers: BTreeMap<ServerIp, ServerView>,
     leader: Option<Versioned<InstanceId>>,
     /// Who stands in line at the latches, and since when.
@@ -243,6 +259,10 @@ pub struct JobView {
     necessary: bool,
     processing: bool,
     items: BTreeMap<ShardingItem, ItemView>,
+    /// Items that have a node, whatever is below it.
+    item_nodes: BTreeSet<ShardingItem>,
+    /// Nodes of items that nobody here knows.
+    strange: BTreeSet<(ShardingItem, String)>,
     revision: Revision,
     /// A snapshot that is still incomplete; it replaces everything at its end.
     incoming: Option<Box<JobView>>,
@@ -278,6 +298,7 @@ impl JobView {
             triggered: BTreeMap::new(),
             triggers: BTreeMap::new(),
             once: None,
+            counted: BTreeSet::new(),
             servers: BTreeMap::new(),
             leader: None,
             latches: BTreeMap::new(),
@@ -288,6 +309,8 @@ impl JobView {
             necessary: false,
             processing: false,
             items: BTreeMap::new(),
+            item_nodes: BTreeSet::new(),
+            strange: BTreeSet::new(),
             revision: Revision::default(),
             incoming: None,
             synced: false,
@@ -298,6 +321,10 @@ impl JobView {
     #[must_use]
     pub fn checked_by(self, check: ConfigCheck) -> Self {
         Self { check: Check(check), ..self }
+    }
+
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.layout.dialect()
     }
 
     /// Reads the nodes in another dialect.
@@ -388,8 +415,13 @@ impl JobView {
                 self.draining.insert(id);
             }
             NodeKind::Server(ip) => {
-                let state = ServerState::read(&node.data);
+                let read = ServerState::read(self.layout.dialect(), &node.data);
+                let (state, fault) = match read {
+                    Ok(state) => (state, Ok(())),
+                    Err((state, reason)) => (state, Err(reason)),
+                };
                 self.servers.insert(ip, ServerView { state, version });
+                return fault;
             }
             NodeKind::Name(id) => {
                 self.names.remove(&id);
@@ -444,18 +476,30 @@ impl JobView {
             }
             NodeKind::Running(item) => {
                 let lasting = node.stat.owner.is_none().then(|| instance_in(node).0);
-                let marked_at = Some(node.stat.created);
                 let entry = self.entry(item);
-                (entry.running, entry.lasting, entry.marked_at) = (true, lasting, marked_at);
+                (entry.running, entry.lasting) = (true, lasting);
+                entry.marked_at = Some(node.stat.created);
+                entry.marked_by = node.stat.owner;
             }
             NodeKind::Alive(item) => self.entry(item).alive = true,
             NodeKind::Failovering(item) => {
                 self.entry(item).failovering = Some(instance_in(node).0);
             }
             NodeKind::Misfire(item) => self.entry(item).misfire = true,
-            NodeKind::Failover(item) => self.entry(item).failover = true,
+            NodeKind::Failover(item) => {
+                self.entry(item).failover = Some(instance_in(node).0);
+            }
             NodeKind::QueuedItem(item) => self.entry(item).queued = true,
             NodeKind::ItemDisabled(item) => self.entry(item).disabled = true,
+            NodeKind::Counted(stage, item) => {
+                self.counted.insert((stage, item));
+            }
+            NodeKind::Item(item) => {
+                self.item_nodes.insert(item);
+            }
+            NodeKind::OfItem(item, name) => {
+                self.strange.insert((item, name));
+            }
             NodeKind::SystemTime | NodeKind::Checkpoint(_) | NodeKind::Audit => {}
         }
         Ok(())
@@ -521,15 +565,25 @@ impl JobView {
             }
             Some(NodeKind::Running(item)) => {
                 self.change(item, |view| {
-                    (view.running, view.lasting, view.marked_at) = (false, None, None);
+                    (view.running, view.lasting) = (false, None);
+                    (view.marked_at, view.marked_by) = (None, None);
                 });
             }
             Some(NodeKind::Alive(item)) => self.change(item, |view| view.alive = false),
             Some(NodeKind::Failovering(item)) => self.change(item, |view| view.failovering = None),
             Some(NodeKind::Misfire(item)) => self.change(item, |view| view.misfire = false),
-            Some(NodeKind::Failover(item)) => self.change(item, |view| view.failover = false),
+            Some(NodeKind::Failover(item)) => self.change(item, |view| view.failover = None),
             Some(NodeKind::QueuedItem(item)) => self.change(item, |view| view.queued = false),
             Some(NodeKind::ItemDisabled(item)) => self.change(item, |view| view.disabled = false),
+            Some(NodeKind::Counted(stage, item)) => {
+                self.counted.remove(&(stage, item));
+            }
+            Some(NodeKind::Item(item)) => {
+                self.item_nodes.remove(&item);
+            }
+            Some(NodeKind::OfItem(item, name)) => {
+                self.strange.remove(&(item, name));
+            }
             Some(NodeKind::SystemTime | NodeKind::Checkpoint(_) | NodeKind::Audit) | None => {}
         }
     }
@@ -726,6 +780,22 @@ impl JobView {
         owner.filter(|owner| self.is_foreign(owner))
     }
 
+    /// Returns the Java instance whose mark an item has: one that begins an item which is marked already puts its own in the
+    /// place of what is there.
+    pub(crate) fn marked_by_java(&self, item: &ItemView) -> Option<&InstanceId> {
+        let marks = |id: &InstanceId, instance: &InstanceView| {
+            let by_session = item.marked_by == Some(instance.session);
+            instance.foreign && (by_session || item.lasting.as_ref() == Some(id))
+        };
+        let marker = self.instances.iter().find(|(id, instance)| marks(id, instance));
+        marker.map(|(id, _)| id).filter(|_| item.running)
+    }
+
+    /// Returns who has taken an item over if it is registered and a Java instance.
+    pub(crate) fn java_taker<'a>(&self, item: &'a ItemView) -> Option<&'a InstanceId> {
+        item.failover.as_ref().filter(|taker| self.is_foreign(taker))
+    }
+
     /// Returns true if a Java instance takes part.
     #[must_use]
     pub fn is_mixed(&self) -> bool {
@@ -819,6 +889,11 @@ impl JobView {
         self.once.as_ref()
     }
 
+    /// Returns true if Java instances count items for once-per-cluster callbacks of theirs.
+    pub(crate) fn is_counted(&self) -> bool {
+        !self.counted.is_empty()
+    }
+
     /// Returns the version of a server's node, to guard writes of it.
     #[must_use]
     pub fn server_version(&self, ip: &ServerIp) -> Option<Version> {
@@ -875,6 +950,18 @@ impl JobView {
     /// Returns the items of which anything is known, in ascending order.
     pub fn items(&self) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
         self.items.iter().map(|(item, view)| (*item, view))
+    }
+
+    /// Returns the items from this one on that have a node in ElasticJob's tree with nothing below it.
+    pub(crate) fn empty_items(&self, first: ShardingItem) -> impl Iterator<Item = ShardingItem> {
+        let is_empty = |item: &ShardingItem| {
+            let shown = self.item(*item);
+            let marked = shown.running || shown.failovering.is_some() || shown.failover.is_some();
+            let kept = shown.owner.is_some() || shown.misfire || shown.disabled;
+            let strange = self.strange.iter().any(|(of, _)| of == item);
+            !marked && !kept && !strange
+        };
+        self.item_nodes.range(first..).copied().filter(is_empty)
     }
 
     /// Returns the items that belong to `me`, those that are to move to somebody else included.

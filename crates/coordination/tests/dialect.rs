@@ -11,8 +11,8 @@ mod script;
 use std::time::Duration;
 
 use coordination::{
-    ConfigState, Dialect, FireTime, JavaSettings, JobConfig, JobEvent, Layout, RunSource, ServerIp,
-    ServerState,
+    ConfigState, Dialect, Duty, Event, FireTime, JavaSettings, JobConfig, JobEvent, Layout,
+    RunSource, ServerIp, ServerState,
 };
 use script::{Cluster, job_of};
 
@@ -65,6 +65,31 @@ fn servers_are_disabled_and_enabled_in_the_words_of_3_x() {
     }
 }
 
+/// Java instances of 3.x run on servers that hold exactly `ENABLED`; those of 2.1.5 on all that are not disabled.
+#[test]
+fn in_3_x_a_server_whose_state_nobody_knows_has_no_items_and_is_told() {
+    for data in ["", "enabled", "TRUE"] {
+        let mut cluster = settled(2, 2);
+        cluster.write("servers/10.0.0.2", data);
+        cluster.run_for(A_WHILE);
+        let second = cluster.id_of(SECOND).clone();
+        let of_second = (0..2).filter(|item| cluster.owner(*item) == Some(&second));
+        assert_eq!(of_second.count(), 0, "{data:?}: {}", cluster.story());
+        let told = cluster.events(FIRST).iter().filter(|event| match event {
+            JobEvent::Anomaly { path, reason } => {
+                path == "/report/servers/10.0.0.2" && reason.contains("counts as disabled")
+            }
+            _ => false,
+        });
+        assert_eq!(told.count(), 1, "{data:?}: {}", cluster.story());
+    }
+    let mut of_2 = Cluster::settled(2, &job_of(2));
+    of_2.write("servers/10.0.0.2", "enabled");
+    of_2.run_for(A_WHILE);
+    let second = of_2.id_of(SECOND).clone();
+    assert!((0..2).any(|item| of_2.owner(item) == Some(&second)), "{}", of_2.story());
+}
+
 /// Java's operation API creates one node per instance, and each instance takes its own away.
 #[test]
 fn an_instance_runs_when_its_trigger_node_appears_each_time() {
@@ -80,6 +105,28 @@ fn an_instance_runs_when_its_trigger_node_appears_each_time() {
         assert_eq!(runs, vec![SECOND; round], "{}", cluster.story());
         assert_eq!(cluster.data_of("trigger/10.0.0.2@-@2"), None, "{}", cluster.story());
     }
+}
+
+/// The request was on its way.
+#[test]
+fn a_request_for_a_java_instance_that_is_gone_leaves_no_node() {
+    let mut cluster = settled(1, 2);
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.run_for(A_WHILE);
+    cluster.tell(FIRST, Event::TriggerRequested);
+    let node = format!("trigger/{}", java.id());
+    let request = loop {
+        cluster.step_until_sending(FIRST, Duty::Trigger);
+        let commit = cluster.take_back(FIRST, Duty::Trigger);
+        if commit.is_about(&node) {
+            break commit;
+        }
+        cluster.send(vec![commit]);
+        cluster.execute_all(FIRST);
+    };
+    cluster.java_crashes(&java);
+    assert!(cluster.refuses(request), "{}", cluster.story());
+    assert_eq!(cluster.data_of(&node), None, "{}", cluster.story());
 }
 
 #[test]
@@ -258,6 +305,60 @@ fn what_a_java_survivor_of_3_x_has_taken_over_is_not_run_again() {
     cluster.java_ends_takeover(&survivor, item);
     cluster.run_for(A_WHILE);
     assert_eq!(cluster.items_run_for(fire).len(), 1, "ours has run its own\n{}", cluster.story());
+}
+
+/// A5: Java takes nothing over from a server that was disabled or removed.
+#[test]
+fn what_was_left_unfinished_on_a_server_that_was_disabled_or_removed_before_is_taken_over() {
+    type Change = fn(&mut Cluster);
+    let rows: [(&str, Change); 2] = [
+        ("disabled", |cluster| cluster.write("servers/10.0.9.1", "DISABLED")),
+        ("removed", |cluster| cluster.remove("servers/10.0.9.1")),
+    ];
+    for (case, change) in rows {
+        let (mut cluster, java, fire) = with_java(job_of_3(2));
+        change(&mut cluster);
+        cluster.run_for(A_WHILE);
+        cluster.java_crashes(&java);
+        cluster.run_for(A_WHILE);
+        cluster.end_runs(FIRST);
+        cluster.run_for(A_WHILE);
+        let failovers = cluster.runs().filter(|(_, start)| start.source == RunSource::Failover);
+        assert_eq!(failovers.count(), 1, "{case}: {}", cluster.story());
+        assert_eq!(cluster.items_run_for(fire), [0, 1], "{case}: {}", cluster.story());
+    }
+}
+
+/// A7: all are lost, one of ours and a Java instance each in the middle of an item, and three come back in the same moment. In
+/// Java neither would be alone, and nobody would mend.
+#[test]
+fn what_was_left_unfinished_is_mended_once_when_several_come_back_together() {
+    let (mut cluster, java, _) = with_java(job_of_3(2));
+    let ours = cluster.id_of(FIRST).clone();
+    let of_ours = (0..2).find(|item| cluster.owner(*item) == Some(&ours)).unwrap();
+    let last = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.crash(FIRST);
+    cluster.java_crashes(&java);
+    (0..3).for_each(|_| cluster.join());
+    let go_on = |cluster: &mut Cluster| {
+        for _ in 0..4 {
+            cluster.run_for(A_WHILE);
+            cluster.end_all_runs();
+        }
+    };
+    go_on(&mut cluster);
+    assert_eq!(cluster.items_run_for(last), [of_ours, of_ours], "{}", cluster.story());
+    let next = cluster.fire();
+    go_on(&mut cluster);
+    assert_eq!(cluster.items_run_for(next), [0, 1], "once each\n{}", cluster.story());
+    for item in 0..2 {
+        for mark in ["running", "failover", "failovering"] {
+            let node = format!("sharding/{item}/{mark}");
+            assert_eq!(cluster.data_of(&node), None, "{node}: {}", cluster.story());
+        }
+    }
+    assert!(cluster.nodes_below("leader/failover/items").is_empty(), "{}", cluster.story());
 }
 
 /// Failover was turned off while the mark stood: nobody takes it over, and nobody would run the item any more.

@@ -10,7 +10,10 @@ mod script;
 
 use std::time::Duration;
 
-use coordination::{Duty, Event, FireTime, JobConfig, JobEvent, RunSource};
+use coordination::{
+    Coordinator, Dialect, Duty, Event, FireTime, JavaSettings, JobConfig, JobEvent, RunSource,
+};
+use reg_center::Limits;
 use script::{Cluster, JavaPeer, job_of};
 use sharding::ShardingItem;
 
@@ -231,6 +234,119 @@ fn what_a_java_instance_has_taken_over_is_not_run_again() {
     assert_eq!(cluster.items_run_for(next), [0], "{}", cluster.story());
 }
 
+/// Ours lead. One of them is lost in the middle of its item, which waits in the queue; the other one, which leads, is held
+/// back, and a Java instance takes the item over. Returns it with the item and the fire.
+fn taken_over_by_java(others: &[&str]) -> (Cluster, JavaPeer, u32, FireTime) {
+    let mut cluster = Cluster::settled(2, &job_of(2));
+    let second = cluster.id_of(1).clone();
+    let item = (0..2).find(|item| cluster.owner(*item) == Some(&second)).unwrap();
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.end_runs(FIRST);
+    cluster.run_for(A_WHILE);
+    let java = cluster.java_joins("10.0.9.1");
+    others.iter().for_each(|ip| drop(cluster.java_joins(ip)));
+    cluster.tell(FIRST, Event::Paused);
+    cluster.crash(1);
+    cluster.run_for(A_WHILE);
+    assert!(cluster.truth().item(ShardingItem::new(item)).queued, "{}", cluster.story());
+    cluster.java_takes_over(&java, item);
+    cluster.run_for(A_WHILE);
+    (cluster, java, item, fire)
+}
+
+/// The first is let go on. Returns how often the item has been taken over for the fire.
+fn takeovers(cluster: &mut Cluster, fire: FireTime) -> usize {
+    cluster.tell(FIRST, Event::Resumed);
+    for _ in 0..3 {
+        cluster.run_for(A_WHILE);
+        cluster.end_all_runs();
+    }
+    let runs = cluster.runs_for(fire);
+    runs.filter(|(_, start)| start.source == RunSource::Failover).count()
+}
+
+#[test]
+fn what_a_java_instance_had_taken_over_when_it_was_lost_is_run_once_more() {
+    let (mut cluster, java, item, fire) = taken_over_by_java(&["10.0.9.2"]);
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    assert!(cluster.truth().item(ShardingItem::new(item)).queued, "{}", cluster.story());
+    assert_eq!(takeovers(&mut cluster, fire), 1, "{}", cluster.story());
+
+    let (mut alone, java, _, fire) = taken_over_by_java(&[]);
+    alone.java_crashes(&java);
+    assert_eq!(takeovers(&mut alone, fire), 1, "{}", alone.story());
+}
+
+/// The session's nodes go one after the other, and the marks go first.
+#[test]
+fn what_a_java_instance_had_taken_over_is_run_once_more_if_its_marks_go_first() {
+    let (mut cluster, java, item, fire) = taken_over_by_java(&["10.0.9.2"]);
+    cluster.java_ends_takeover(&java, item);
+    cluster.run_for(Duration::from_millis(100));
+    cluster.java_crashes(&java);
+    assert_eq!(takeovers(&mut cluster, fire), 1, "{}", cluster.story());
+}
+
+/// Whoever is idle looks at it while nobody can tell yet whether it was ended.
+#[test]
+fn what_a_java_instance_has_taken_over_and_ended_is_done_when_it_leaves() {
+    for others in [&["10.0.9.2"][..], &[]] {
+        let (mut cluster, java, item, fire) = taken_over_by_java(others);
+        cluster.tell(FIRST, Event::Resumed);
+        cluster.run_for(A_WHILE);
+        cluster.java_ends_takeover(&java, item);
+        cluster.run_for(A_WHILE);
+        let ledger = cluster.ledger(ShardingItem::new(item));
+        assert!(ledger.is_idle(), "{}\n{}", ledger.summary(), cluster.story());
+        cluster.java_crashes(&java);
+        assert_eq!(takeovers(&mut cluster, fire), 0, "{}", cluster.story());
+    }
+}
+
+/// What a Java instance has left unfinished another one takes over before ours have a record of it, and is lost as well.
+#[test]
+fn what_two_java_instances_have_left_unfinished_is_taken_over() {
+    let (mut cluster, leader) = led_by_java(2, &[0]);
+    let java = cluster.java_joins("10.0.9.2");
+    cluster.java_assigns(&leader, 1, java.id());
+    cluster.run_for(A_WHILE);
+    let fire = fires_while_java_runs_item_1(&mut cluster, &java);
+    cluster.java_crashes(&java);
+    cluster.create("leader/failover/items/1", "");
+    cluster.java_takes_over(&leader, 1);
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&leader);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+}
+
+/// Under a Java leader whoever owns the item puts it back into the queue.
+#[test]
+fn what_a_java_instance_had_taken_over_is_queued_again_under_a_java_leader() {
+    let (mut cluster, leader) = led_by_java(2, &[0]);
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.crash(FIRST);
+    cluster.join();
+    cluster.tell(1, Event::Paused);
+    cluster.run_for(A_WHILE);
+    let newcomer = cluster.id_of(1).to_string();
+    cluster.java_assigns(&leader, 0, &newcomer);
+    let java = cluster.java_joins("10.0.9.2");
+    cluster.run_for(A_WHILE);
+    cluster.java_takes_over(&java, 0);
+    cluster.run_for(A_WHILE);
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    assert!(cluster.truth().item(ShardingItem::new(0)).queued, "{}", cluster.story());
+    cluster.tell(1, Event::Resumed);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), [0, 0], "{}", cluster.story());
+}
+
 #[test]
 fn a_misfire_mark_of_a_java_instance_is_left_to_it() {
     let mut cluster = Cluster::settled(1, &job_of(2));
@@ -293,6 +409,89 @@ fn a_leader_whose_node_a_java_instance_has_replaced_writes_nothing_more() {
     cluster.run_for(A_WHILE);
     let noted = cluster.ledger(ShardingItem::new(2)).disabled;
     assert!(!noted, "it has written as the leader\n{}", cluster.story());
+}
+
+/// It looks at no records, and begins an item of its cache.
+#[test]
+fn the_mark_of_a_java_instance_stays_when_a_run_of_ours_ends() {
+    let of_3 = JobConfig { java: JavaSettings::of(Dialect::V3), ..job_of(4) };
+    for config in [job_of(4), of_3] {
+        let dialect = config.java.dialect();
+        let mut cluster = match dialect {
+            Dialect::V2 => Cluster::settled(1, &config),
+            Dialect::V3 => Cluster::settled_with(1, &config, |c, _| c.speaking(Dialect::V3)),
+        };
+        let java = cluster.java_joins("10.0.9.1");
+        cluster.run_for(A_WHILE);
+        let ours = cluster.id_of(FIRST).clone();
+        let item = (0..4).find(|item| cluster.owner(*item) == Some(&ours)).unwrap();
+        cluster.fire();
+        cluster.run_for(A_WHILE);
+        cluster.java_begins_all_the_same(&java, item);
+        cluster.run_for(A_WHILE);
+        cluster.end_all_runs();
+        cluster.run_for(A_WHILE);
+        let marked = cluster.truth().item(ShardingItem::new(item)).running;
+        assert!(marked, "{dialect:?}: {}", cluster.story());
+        assert!(cluster.ledger(ShardingItem::new(item)).is_idle(), "{}", cluster.story());
+        let node = format!("/report/sharding/{item}/running: {} has begun", java.id());
+        let told = anomalies(&cluster, FIRST);
+        assert_eq!(told.iter().filter(|said| said.starts_with(&node)).count(), 1, "{told:?}");
+        let next = cluster.fire();
+        cluster.run_for(A_WHILE);
+        assert!(!cluster.items_run_for(next).contains(&item), "{}", cluster.story());
+        cluster.java_ends(&java, item);
+        cluster.run_for(A_WHILE);
+        assert!(cluster.items_run_for(next).contains(&item), "{dialect:?}: {}", cluster.story());
+    }
+}
+
+/// Java's statistics show an item for each node.
+#[test]
+fn what_is_left_of_items_when_there_are_fewer_is_what_java_leaves() {
+    let (mut cluster, _java, _) = shared_with_java();
+    cluster.configure(&job_of(3));
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.nodes_below("sharding"), ["0", "1", "2"], "{}", cluster.story());
+    cluster.configure(&job_of(4));
+    cluster.run_for(A_WHILE);
+    assert!(cluster.owner(3).is_some(), "{}", cluster.story());
+}
+
+/// Java's listener that is called once per cluster, and ours.
+#[test]
+fn callbacks_once_per_cluster_are_told_to_wait_for_the_other_language() {
+    let mut cluster = Cluster::settled_with(1, &job_of(4), |c, _| c.calling_back());
+    let told = |cluster: &Cluster, node: &str| {
+        let node = format!("/report/{node}: ");
+        anomalies(cluster, FIRST).iter().filter(|anomaly| anomaly.starts_with(&node)).count()
+    };
+    cluster.create("guarantee/started/1", "");
+    cluster.run_for(A_WHILE);
+    assert!(anomalies(&cluster, FIRST).is_empty(), "nobody counts\n{}", cluster.story());
+    let java = cluster.java_joins("10.0.9.1");
+    for _ in 0..2 {
+        cluster.run_for(A_WHILE);
+        cluster.remove("guarantee/started/1");
+        cluster.run_for(A_WHILE);
+        cluster.create("guarantee/started/1", "");
+    }
+    assert_eq!(told(&cluster, "guarantee"), 1, "{}", cluster.story());
+    assert_eq!(told(&cluster, "coordination/once"), 1, "{}", cluster.story());
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.caller(), None, "{fire} is not begun by all\n{}", cluster.story());
+    cluster.end_all_runs();
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.caller(), Some(FIRST), "all items are ours again\n{}", cluster.story());
+    cluster.java_joins("10.0.9.2");
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    assert_eq!(told(&cluster, "guarantee"), 2, "{}", cluster.story());
+    assert_eq!(told(&cluster, "coordination/once"), 2, "{}", cluster.story());
 }
 
 const LATCHES: [&str; 2] = ["leader/election/latch", "leader/failover/latch"];
@@ -459,6 +658,59 @@ fn a_request_of_ours_reaches_everybody_under_a_java_leader() {
     assert!(cluster.nodes_below("coordination/triggers").is_empty(), "{}", cluster.story());
 }
 
+/// Java accepts a request by taking it out of its node, and runs.
+fn accepts(cluster: &mut Cluster, java: &JavaPeer, items: &[u32]) {
+    cluster.write(&format!("instances/{}", java.id()), "");
+    for item in items {
+        cluster.java_begins(java, *item);
+    }
+    cluster.run_for(A_WHILE);
+    for item in items {
+        cluster.java_ends(java, *item);
+    }
+    cluster.run_for(A_WHILE);
+}
+
+fn manual_runs(cluster: &Cluster) -> usize {
+    cluster.runs().filter(|(_, start)| start.source == RunSource::Manual).count()
+}
+
+#[test]
+fn a_request_reaches_java_instances_under_our_leader_once() {
+    let (mut cluster, java, ours) = shared_with_java();
+    let node = format!("instances/{}", java.id());
+    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.data_of(&node).as_deref(), Some("TRIGGER"), "{}", cluster.story());
+    assert_eq!(manual_runs(&cluster), 2, "{}", cluster.story());
+    assert!(cluster.nodes_below("coordination/triggers").is_empty(), "{}", cluster.story());
+    cluster.end_all_runs();
+    let of_java: Vec<_> = (0..4).filter(|item| !ours.contains(item)).collect();
+    accepts(&mut cluster, &java, &of_java);
+    assert_eq!(cluster.data_of(&node).as_deref(), Some(""), "asked twice\n{}", cluster.story());
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    assert_eq!(manual_runs(&cluster), 2, "Java has run the others\n{}", cluster.story());
+}
+
+#[test]
+fn a_java_instance_that_runs_is_asked_when_it_is_done() {
+    let (mut cluster, java, ours) = shared_with_java();
+    let node = format!("instances/{}", java.id());
+    let item = (0..4).find(|item| !ours.contains(item)).unwrap();
+    cluster.fire();
+    cluster.java_begins(&java, item);
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.data_of(&node).as_deref(), Some(""), "{}", cluster.story());
+    cluster.java_ends(&java, item);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.data_of(&node).as_deref(), Some("TRIGGER"), "{}", cluster.story());
+    assert_eq!(manual_runs(&cluster), 2, "once each\n{}", cluster.story());
+}
+
 /// A job that is not monitored has no records and no marks: its items are run by whoever has them.
 fn unmonitored_led_by_java(items: u32, of_ours: &[u32]) -> (Cluster, JavaPeer) {
     let config = JobConfig { monitor_execution: false, failover: false, ..job_of(items) };
@@ -550,6 +802,55 @@ fn a_fire_that_comes_while_java_instances_hold_back_is_run_by_who_has_the_item_t
     let expected: Vec<u32> = (0..4).filter(|item| *item != items[0]).collect();
     assert_eq!(cluster.items_run_for(fire), expected, "{}", cluster.story());
     assert_eq!(cluster.data_of(flag), None, "{}", cluster.story());
+}
+
+/// Lets our leader do one thing after the other until a node of the job is there, or is not.
+fn step_until(cluster: &mut Cluster, node: &str, there: bool) {
+    while cluster.data_of(node).is_some() != there {
+        let goes_on = cluster.deliver(FIRST) || cluster.execute(FIRST) || cluster.reply(FIRST);
+        assert!(goes_on, "{node} is not as wanted: {}", cluster.story());
+    }
+}
+
+const NECESSARY: &str = "leader/sharding/necessary";
+
+/// A transaction takes two items, and eight are to be assigned.
+#[test]
+fn java_instances_go_on_when_an_assignment_is_written_to_its_end() {
+    let limits = |c: Coordinator, _| c.limited_to(Limits { max_ops: 28, max_bytes: 1 << 20 });
+    let mut cluster = Cluster::settled_with(1, &job_of(8), limits);
+    let java = cluster.java_joins("10.0.9.1");
+    step_until(&mut cluster, NECESSARY, true);
+    step_until(&mut cluster, NECESSARY, false);
+    let of_java = (0..8).filter(|item| cluster.owner(*item).unwrap().as_str() == java.id());
+    assert_eq!(of_java.count(), 4, "they go on too early\n{}", cluster.story());
+    let before = cluster.traffic();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.traffic().since(before).commits, 0, "{}", cluster.story());
+}
+
+/// The leader has waited for the run as long as it waits, and has assigned the rest.
+#[test]
+fn java_instances_are_told_before_items_follow_from_them() {
+    let mut cluster = Cluster::settled(1, &job_of(4));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.run_for(A_WHILE);
+    let of_java =
+        |cluster: &Cluster| (0..4).find(|item| cluster.owner(*item).unwrap().as_str() == java.id());
+    let item = of_java(&cluster).unwrap();
+    cluster.fire();
+    cluster.java_begins(&java, item);
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.write("servers/10.0.9.1", "DISABLED");
+    cluster.run_for(10 * A_WHILE);
+    assert_eq!(cluster.data_of(NECESSARY), None, "{}", cluster.story());
+    assert_eq!(of_java(&cluster), Some(item), "{}", cluster.story());
+    cluster.java_ends(&java, item);
+    step_until(&mut cluster, NECESSARY, true);
+    assert_eq!(of_java(&cluster), Some(item), "it has moved before\n{}", cluster.story());
+    step_until(&mut cluster, NECESSARY, false);
+    assert_eq!(of_java(&cluster), None, "{}", cluster.story());
 }
 
 /// A8: an item that failed stays marked, and Java never begins it again.

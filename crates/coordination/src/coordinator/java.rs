@@ -10,12 +10,19 @@ use crate::local::Wait;
 use crate::mutant::{self, Mutant};
 use crate::{Command, JobEvent, Now};
 
+const COUNTED: &str = "a distribute-once listener of Java instances waits for all items, and ours are not counted: take it \
+                       out of Java, or give it a timeout";
+const SILENT: &str = "once-per-cluster callbacks of ours are not called while a Java instance has items: it writes no \
+                      records";
+
 impl Coordinator {
     pub(super) fn observe_java(&mut self, now: Now, out: &mut Vec<Command>) {
         self.local.foreign.observe(&self.view, self.local.last_fire_seen, now.mono);
         self.observe_latches(now, out);
         self.observe_announcement(now);
         self.observe_leftovers(out);
+        self.observe_callbacks(out);
+        self.observe_overwritten(out);
     }
 
     fn observe_latches(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -56,13 +63,56 @@ impl Coordinator {
         self.local.announced = (announced || kept).then(wait);
     }
 
-    /// Returns when something has lasted for longer than patience with Java instances does.
+    /// Returns when something has lasted for longer than patience with Java instances does, or is known of them that is not
+    /// known yet.
     pub(super) fn end_of_patience(&self) -> Option<Duration> {
         let latches = self.local.latch_waits.values().map(|wait| (wait, LATCH_PATIENCE));
         let announced = self.local.announced.iter().map(|wait| (wait, ANNOUNCEMENT_PATIENCE));
         let open = latches.chain(announced).filter(|(wait, _)| !wait.over);
         let ends = open.map(|(wait, patience)| wait.since + patience);
-        ends.min().filter(|_| !mutant::is(Mutant::PatienceUnwatched))
+        let ends = ends.min().filter(|_| !mutant::is(Mutant::PatienceUnwatched));
+        ends.into_iter().chain(self.local.foreign.next_decision()).min()
+    }
+
+    /// Tells of runs of this instance whose mark a Java instance has replaced by its own: Java looks at no records, so that both
+    /// run the item.
+    fn observe_overwritten(&mut self, out: &mut Vec<Command>) {
+        let view = &self.view;
+        self.told.overwritten.retain(|(item, at)| view.item(*item).marked_at == *at);
+        if !view.is_mixed() {
+            return;
+        }
+        for item in self.local.runs.keys() {
+            let shown = view.item(*item);
+            let Some(java) = view.marked_by_java(shown) else { continue };
+            if self.told.overwritten.insert((*item, shown.marked_at)) {
+                let path = self.layout.path(&NodeKind::Running(*item)).to_string();
+                let reason = format!("{java} has begun item {item}, which runs here");
+                out.push(Command::Emit(JobEvent::Anomaly { path, reason }));
+            }
+        }
+    }
+
+    /// Callbacks that happen once per cluster do so in one language only: Java instances count nodes that ours do not write, and
+    /// ours go by records that Java instances do not write.
+    fn observe_callbacks(&mut self, out: &mut Vec<Command>) {
+        let view = &self.view;
+        let counted = view.is_counted() && view.is_mixed();
+        let of_java = || view.items().any(|(_, item)| view.java_owner(item).is_some());
+        let silent = self.settings.calls_back && view.is_mixed() && of_java();
+        let tell = |node: &str, reason: &str, out: &mut Vec<Command>| {
+            let (path, reason) = (format!("{}/{node}", self.layout.root()), reason.to_owned());
+            out.push(Command::Emit(JobEvent::Anomaly { path, reason }));
+        };
+        if counted && !self.told.counted {
+            tell("guarantee", COUNTED, out);
+        }
+        if silent && !self.told.silent {
+            tell("coordination/once", SILENT, out);
+        }
+        // Java takes its nodes away after each fire.
+        self.told.counted = counted || (self.told.counted && view.is_mixed());
+        self.told.silent = silent;
     }
 
     /// Tells of marks by which a living Java instance shows runs that it cannot be running any more: it runs those items no

@@ -154,6 +154,11 @@ struct Told {
     missed: BTreeMap<ShardingItem, FireTime>,
     /// The marks, and when they were made, that were said to be left behind by Java instances that live.
     leftovers: BTreeSet<(ShardingItem, Option<Revision>)>,
+    /// The marks that were said to be of Java instances which run an item beside this one.
+    overwritten: BTreeSet<(ShardingItem, Option<Revision>)>,
+    /// That Java instances count items which ours do not, and that callbacks wait for items of Java instances.
+    counted: bool,
+    silent: bool,
     /// The last fire that was said to be missed by all items of this instance.
     all_missed: Option<FireTime>,
 }

@@ -40,7 +40,8 @@ fn of_ours(cx: &Context<'_>) -> Option<Plan> {
 }
 
 /// Takes away what Java leaves behind: entries of the failover queue that are out of range, or of a job without failover
-/// (its instances run both), and the nodes of instances of 2.1.5 that were triggered when they were gone.
+/// (its instances run both), and the nodes of instances of 2.1.5 that were triggered when they were gone. What Java would
+/// take away as well: the nodes of items that the job has no more, because Java's statistics show an item for each.
 ///
 /// Such a node may be replaced by one of a living instance at any moment. So it first gets a version that a new one has not,
 /// and is then taken away by it.
@@ -61,10 +62,15 @@ fn of_java(cx: &Context<'_>) -> Option<Plan> {
         Version(0) if !mutant::is(Mutant::GhostsUnsealed) => Step::SealGhost(id.clone()),
         version => Step::RemoveGhost { instance: id.clone(), version },
     });
+    let is_shown = cx.view.is_mixed() && !cx.view.has_foreign_leader();
+    let goes = is_shown && cx.view.has_usable_config() && !mutant::is(Mutant::EmptyItemsStay);
+    let surplus = ShardingItem::new(config.sharding_total_count);
+    let emptied = cx.view.empty_items(surplus).filter(|_| goes);
     Plan::as_keeper(Duty::Cleanup, cx, "what Java instances have left behind")?
         .step(Step::ConfigIs(cx.view.config_version()?))
         .steps(stale.map(|(item, _)| Step::DequeueItem(item)).take(most))
         .steps(ghosts.take(most))
+        .steps(emptied.map(Step::RemoveItem).take(most))
         .if_any()
 }
 
@@ -129,6 +135,38 @@ mod tests {
         for (case, scene, expected) in rows {
             check(Duty::Cleanup, vec![(case, scene, &*expected)]);
         }
+    }
+
+    #[test]
+    fn among_java_instances_an_item_that_the_job_has_no_more_has_no_node() {
+        let fewer = |scene: Scene| scene.configure(|config| config.sharding_total_count = 1);
+        let emptied = || {
+            let scene = fewer(Scene::cluster(2, 1).java(5));
+            scene.without(&NodeKind::Owner(item(1)))
+        };
+        let removed = "cleanup: what Java instances have left behind\n  remove the node of item 1";
+        let strange = NodeKind::OfItem(item(1), "completed".into());
+        let rows = vec![
+            ("nothing is below it", emptied(), removed),
+            ("it has an owner", fewer(Scene::cluster(2, 1).java(5)), "nothing"),
+            (
+                "an operator has disabled it",
+                emptied().marked(&NodeKind::ItemDisabled(item(1))),
+                "nothing",
+            ),
+            ("it has a node that nobody here knows", emptied().marked(&strange), "nothing"),
+            (
+                "the job has it",
+                Scene::cluster(2, 1).java(5).without(&NodeKind::Owner(item(1))),
+                "nothing",
+            ),
+            (
+                "ours are alone",
+                fewer(Scene::cluster(2, 1)).without(&NodeKind::Owner(item(1))),
+                "nothing",
+            ),
+        ];
+        check(Duty::Cleanup, rows);
     }
 
     /// The job has more items again, and a Java instance may have queued the one that was out of range.

@@ -54,14 +54,7 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
             LedgerState::Orphan(_) if !wanted && !mutant::is(Mutant::OrphansStay) => {
                 Some((item, view, ledger, None, wanted))
             }
-            // Out of the queue without a record: a Java instance has taken it over, and has ended it.
-            LedgerState::Orphan(_)
-                if cx.view.is_mixed()
-                    && !mutant::is(Mutant::JavaTakeoversForgotten)
-                    && !view.queued
-                    && cx.view.is_unmarked(view)
-                    && !view.failover =>
-            {
+            LedgerState::Orphan(_) if is_ended_by_java(cx, item, view) => {
                 Some((item, view, ledger, None, false))
             }
             LedgerState::Running(_)
@@ -79,17 +72,65 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     let of_java = cx.view.items().filter(|(_, view)| is_mine(view)).filter_map(|(item, view)| {
         let fails_over = config.fails_over() && in_force(item);
         let fails_over = fails_over && !mutant::is(Mutant::JavaRunsForgotten);
-        match cx.interrupted(item).filter(|_| fails_over) {
-            Some(run) => Some((item, view, Some(run))),
-            None => has_leftovers(cx, view, fails_over).then_some((item, view, None)),
-        }
+        let left = left_by_java(cx, item, view, fails_over)?;
+        Some((item, view, left))
     });
     let of_java: Vec<_> = of_java.take(room).collect();
-    let mended = of_java.into_iter().fold(plan, |plan, (item, view, run)| match run {
-        Some(run) => orphan_of_java(plan, item, view, &run),
-        None => mend(plan, cx, item, view),
+    let mended = of_java.into_iter().fold(plan, |plan, (item, view, left)| match left {
+        LeftByJava::Run(run) => orphan_of_java(plan, item, view, &run),
+        LeftByJava::Takeover(taker) => queue_again(plan, item, view, taker),
+        LeftByJava::Marks => mend(plan, cx, item, view),
     });
     mended.if_any()
+}
+
+/// Returns true if an orphan is out of the queue, and nothing tells of who has taken it: a Java instance has, and has ended it.
+/// One whose marks have just gone may have been lost with them.
+fn is_ended_by_java(cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> bool {
+    let foreign = &cx.local.foreign;
+    let decided = !foreign.is_undecided(item) && foreign.lost_taker(cx.view, item).is_none();
+    let out_of_queue = !view.queued && view.failover.is_none() && cx.view.is_unmarked(view);
+    let by_java = cx.view.is_mixed() && !mutant::is(Mutant::JavaTakeoversForgotten);
+    by_java && out_of_queue && decided
+}
+
+/// What a Java instance that is gone has left at an item.
+enum LeftByJava<'a> {
+    /// A run of what it had.
+    Run(Interrupted),
+    /// A run of what it had taken over, and that still waits for somebody.
+    Takeover(&'a InstanceId),
+    /// Marks that tell of nothing that is still to be done.
+    Marks,
+}
+
+fn left_by_java<'a>(
+    cx: &Context<'a>,
+    item: ShardingItem,
+    view: &ItemView,
+    fails_over: bool,
+) -> Option<LeftByJava<'a>> {
+    if let Some(run) = cx.interrupted(item).filter(|_| fails_over) {
+        return Some(LeftByJava::Run(run));
+    }
+    let ours = cx.view.java_owner(view).is_none();
+    let taker = cx.local.foreign.lost_taker(cx.view, item).filter(|_| fails_over && ours);
+    // Among ours alone an orphan is taken over in the queue or not, and only marks can stand in the way.
+    let in_the_way = cx.view.is_mixed() || cx.view.may_have_lasting_marks();
+    if let Some(taker) = taker.filter(|_| in_the_way) {
+        return Some(LeftByJava::Takeover(taker));
+    }
+    has_leftovers(cx, view, fails_over).then_some(LeftByJava::Marks)
+}
+
+/// Puts an orphan back into the queue that a Java instance took out of it and did not end, unless somebody has taken it over
+/// since.
+fn queue_again(plan: Plan, item: ShardingItem, view: &ItemView, taker: &InstanceId) -> Plan {
+    plan.confirm_gone(taker, mark_of_session(item, view))
+        .step(Step::IsAbsent(NodeKind::Failover(item)))
+        .step(Step::ledger_is_as_shown(item, view))
+        .steps(left_behind(item, view))
+        .step_if(!view.queued, || Step::QueueItem(item))
 }
 
 /// Returns true if marks tell of runs that nobody has to take over, by instances that are gone. Java leaves them if failover
@@ -99,7 +140,7 @@ fn has_leftovers(cx: &Context<'_>, view: &ItemView, fails_over: bool) -> bool {
     let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
     let idle = idle || mutant::is(Mutant::MarksMendedBesideRuns);
     // Until the first fire nobody here knows what has to be taken over.
-    let unclear = fails_over && !view.failover && cx.local.last_fire_seen.is_none();
+    let unclear = fails_over && view.failover.is_none() && cx.local.last_fire_seen.is_none();
     let unclear = unclear && !mutant::is(Mutant::MarksMendedEarly);
     !mutant::is(Mutant::JavaMarksStay)
         && idle
@@ -124,7 +165,7 @@ impl Leftovers<'_> {
 fn leftovers<'a>(cx: &Context<'_>, view: &'a ItemView) -> Leftovers<'a> {
     let gone = |holder: &&InstanceId| !cx.view.is_registered(holder);
     let running = view.lasting.as_ref().filter(gone);
-    let taken = view.failover || (view.running && running.is_none());
+    let taken = view.failover.is_some() || (view.running && running.is_none());
     let taken = taken && !mutant::is(Mutant::TakeoversMended);
     let failovering = view.failovering.as_ref().filter(gone).filter(|_| !taken);
     Leftovers { running, failovering }
@@ -136,7 +177,7 @@ fn mend(plan: Plan, cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> Pl
     let holders = running.into_iter().chain(failovering);
     let plan = holders.fold(plan, |plan, holder| plan.confirm_gone(holder, NodeKind::Alive(item)));
     plan.step(Step::ledger_is_as_shown(item, view))
-        .step_if(!view.failover, || Step::IsAbsent(NodeKind::Failover(item)))
+        .step_if(view.failover.is_none(), || Step::IsAbsent(NodeKind::Failover(item)))
         .step_if(running.is_some(), || Step::UnmarkRunning(item))
         .step_if(failovering.is_some(), || Step::UnmarkFailovering(item))
 }
@@ -207,7 +248,8 @@ pub(crate) const ORPHAN_PATIENCE: Duration = Duration::from_secs(1);
 /// Idle instances come first. If there is none, because each has a slow item, the busy ones take over too, one orphan
 /// at a time each, so that no slow item can delay somebody else's.
 ///
-/// Java instances take from the queue in two steps, one instance at a time: so do ours, where there are any.
+/// Java instances take from the queue in two steps, one instance at a time: so do ours, where there are any. What is not in
+/// it then a Java instance has taken, and may have ended.
 pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
     let Some(plan) = take_one(cx) else { return leave(cx, Duty::Takeover, Latch::Failover) };
     match turn(cx, Latch::Failover) {
@@ -239,10 +281,13 @@ fn take_one(cx: &Context<'_>) -> Option<Plan> {
         // What is still shown of the former run goes with its session: wait until it has.
         .filter(|(_, view)| {
             mutant::is(Mutant::MarksIgnoredAtTakeover)
-                || (!view.running && !view.failover && !view.alive)
+                || (!view.running && view.failover.is_none() && !view.alive)
         })
         .filter(|(item, _)| {
             item.index() < config.sharding_total_count || mutant::is(Mutant::RetiredTakenOver)
+        })
+        .filter(|(_, view)| {
+            view.queued || !cx.view.is_mixed() || mutant::is(Mutant::TakenOutOfQueue)
         })
         // Code of a former life may still run it here.
         .filter(|(item, _)| {
@@ -287,6 +332,7 @@ mod tests {
     use super::super::scene::{Scene, check, done, id, item, running_by};
     use super::*;
     use crate::latch::name_of;
+    use crate::layout;
     use crate::local::{Local, Wait};
     use crate::{Dialect, JobConfig};
 
@@ -398,7 +444,17 @@ mod tests {
         let led_by_java =
             || Scene::job_in(Dialect::V3, 2).member(1).java(4).led_by_java(4).due(200);
         let rows = vec![
-            ("A3, A5, A7: it runs no more", marked(cluster()), queued),
+            ("A3, A7: it runs no more", marked(cluster()), queued),
+            (
+                "A5: its server was disabled before",
+                marked(cluster().server(3, layout::DISABLED)),
+                queued,
+            ),
+            (
+                "A5: its server was removed before",
+                marked(cluster().server(3, layout::ENABLED).without_server(3)),
+                queued,
+            ),
             ("it runs", marked(cluster().java(3)), "nothing"),
             (
                 "nobody knows yet for which fire it ran",
@@ -460,6 +516,76 @@ mod tests {
             ),
         ];
         check(Duty::Sweep, rows);
+    }
+
+    /// Instance 4, which is Java's, has taken item 1 over, an orphan, and is lost; another Java instance is there.
+    fn lost_by_its_taker(dialect: Dialect) -> Scene {
+        let scene = Scene::cluster_in(dialect, 2, 2).java(4).java(5).ledger(1, orphan());
+        match dialect {
+            Dialect::V2 => {
+                let scene = scene.named_mark(&NodeKind::Failover(item(1)), 4).observed();
+                scene.without(&NodeKind::Failover(item(1))).gone(4).observed()
+            }
+            Dialect::V3 => {
+                let scene = scene.named_mark(&NodeKind::Running(item(1)), 4).observed();
+                scene.named_mark(&NodeKind::Failovering(item(1)), 4).gone(4).observed()
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_java_instance_has_taken_over_and_not_ended_is_queued_again() {
+        let queued = "sweep: runs without a holder\n  queue 1";
+        let unmarked = "sweep: runs without a holder\n  show 1 not running\n  no longer show 1 failing over\n  queue 1";
+        let given_up = "sweep: runs without a holder\n  item 1 idle, last interrupted";
+        let lost = || lost_by_its_taker(Dialect::V2);
+        let rows = vec![
+            ("it is lost", lost(), queued),
+            ("in 3.x its marks stay", lost_by_its_taker(Dialect::V3), unmarked),
+            ("it is queued again", lost().marked(&NodeKind::QueuedItem(item(1))), "nothing"),
+            (
+                "somebody else has taken it over",
+                lost().named_mark(&NodeKind::Failover(item(1)), 5),
+                "nothing",
+            ),
+            ("no failover", lost().configure(|c| c.failover = false), given_up),
+            ("somebody else leads", lost().led_by(2), "nothing"),
+            (
+                "its marks are gone, and it is there",
+                Scene::cluster(2, 2)
+                    .java(4)
+                    .ledger(1, orphan())
+                    .named_mark(&NodeKind::Failover(item(1)), 4)
+                    .observed()
+                    .without(&NodeKind::Failover(item(1)))
+                    .observed(),
+                "nothing",
+            ),
+            (
+                "nobody here has seen who took it over",
+                Scene::cluster(2, 2).java(5).ledger(1, orphan()).observed(),
+                given_up,
+            ),
+        ];
+        check(Duty::Sweep, rows);
+    }
+
+    #[test]
+    fn what_was_taken_over_again_meanwhile_is_not_queued() {
+        type Change = fn(Scene) -> Scene;
+        let rows: [(&str, Change); 3] = [
+            ("by one of ours", |scene| scene.ledger(1, running_by(2))),
+            ("by a Java instance", |scene| scene.named_mark(&NodeKind::Failover(item(1)), 5)),
+            ("nobody, and it is queued", |scene| scene.marked(&NodeKind::QueuedItem(item(1)))),
+        ];
+        for (case, change) in rows {
+            let scene = lost_by_its_taker(Dialect::V2);
+            let plan = scene.plan(Duty::Sweep).unwrap();
+            let gone = [NodeKind::Instance(id(4)), NodeKind::Running(item(1))];
+            assert_eq!(plan.confirm_gone, gone, "{case}");
+            assert!(scene.would_commit(&plan), "{case}: {plan}");
+            assert!(!change(scene).would_commit(&plan), "{case}: {plan}");
+        }
     }
 
     /// Somebody else has taken the mark away, and the mark that is there now is of a run of ours.

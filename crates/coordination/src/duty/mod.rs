@@ -5,16 +5,16 @@
 //! |---|---|---|---|
 //! | membership | connected and not registered; server unknown; draining; drained | `instances`, `servers`, request counter | the session, the term if I lead |
 //! | election | nobody leads and I am available, and it is my turn where Java instances are; I lead and should not | leader node and term, a place in line | my life, the term |
-//! | resharding | I lead and the inputs of the assignment changed, or items can follow now; Java instances are told before | owners, assignment record, `necessary` | term, configuration, request counter, ledger of every moving item |
-//! | sweep | I lead, or a Java instance does and the item is mine or nobody's, and a run's holder is gone, and its mark | ledger → orphan, or idle if nobody takes over | term, ledger, holder and mark seen gone |
+//! | resharding | I lead and the inputs of the assignment changed, or items can follow now; Java instances are told before, until all is written | owners, assignment record, `necessary` | term, configuration, request counter, ledger of every moving item |
+//! | sweep | I lead, or a Java instance does and the item is mine or nobody's, and a run's holder is gone, and its mark; a Java instance that has taken an orphan over is gone | ledger → orphan, or idle if nobody takes over; the queue | term, ledger, holder and mark seen gone |
 //! | takeover | an orphan waits and I am idle, and it is my turn where Java instances are | ledger → running, a place in line | my life, server, servers added, configuration, ledger |
 //! | claim | a fire or request is due and items of mine are idle | ledger → running | my life, server, servers added, configuration, assignment, owner, ledger |
 //! | misfire | a fire is due and items of mine are busy; later: idle with noted fires | ledger | as claim |
 //! | release | a run of mine has ended | ledger → idle, or orphan if it was cancelled | ledger |
 //! | disabling | I lead and an item's record does not say what its node says about being disabled | ledger | term, ledger, the node's presence |
-//! | trigger | an operator wants a run | requests; as the leader: ledger of the items | their versions, the term |
+//! | trigger | an operator wants a run | requests; as the leader: ledger of the items, and what asks Java instances | their versions, the term, the assignment |
 //! | once | I call back, and all items have begun, or ended, a fire | the record of calls | my life, the record, the assignment, every ledger |
-//! | cleanup | I lead and an item is queued that nobody has to take over, or shown as misfired without being; a Java instance has left its node behind | queue, marks, `instances` | the term, ledger, the node's version |
+//! | cleanup | I lead and an item is queued that nobody has to take over, or shown as misfired without being; a Java instance has left its node behind; Java instances would see an item that is no more | queue, marks, `instances`, `sharding/{i}` | the term, ledger, the node's version |
 //!
 //! Duties never wait, fail, log, read a clock or change anything. Calling one again is harmless, and once its plan is
 //! visible in the view it wants nothing more.
@@ -24,6 +24,7 @@ pub(crate) mod cleanup;
 pub(crate) mod disabling;
 pub(crate) mod election;
 pub(crate) mod failover;
+mod handing_on;
 mod latch;
 pub(crate) mod membership;
 pub(crate) mod misfire;

@@ -56,7 +56,9 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
         ledger.value.complete(outcome, cx.now.wall_ms)
     }?;
     let mut steps = vec![Step::SetLedger { item, expect: Some(ledger.version), ledger: next }];
-    let shown = run.shows_running && !mutant::is(Mutant::MarksStay);
+    // A mark that a Java instance has put in the place of ours is its own.
+    let ours = cx.view.marked_by_java(view).is_none() || mutant::is(Mutant::JavaMarksReleased);
+    let shown = run.shows_running && ours && !mutant::is(Mutant::MarksStay);
     steps.extend(shown.then_some(Step::UnmarkRunning(item)));
     steps.extend(run.shows_alive.then_some(Step::UnmarkAlive(item)));
     steps.extend(run.shows_failover.then_some(Step::UnmarkFailover(item)));

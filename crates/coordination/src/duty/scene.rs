@@ -21,7 +21,7 @@ use crate::trigger_record::TriggerRecord;
 use crate::view::JobView;
 use crate::{
     Claimant, Dialect, FencingToken, FireTime, JavaSettings, JobConfig, JobName, Ledger, Now,
-    Outcome, RunSource, ServerIp, encode_config,
+    Outcome, RunSource, ServerIp, ServerState, encode_config,
 };
 
 pub(crate) fn id(n: u32) -> InstanceId {
@@ -134,12 +134,15 @@ impl Scene {
     /// Instance `n`, registered, on an enabled server.
     pub(crate) fn member(self, n: u32) -> Self {
         let data = self.layout.instance_data(&id(n));
-        self.server(n, "").write(&NodeKind::Instance(id(n)), data, Lifetime::Ephemeral)
+        let enabled = self.layout.server_data(ServerState::Enabled);
+        self.server(n, enabled).write(&NodeKind::Instance(id(n)), data, Lifetime::Ephemeral)
     }
 
     /// Instance `n`, which is Java's.
     pub(crate) fn java(self, n: u32) -> Self {
-        self.server(n, "").write(&NodeKind::Instance(id(n)), String::new(), Lifetime::Ephemeral)
+        let enabled = self.layout.server_data(ServerState::Enabled);
+        let scene = self.server(n, enabled);
+        scene.write(&NodeKind::Instance(id(n)), String::new(), Lifetime::Ephemeral)
     }
 
     /// A Java instance leads: it begins no term.
@@ -162,6 +165,11 @@ impl Scene {
     pub(crate) fn in_line(self, latch: Latch, name: &str) -> Self {
         let node = NodeKind::Latch(latch, name.to_owned());
         self.write(&node, String::new(), Lifetime::Ephemeral)
+    }
+
+    pub(crate) fn without(mut self, kind: &NodeKind) -> Self {
+        self.remove(kind);
+        self
     }
 
     pub(crate) fn without_server(mut self, n: u32) -> Self {
@@ -254,6 +262,7 @@ impl Scene {
             due: None,
             names: std::collections::BTreeMap::new(),
             pending: std::collections::BTreeMap::new(),
+            announced: None,
         })
     }
 
@@ -295,6 +304,13 @@ impl Scene {
             local.due = Some(Due { at: FireTime(fire), next: None, missed: Vec::new() });
             local.last_fire_seen = Some(FireTime(fire));
         })
+    }
+
+    /// Instance 1 has looked at what Java instances show.
+    pub(crate) fn observed(mut self) -> Self {
+        let fire = self.local.last_fire_seen;
+        self.local.foreign.observe(&self.view, fire, Duration::from_secs(1));
+        self
     }
 
     fn write(mut self, kind: &NodeKind, data: String, lifetime: Lifetime) -> Self {

@@ -21,6 +21,7 @@
 //! | `sharding/{i}/misfire` | persistent | empty; a fire met the running item |
 //! | `sharding/{i}/failover` | ephemeral | id of who took the item over |
 //! | `sharding/{i}/disabled` | persistent | empty; an operator wants the item not to run |
+//! | `guarantee/{stage}/{i}` | persistent | empty; Java instances count which items have begun or ended a fire; ours only look |
 //! | `systemTime/current` | persistent | empty; touched to learn the registry's time |
 //! | `ledger/{i}` | persistent | the item's record, JSON; never deleted while the job exists |
 //! | `coordination/term` | persistent | who leads, JSON; its version is the term |
@@ -51,7 +52,7 @@ use sharding::{InstanceId, ShardingItem};
 use crate::latch::Latch;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
-use crate::{Dialect, JobName, ServerIp, ServerState, server_of};
+use crate::{Dialect, JobName, OnceStage, ServerIp, ServerState, server_of};
 
 pub use config::{ConfigError, decode_config, encode_config};
 pub use config_json::push_java_json;
@@ -97,6 +98,10 @@ pub enum NodeKind {
     Processing,
     /// The item waits for somebody to take it over.
     QueuedItem(ShardingItem),
+    /// The item itself, the parent of what is known of it.
+    Item(ShardingItem),
+    /// A node of an item that nobody here knows.
+    OfItem(ShardingItem, String),
     /// Who owns the item.
     Owner(ShardingItem),
     /// The item is shown as running.
@@ -111,6 +116,8 @@ pub enum NodeKind {
     Failover(ShardingItem),
     /// An operator wants the item not to run.
     ItemDisabled(ShardingItem),
+    /// Java instances count the item for callbacks of theirs that happen once per cluster.
+    Counted(OnceStage, ShardingItem),
     /// Touched to learn the registry's time.
     SystemTime,
     /// The item's record.
@@ -150,6 +157,8 @@ impl NodeKind {
             Self::Necessary => "leader/sharding/necessary".to_owned(),
             Self::Processing => "leader/sharding/processing".to_owned(),
             Self::QueuedItem(item) => format!("leader/failover/items/{item}"),
+            Self::Item(item) => format!("sharding/{item}"),
+            Self::OfItem(item, name) => format!("sharding/{item}/{name}"),
             Self::Owner(item) => format!("sharding/{item}/instance"),
             Self::Running(item) => format!("sharding/{item}/running"),
             Self::Alive(item) => format!("coordination/runs/{item}"),
@@ -157,6 +166,7 @@ impl NodeKind {
             Self::Misfire(item) => format!("sharding/{item}/misfire"),
             Self::Failover(item) => format!("sharding/{item}/failover"),
             Self::ItemDisabled(item) => format!("sharding/{item}/disabled"),
+            Self::Counted(stage, item) => format!("guarantee/{stage}/{item}"),
             Self::SystemTime => "systemTime/current".to_owned(),
             Self::Ledger(item) => format!("ledger/{item}"),
             Self::Term => "coordination/term".to_owned(),
@@ -194,6 +204,10 @@ impl NodeKind {
             ["sharding", i, "misfire"] => Self::Misfire(item(i)?),
             ["sharding", i, "failover"] => Self::Failover(item(i)?),
             ["sharding", i, "disabled"] => Self::ItemDisabled(item(i)?),
+            ["guarantee", "started", i] => Self::Counted(OnceStage::Started, item(i)?),
+            ["guarantee", "completed", i] => Self::Counted(OnceStage::Completed, item(i)?),
+            ["sharding", i] => Self::Item(item(i)?),
+            ["sharding", i, name] => Self::OfItem(item(i)?, (*name).to_owned()),
             ["systemTime", "current"] => Self::SystemTime,
             ["ledger", i] => Self::Ledger(item(i)?),
             ["coordination", "term"] => Self::Term,
@@ -439,6 +453,7 @@ impl Layout {
                 self.create(&NodeKind::QueuedItem(*item), "", Lifetime::Persistent)
             }
             Step::DequeueItem(item) => self.unmark(&NodeKind::QueuedItem(*item)),
+            Step::RemoveItem(item) => self.unmark(&NodeKind::Item(*item)),
             Step::Announce => self.create(&NodeKind::Necessary, "", Lifetime::Persistent),
             Step::ClearNecessary => self.unmark(&NodeKind::Necessary),
             Step::SealGhost(id) => {
@@ -569,11 +584,15 @@ mod tests {
             NodeKind::latch(Latch::Failover, "_c_0-latch-0000000001"),
             NodeKind::Necessary,
             NodeKind::QueuedItem(i),
+            NodeKind::Item(i),
+            NodeKind::OfItem(i, "completed".into()),
             NodeKind::Owner(i),
             NodeKind::Running(i),
             NodeKind::Misfire(i),
             NodeKind::Failover(i),
             NodeKind::ItemDisabled(i),
+            NodeKind::Counted(OnceStage::Started, i),
+            NodeKind::Counted(OnceStage::Completed, i),
             NodeKind::SystemTime,
             NodeKind::Checkpoint(i),
             NodeKind::Ledger(i),
@@ -609,12 +628,12 @@ mod tests {
         for text in [
             "/a",
             "/a/sharding",
-            "/a/sharding/0",
+            "/a/sharding/0/instance/x",
             "/a/sharding/x/instance",
             "/a/sharding/01/instance",
             "/a/servers/host",
             "/a/leader/election/latch",
-            "/a/guarantee/started/0",
+            "/a/guarantee/started-latch",
         ] {
             assert_eq!(layout.parse(&NodePath::parse(text).unwrap()), None, "{text}");
         }

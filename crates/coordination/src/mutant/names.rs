@@ -342,6 +342,14 @@ mutants! {
     JavaItemsTakenOver,
     /// Orphans that a Java instance took out of the queue and has ended still wait to be taken over.
     JavaTakeoversForgotten,
+    /// Nobody remembers which Java instance has taken an item over.
+    TakersForgotten,
+    /// What a Java instance has taken over counts as ended as soon as its marks are gone.
+    TakeoversDecidedEarly,
+    /// Nobody wakes when it is certain that a Java instance has ended what it has taken over.
+    TakeoversUnwatched,
+    /// What Java instances have taken out of the queue is taken over all the same.
+    TakenOutOfQueue,
     /// Fires that came while a Java instance had the item are run again by its heir.
     JavaFiresRunAgain,
     /// Misfires that a Java instance has marked are not made up for by its heir.
@@ -380,6 +388,12 @@ mutants! {
     AssignedBeforeGoing,
     /// Items move although Java instances were not told.
     MovesUnannounced,
+    /// Items follow from Java instances although those were not told.
+    FollowedUnannounced,
+    /// Java instances go on although a part of what was announced is still to be written.
+    AnnouncementEndsEarly,
+    /// What a leader has announced itself is taken for a request to assign items anew.
+    AnnouncementTakenForRequest,
     /// Items are assigned at once, although Java instances still run what is to move.
     JavaRunsUnawaited,
     /// Runs of Java instances that are to move are waited for, however long they take.
@@ -452,6 +466,24 @@ mutants! {
     DueTakenBesideJava,
     /// Requests to run are left to Java leaders.
     RequestsLeftToJava,
+    /// Among Java instances the nodes of items stay that the job has no more.
+    EmptyItemsStay,
+    /// Whoever ends a run takes the mark of a Java instance away that has begun the item as well.
+    JavaMarksReleased,
+    /// In 3.x servers whose state nobody knows count as enabled.
+    UnknownServersEnabled,
+    /// Requests to run wait in the records of items that Java instances have.
+    JavaNotAsked,
+    /// Java instances are asked to run while they run.
+    AskedBesideRun,
+    /// Java instances are asked to run although they have begun to since.
+    AskedRunUnchecked,
+    /// Java instances are asked to run while items are assigned anew.
+    AskedBesideFlags,
+    /// Java instances are asked to run although they were told since that items will be assigned anew.
+    AskedFlagUnchecked,
+    /// Instances are asked to run although they are gone, or whoever asks is.
+    AskedUnchecked,
     /// Under a Java leader anybody passes any request to run on.
     RequestPassedByAnybody,
     /// Under a Java leader requests to run of those who are gone stay when they were passed on.

@@ -1306,6 +1306,42 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::TakersForgotten,
+        properties: &["L2"],
+        story: "what a Java instance had taken over when it was lost is run by nobody",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_a_java_instance_had_taken_over_when_it_was_lost_is_run_once_more",
+        )),
+    },
+    Row {
+        mutant: M::TakeoversDecidedEarly,
+        properties: &["L2"],
+        story: "what a Java instance had taken over when it was lost is run by nobody if its marks go first",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_a_java_instance_had_taken_over_is_run_once_more_if_its_marks_go_first",
+        )),
+    },
+    Row {
+        mutant: M::TakeoversUnwatched,
+        properties: &["L2", "quiet"],
+        story: "an item that a Java instance has taken over and ended stays blocked until something else happens",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_a_java_instance_has_taken_over_and_ended_is_done_when_it_leaves",
+        )),
+    },
+    Row {
+        mutant: M::TakenOutOfQueue,
+        properties: &["S1a"],
+        story: "what a Java instance has taken over is run again as soon as its marks go",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_a_java_instance_has_taken_over_and_ended_is_done_when_it_leaves",
+        )),
+    },
+    Row {
         mutant: M::JavaFiresRunAgain,
         properties: &["S1a"],
         story: "a fire that a Java instance has run is run again",
@@ -1469,6 +1505,33 @@ pub const MUTANTS: &[Row] = &[
         watcher: Told(told(
             "tests/java_peers.rs",
             "a_fire_that_comes_while_java_instances_hold_back_is_run_by_who_has_the_item_then",
+        )),
+    },
+    Row {
+        mutant: M::FollowedUnannounced,
+        properties: &["S1", "S2"],
+        story: "a Java instance begins an item that moves in the same moment",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "java_instances_are_told_before_items_follow_from_them",
+        )),
+    },
+    Row {
+        mutant: M::AnnouncementEndsEarly,
+        properties: &["S1", "S2", "S4"],
+        story: "Java instances act on an assignment that is written in part",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "java_instances_go_on_when_an_assignment_is_written_to_its_end",
+        )),
+    },
+    Row {
+        mutant: M::AnnouncementTakenForRequest,
+        properties: &["quiet", "L1"],
+        story: "with a strategy that goes by the time each part of an assignment is another one's",
+        watcher: Told(told(
+            "src/duty/resharding.rs",
+            "duty::resharding::tests::what_was_announced_is_written_to_its_end",
         )),
     },
     Row {
@@ -1799,6 +1862,87 @@ pub const MUTANTS: &[Row] = &[
         watcher: Told(told(
             "tests/java_peers.rs",
             "a_request_of_ours_reaches_everybody_under_a_java_leader",
+        )),
+    },
+    Row {
+        mutant: M::EmptyItemsStay,
+        properties: &["L7"],
+        story: "Java's statistics show items that the job has no more",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_is_left_of_items_when_there_are_fewer_is_what_java_leaves",
+        )),
+    },
+    Row {
+        mutant: M::JavaMarksReleased,
+        properties: &["S1", "S5"],
+        story: "an item moves, or begins once more, while a Java instance runs it",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "the_mark_of_a_java_instance_stays_when_a_run_of_ours_ends",
+        )),
+    },
+    Row {
+        mutant: M::UnknownServersEnabled,
+        properties: &["L1"],
+        story: "our leader gives items to a Java instance that never runs them",
+        watcher: Told(told(
+            "tests/dialect.rs",
+            "in_3_x_a_server_whose_state_nobody_knows_has_no_items_and_is_told",
+        )),
+    },
+    Row {
+        mutant: M::JavaNotAsked,
+        properties: &["S3"],
+        story: "a request is run when the item comes back from a Java instance, hours later",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_request_reaches_java_instances_under_our_leader_once",
+        )),
+    },
+    Row {
+        mutant: M::AskedBesideRun,
+        properties: &["S3"],
+        story: "a Java instance that runs drops the request",
+        watcher: Told(told(
+            "src/duty/handing_on.rs",
+            "duty::handing_on::tests::java_instances_are_asked_when_they_can_run_what_is_asked_for",
+        )),
+    },
+    Row {
+        mutant: M::AskedRunUnchecked,
+        properties: &["S3"],
+        story: "a Java instance that has begun to run drops the request",
+        watcher: Told(told(
+            "src/duty/handing_on.rs",
+            "duty::handing_on::tests::what_has_changed_meanwhile_is_looked_at_again",
+        )),
+    },
+    Row {
+        mutant: M::AskedBesideFlags,
+        properties: &["S3"],
+        story: "a Java instance runs what it has afterwards, and not what was asked for",
+        watcher: Told(told(
+            "src/duty/handing_on.rs",
+            "duty::handing_on::tests::java_instances_are_asked_when_they_can_run_what_is_asked_for",
+        )),
+    },
+    Row {
+        mutant: M::AskedFlagUnchecked,
+        properties: &["S3"],
+        story: "a Java instance runs what it has afterwards, and not what was asked for",
+        watcher: Told(told(
+            "src/duty/handing_on.rs",
+            "duty::handing_on::tests::what_has_changed_meanwhile_is_looked_at_again",
+        )),
+    },
+    Row {
+        mutant: M::AskedUnchecked,
+        properties: &["L7"],
+        story: "the request to a Java instance that is gone stays",
+        watcher: Told(told(
+            "tests/dialect.rs",
+            "a_request_for_a_java_instance_that_is_gone_leaves_no_node",
         )),
     },
     Row {

@@ -712,6 +712,19 @@ impl Cluster {
         self.java_writes(java, &Txn::new().create(node, java.id.clone(), Lifetime::Persistent));
     }
 
+    /// A Java instance begins an item that is marked already: it puts its own mark in the place of that one; where marks are
+    /// there for good, it writes its name into it.
+    pub(crate) fn java_begins_all_the_same(&mut self, java: &JavaPeer, item: u32) {
+        let node = self.path(&format!("sharding/{item}/running"));
+        let there = self.registry.read(&node).unwrap_or_else(|| panic!("no mark at {node}"));
+        if there.stat.owner.is_none() {
+            self.java_writes(java, &Txn::new().put(node, java.id.clone()));
+            return;
+        }
+        self.java_writes(java, &Txn::new().delete(node));
+        self.java_begins(java, item);
+    }
+
     /// A Java instance stands in line at a latch, `election` or `failover`, with a number of the registry's.
     pub(crate) fn java_stands_in_line(&mut self, java: &JavaPeer, latch: &str, number: u32) {
         let node = self.path(&latch_node(java, latch, number));

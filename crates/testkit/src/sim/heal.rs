@@ -266,7 +266,8 @@ impl World {
     fn check_litter(&mut self) {
         let (total, monitored) = (self.settings.items, self.settings.monitor);
         let litter = self.observer.view().items().find_map(|(item, of)| {
-            let marked = of.running || of.queued || of.failover || (of.misfire && monitored);
+            let marked =
+                of.running || of.queued || of.failover.is_some() || (of.misfire && monitored);
             let surplus = item.index() >= total && of.owner.is_some();
             (marked || surplus).then(|| format!("item {item}: {of:?}"))
         });
