@@ -7,8 +7,10 @@ use bytes::Bytes;
 use coordination::{
     ConfigError, Dialect, JavaSettings, JobConfig, Layout, decode_config, encode_config,
 };
+use futures_util::future::BoxFuture;
 use reg_center::{Expect, Lifetime, Node, NodePath, Op, SessionChange, Txn, TxnOutcome};
 
+use crate::config_dialect::FoundDialect;
 use crate::seams::{Elapsed, Seams};
 use crate::{Error, Result};
 
@@ -55,7 +57,7 @@ enum Verdict {
 pub(crate) struct ConfigStore<'a> {
     pub(crate) seams: &'a Seams,
     pub(crate) local: &'a JobConfig,
-    /// The dialect that the job must have; `None` for that of the stored configuration.
+    /// The dialect that the job must have; `None` for that of what is stored.
     pub(crate) dialect: Option<Dialect>,
     pub(crate) started: Duration,
     pub(crate) deadline: Duration,
@@ -69,7 +71,8 @@ impl ConfigStore<'_> {
         loop {
             let node = self.read(&path).await?;
             let stored = node.as_ref().map(|node| decode_config(&node.data));
-            let local = self.in_dialect_of(stored.as_ref())?;
+            let found = self.found_dialect(stored.as_ref()).await?;
+            let local = self.in_dialect(found, node.as_ref())?;
             let root = self.root_with_class(&local).await?;
             let overwrite = self.local.overwrite;
             let class = root.as_ref().and_then(|root| root.write(overwrite));
@@ -96,35 +99,51 @@ impl ConfigStore<'_> {
         Ok(Some(RootNode { path, node, class }))
     }
 
-    /// Returns the local configuration in the dialect of the stored one.
-    fn in_dialect_of(&self, stored: Option<&Result<JobConfig, ConfigError>>) -> Result<JobConfig> {
+    /// Returns the local configuration in the dialect of what is stored, or else in the likely one.
+    fn in_dialect(&self, found: Option<FoundDialect>, node: Option<&Node>) -> Result<JobConfig> {
         let given = self.local.java.dialect();
-        let found = match stored {
-            Some(Ok(stored)) => stored.java.dialect(),
-            Some(Err(_)) | None => self.dialect.unwrap_or(given),
-        };
         let settings_given = !self.local.java.has_default_fields();
-        let wanted = self.dialect.or(settings_given.then_some(given));
-        match wanted {
-            Some(wanted) if wanted != found => {
-                let job = self.local.job_name.clone();
-                Err(Error::Dialect { job, stored: found, wanted })
+        let asked_for = self.dialect.or(settings_given.then_some(given));
+        let dialect = match (found, asked_for) {
+            (Some(found), Some(wanted)) if found.dialect != wanted => {
+                return Err(Error::Dialect {
+                    job: self.local.job_name.clone(),
+                    shown_by: found.shown_by.to_string(),
+                    stored: found.dialect,
+                    wanted,
+                });
             }
-            _ if found == given => Ok(self.local.clone()),
-            _ => {
-                let job_class = self.local.java.job_class.clone();
-                let java = JavaSettings { job_class, ..JavaSettings::of(found) };
-                Ok(JobConfig { java, ..self.local.clone() })
-            }
+            (Some(found), _) => found.dialect,
+            (None, asked_for) => self.likely_dialect(asked_for, node),
+        };
+        if dialect == given {
+            return Ok(self.local.clone());
         }
+        let job_class = self.local.java.job_class.clone();
+        let java = JavaSettings { job_class, ..JavaSettings::of(dialect) };
+        Ok(JobConfig { java, ..self.local.clone() })
     }
 
-    async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
+    pub(crate) async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
+        self.ask(|| self.seams.registry.read(path), path).await
+    }
+
+    /// Returns the names of a node's children; none if there is no such node.
+    pub(crate) async fn children(&self, path: &NodePath) -> Result<Vec<String>> {
+        let children = self.ask(|| self.seams.registry.children(path), path).await?;
+        Ok(children.unwrap_or_default())
+    }
+
+    /// Asks until the registry answers or the deadline has passed.
+    async fn ask<'a, T>(
+        &'a self,
+        question: impl Fn() -> BoxFuture<'a, reg_center::Result<T>> + Sync,
+        path: &NodePath,
+    ) -> Result<T> {
         loop {
             self.connected().await?;
-            let read = self.seams.registry.read(path);
-            match self.seams.until(self.deadline, read).await {
-                Ok(Ok(node)) => return Ok(node),
+            match self.seams.until(self.deadline, question()).await {
+                Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(error)) => self.pause_after(error, || format!("reading {path}")).await?,
                 Err(Elapsed) => return Err(self.too_late(format!("the registry to read {path}"))),
             }

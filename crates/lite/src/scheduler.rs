@@ -249,7 +249,7 @@ impl fmt::Debug for Inner {
 /// |---|---|
 /// | [`server_ip`](Self::server_ip) | the smallest IPv4 address of this host that is neither loopback nor link-local, else `127.0.0.1` |
 /// | [`life`](Self::life), [`java_life`](Self::java_life) | process id and random suffix, `4123-k3f9a` |
-/// | [`dialect`](Self::dialect) | that of the stored job, else ElasticJob 2.1.5 |
+/// | [`dialect`](Self::dialect) | that of what is stored of the job, else ElasticJob 2.1.5 |
 /// | [`connect_deadline`](Self::connect_deadline) | 30 s |
 /// | [`strategies`](Self::strategies) | those of the `sharding` crate |
 /// | [`event_subscriber`](Self::event_subscriber) | the log only |
@@ -322,6 +322,9 @@ impl SchedulerBuilder {
     /// Says in which dialect the namespace is, for jobs that share it with Java instances. New jobs are stored in it, and a
     /// job that is stored in another one is refused. Without it, a stored job keeps its own, and new ones get that of
     /// ElasticJob 2.1.5.
+    ///
+    /// The dialect of a stored job is that of its configuration. Where there is none, or it cannot be read, the nodes of
+    /// its instances and servers and its root tell it; if they do not, what a damaged document looks like.
     #[must_use]
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = Some(dialect);
