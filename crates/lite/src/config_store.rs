@@ -64,36 +64,43 @@ pub(crate) struct ConfigStore<'a> {
 }
 
 impl ConfigStore<'_> {
-    /// Reads, decides and writes until the stored configuration is as it shall be. Returns also in which dialect the job's
-    /// nodes are.
-    pub(crate) async fn settle(&self) -> Result<(Settled, Dialect)> {
+    /// Reads, decides and writes until the stored configuration is as it shall be. Returns also the local one in the dialect
+    /// of the job's nodes.
+    pub(crate) async fn settle(&self) -> Result<(Settled, JobConfig)> {
         let path = Layout::new(&self.local.job_name).config_path();
         loop {
             let node = self.read(&path).await?;
             let stored = node.as_ref().map(|node| decode_config(&node.data));
             let found = self.found_dialect(stored.as_ref()).await?;
             let local = self.in_dialect(found, node.as_ref())?;
-            let root = self.root_with_class(&local).await?;
+            let root = self.root_of_3(&local).await?;
             let overwrite = self.local.overwrite;
             let class = root.as_ref().and_then(|root| root.write(overwrite));
+            local.check_for_java()?;
+            let local = match &root {
+                Some(root) => root.with_stored_class(local),
+                None => local,
+            };
             // What became of a write shows at the next reading, whatever its outcome.
-            match (verdict(&path, node.as_ref().zip(stored), &local), class) {
+            match (verdict(&path, node.as_ref().zip(stored), &local)?, class) {
                 (Verdict::Write(txn), class) => self.write(with_first(class, txn)).await?,
                 (Verdict::Keep(_), Some(class)) if overwrite => {
                     self.write(Txn::new().op(class)).await?;
                 }
                 (Verdict::Keep(settled), _) => {
                     let differing = root.and_then(|root| root.difference());
-                    return Ok((settled.with(differing), local.java.dialect()));
+                    return Ok((settled.with(differing), local));
                 }
             }
         }
     }
 
-    /// Returns the root node of the job if it is where the class belongs: that of a job of 3.x, if a class was given.
-    async fn root_with_class(&self, local: &JobConfig) -> Result<Option<RootNode>> {
-        let class = local.java.given_class().filter(|_| local.java.dialect() == Dialect::V3);
-        let Some(class) = class.map(str::to_owned) else { return Ok(None) };
+    /// Returns the root node of the job if it is where the class belongs: that of a job of 3.x.
+    async fn root_of_3(&self, local: &JobConfig) -> Result<Option<RootNode>> {
+        if local.java.dialect() != Dialect::V3 {
+            return Ok(None);
+        }
+        let class = local.java.given_class().map(str::to_owned);
         let path = Layout::new(&local.job_name).root();
         let node = self.read(&path).await?;
         Ok(Some(RootNode { path, node, class }))
@@ -213,28 +220,31 @@ fn verdict(
     path: &NodePath,
     stored: Option<(&Node, Result<JobConfig, ConfigError>)>,
     local: &JobConfig,
-) -> Verdict {
+) -> Result<Verdict> {
     let Some((node, stored)) = stored else {
+        local.check_for_java()?;
         let create = Txn::new().create(path.clone(), document(local), Lifetime::Persistent);
-        return Verdict::Write(create);
+        return Ok(Verdict::Write(create));
     };
-    let put = |config: &JobConfig| {
-        Verdict::Write(Txn::new().put_if(path.clone(), node.stat.version, document(config)))
+    let put = |config: &JobConfig| -> Result<Verdict> {
+        config.check_for_java()?;
+        let put = Txn::new().put_if(path.clone(), node.stat.version, document(config));
+        Ok(Verdict::Write(put))
     };
-    match stored {
-        Err(_) if local.overwrite => put(local),
+    Ok(match stored {
+        Err(_) if local.overwrite => put(local)?,
         Err(error) => Verdict::Keep(Settled::Unreadable(error.to_string())),
         Ok(stored) if local.overwrite => {
             let wanted = keeping_what_is_not_ours(local, &stored);
             // Not everything is in the document: the class of a Java job of 3.x is not.
             let is_stored = document(&wanted) == node.data;
-            if is_stored { Verdict::Keep(Settled::Local) } else { put(&wanted) }
+            if is_stored { Verdict::Keep(Settled::Local) } else { put(&wanted)? }
         }
         Ok(stored) => Verdict::Keep(match differences(&stored, local) {
             none if none.is_empty() => Settled::Local,
             some => Settled::Stored(some),
         }),
-    }
+    })
 }
 
 fn document(config: &JobConfig) -> Bytes {
@@ -280,14 +290,15 @@ fn other_class(stored: &str, local: &str) -> Option<ConfigDifference> {
 struct RootNode {
     path: NodePath,
     node: Option<Node>,
-    class: String,
+    /// The class that was given here, if any.
+    class: Option<String>,
 }
 
 impl RootNode {
     /// Returns what writes the class: where there is none, and where another one is to be overwritten. Java itself writes
     /// the class only when it writes the configuration.
     fn write(&self, overwrite: bool) -> Option<Op> {
-        let (path, data) = (self.path.clone(), Bytes::from(self.class.clone()));
+        let (path, data) = (self.path.clone(), Bytes::from(self.class.clone()?));
         let Some(node) = &self.node else {
             return Some(Op::Create { path, data, lifetime: Lifetime::Persistent });
         };
@@ -298,9 +309,20 @@ impl RootNode {
 
     /// Tells that another class stands there.
     fn difference(&self) -> Option<ConfigDifference> {
-        let stored = self.node.as_ref().map(|node| String::from_utf8_lossy(&node.data))?;
-        let blank = stored.trim().is_empty();
-        if blank { None } else { other_class(&stored, &self.class) }
+        other_class(&self.stored_class()?, self.class.as_deref()?)
+    }
+
+    /// Gives a configuration the class that stands there, if it has none.
+    fn with_stored_class(&self, mut config: JobConfig) -> JobConfig {
+        if let (None, Some(stored)) = (&self.class, self.stored_class()) {
+            config.java.job_class = stored;
+        }
+        config
+    }
+
+    fn stored_class(&self) -> Option<String> {
+        let stored = String::from_utf8_lossy(&self.node.as_ref()?.data).trim().to_owned();
+        Some(stored).filter(|stored| !stored.is_empty())
     }
 }
 
