@@ -290,6 +290,8 @@ pub struct JavaFields2 {
     pub executor_handler: String,
     /// The port for dumps; −1 is none.
     pub monitor_port: i32,
+    /// Keys of `jobProperties` that nobody here knows, kept as they were: name and JSON text. Java instances fail at them.
+    pub other_properties: Vec<(String, String)>,
 }
 
 /// The fields that only documents of ElasticJob 3.x have.
@@ -386,6 +388,7 @@ impl Default for JavaFields2 {
             exception_handler: handler("DefaultJobExceptionHandler"),
             executor_handler: handler("DefaultExecutorServiceHandler"),
             monitor_port: -1,
+            other_properties: Vec::new(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use coordination::{
-    ConfigError, Dialect, JavaSettings, JobConfig, Layout, decode_config, encode_config,
+    ConfigError, Dialect, JavaFields, JavaSettings, JobConfig, Layout, decode_config, encode_config,
 };
 use futures_util::future::BoxFuture;
 use reg_center::{Expect, Lifetime, Node, NodePath, Op, SessionChange, Txn, TxnOutcome};
@@ -259,6 +259,12 @@ fn keeping_what_is_not_ours(local: &JobConfig, stored: &JobConfig) -> JobConfig 
     }
     if wanted.java.given_class().is_none() {
         wanted.java.job_class.clone_from(&stored.java.job_class);
+    }
+    if let (JavaFields::V2(wanted), JavaFields::V2(stored)) =
+        (&mut wanted.java.fields, &stored.java.fields)
+        && wanted.other_properties.is_empty()
+    {
+        wanted.other_properties.clone_from(&stored.other_properties);
     }
     if wanted.unknown.is_empty() {
         wanted.unknown = stored.unknown.clone();

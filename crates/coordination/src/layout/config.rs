@@ -1,7 +1,6 @@
 //! The stored configuration, in whichever dialect it is.
 
-use serde_json::{Map, Value};
-
+use super::json::Fields;
 use super::{config_json, config_yaml};
 use crate::{Dialect, InvalidConfig, InvalidName, JavaFields, JobConfig};
 
@@ -99,11 +98,20 @@ pub fn dialect_of_config(bytes: &[u8]) -> Option<Dialect> {
     if *bytes.trim_ascii_start().first()? != b'{' {
         return Some(Dialect::V3);
     }
-    let fields: Map<String, Value> = serde_json::from_slice(bytes).unwrap_or_default();
-    let has = |names: &[&str]| names.iter().any(|name| fields.contains_key(*name));
+    let fields = Fields::read(bytes).unwrap_or_default();
+    let has = |names: &[&str]| names.iter().any(|name| fields.has(name));
     Some(match has(config_yaml::ONLY_3) && !has(&["jobType", "jobClass", "jobProperties"]) {
         true => Dialect::V3,
         false => Dialect::V2,
+    })
+}
+
+/// Reads the number of items, as far as it is one; whether a job can have so many is checked with everything else.
+pub(super) fn total_of(number: i64) -> Result<u32, ConfigError> {
+    u32::try_from(number).map_err(|_| ConfigError::Field {
+        field: "shardingTotalCount",
+        found: number.to_string(),
+        valid: "1 to 100000",
     })
 }
 

@@ -37,6 +37,9 @@ mod config;
 mod config_json;
 mod config_yaml;
 mod dialect;
+#[cfg(test)]
+mod golden;
+mod json;
 mod records;
 mod yaml;
 
