@@ -82,6 +82,7 @@ fn check_refused(error: &ConfigError, bytes: &[u8]) {
         ConfigError::Name(_) => message.contains("job name"),
         ConfigError::Config(invalid) => message.contains(invalid.field),
         ConfigError::Dialect { .. } => false,
+        ConfigError::Empty => bytes.trim_ascii().is_empty(),
         _ => true,
     };
     assert!(names_a_field, "no field is named: {message}");
