@@ -25,10 +25,12 @@ enum Weight {
 impl Layout {
     /// Returns the nodes below which there can be a [`DialectSign`]: those of the instances and of the servers.
     #[must_use]
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "the names are fixed, and are valid names of nodes"
+    )]
     pub fn parents_of_signs(&self) -> [NodePath; 2] {
-        ["instances", "servers"].map(|name| {
-            self.root.join(name).expect("the name of a node of every job is a valid node name")
-        })
+        ["instances", "servers"].map(|name| self.root.join(name).expect("it is a valid node name"))
     }
 
     /// Tells from the data of a job's root, its instances and its servers in which dialect the job is.
@@ -65,17 +67,17 @@ impl Layout {
             return (!data.trim_ascii().is_empty()).then_some((Weight::Written, Dialect::V3));
         }
         let is_one_of = |known: &[&str]| known.iter().any(|known| data == known.as_bytes());
-        match self.parse(path)? {
-            NodeKind::Instance(_) if is_one_of(&["", OURS, TRIGGER]) => {
-                Some((Weight::Present, Dialect::V2))
-            }
-            NodeKind::Instance(_) if data.starts_with(b"jobInstanceId:") => {
-                Some((Weight::Present, Dialect::V3))
-            }
-            NodeKind::Server(_) if is_one_of(&[ENABLED]) => Some((Weight::Written, Dialect::V3)),
-            NodeKind::Server(_) if data.is_empty() => Some((Weight::LeftOver, Dialect::V2)),
-            _ => None,
+        let kind = self.parse(path)?;
+        if matches!(kind, NodeKind::Instance(_)) {
+            let of_2 = is_one_of(&["", OURS, TRIGGER]).then_some(Dialect::V2);
+            let of_3 = data.starts_with(b"jobInstanceId:").then_some(Dialect::V3);
+            return Some((Weight::Present, of_2.or(of_3)?));
         }
+        let is_server = matches!(kind, NodeKind::Server(_));
+        let of_3 = (Weight::Written, Dialect::V3);
+        let of_2 = (Weight::LeftOver, Dialect::V2);
+        let told = is_one_of(&[ENABLED]).then_some(of_3).or(data.is_empty().then_some(of_2));
+        told.filter(|_| is_server)
     }
 }
 
@@ -91,8 +93,8 @@ mod tests {
         let (one, two) = ("instances/10.0.0.1@-@7", "instances/10.0.0.2@-@7");
         let (server, other) = ("servers/10.0.0.1", "servers/10.0.0.2");
         let (v2, v3) = (Dialect::V2, Dialect::V3);
-        type Nodes<'a> = &'a [(&'a str, &'a str)];
-        let rows: [(&str, Nodes<'_>, Option<(Dialect, &str)>); 14] = [
+        type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<(Dialect, &'a str)>);
+        let rows: [Row<'_>; 14] = [
             ("nothing", &[], None),
             ("an empty root", &[("", "")], None),
             ("a class in the root", &[("", "a.b.C")], Some((v3, ""))),
