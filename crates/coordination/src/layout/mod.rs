@@ -479,49 +479,6 @@ mod tests {
         Layout::new(&JobName::new(job).unwrap())
     }
 
-    fn kinds() -> Vec<NodeKind> {
-        let (id, i) = (InstanceId::new("10.0.0.1@-@7-x"), ShardingItem::new(12));
-        vec![
-            NodeKind::Config,
-            NodeKind::Instance(id.clone()),
-            NodeKind::Server(ServerIp::new("10.0.0.1").unwrap()),
-            NodeKind::Leader,
-            NodeKind::latch(Latch::Election, "_c_0-latch-0000000000"),
-            NodeKind::latch(Latch::Failover, "_c_0-latch-0000000001"),
-            NodeKind::Necessary,
-            NodeKind::QueuedItem(i),
-            NodeKind::Owner(i),
-            NodeKind::Running(i),
-            NodeKind::Misfire(i),
-            NodeKind::Failover(i),
-            NodeKind::ItemDisabled(i),
-            NodeKind::SystemTime,
-            NodeKind::Ledger(i),
-            NodeKind::Term,
-            NodeKind::Servers,
-            NodeKind::Request,
-            NodeKind::Assignment,
-            NodeKind::Draining(id),
-        ]
-    }
-
-    #[test]
-    fn every_path_is_read_back_as_what_it_was_written_for() {
-        let layout = layout("报告 a+b[1]");
-        for kind in kinds() {
-            assert_eq!(layout.parse(&layout.path(&kind)), Some(kind));
-        }
-    }
-
-    #[test]
-    fn no_path_of_a_job_belongs_to_a_namesake() {
-        let (a, ab) = (layout("a"), layout("ab"));
-        for kind in kinds() {
-            assert_eq!(ab.parse(&a.path(&kind)), None, "{kind:?}");
-            assert_eq!(a.parse(&ab.path(&kind)), None, "{kind:?}");
-        }
-    }
-
     #[test]
     fn parents_and_unknown_nodes_are_nothing() {
         let layout = layout("a");

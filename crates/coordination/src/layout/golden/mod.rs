@@ -1,6 +1,8 @@
 //! What the released classes of ElasticJob write and read, as they printed it: `testdata/README.md` says how.
 
 mod json;
+mod nodes;
+mod trees;
 mod yaml;
 
 use serde::Deserialize;
