@@ -39,8 +39,8 @@ pub use job_config::{
 pub use job_event::{DropReason, JobEvent, MissReason};
 pub use latch::Latch;
 pub use layout::{
-    ConfigError, Layout, NodeKind, Removal, StrayNode, decode_config, decode_ledger, encode_config,
-    push_java_json,
+    ConfigError, DialectSign, Layout, NodeKind, Removal, StrayNode, decode_config, decode_ledger,
+    dialect_of_config, encode_config, push_java_json,
 };
 pub use ledger::{
     Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,

@@ -6,7 +6,7 @@ mod support;
 use std::future::IntoFuture;
 use std::time::Duration;
 
-use coordination::{JavaSettings, JobName, decode_config};
+use coordination::{JavaFields, JavaFields2, JavaSettings, JobName, decode_config};
 use lite::{Dialect, Error, JobBuilder, JobConfig, Phase};
 use reg_center::{RegistryCenter, Txn};
 
@@ -171,6 +171,27 @@ async fn overwriting_replaces_what_is_ours_and_keeps_the_rest() {
     assert_eq!(stored.java.job_class, "com.example.Report");
     assert_eq!(stored.unknown, [("label".to_owned(), "\"blue\"".to_owned())]);
     assert_eq!((stored.cron, stored.sharding_total_count), (local.cron, 5));
+}
+
+/// Java fails at properties that it does not know, here or in a later release; whoever put them there has a use for them.
+#[tokio::test(start_paused = true)]
+async fn overwriting_what_only_java_reads_keeps_properties_that_nobody_here_knows() {
+    let of_2 = |fields| JavaSettings { fields: JavaFields::V2(fields), ..JavaSettings::default() };
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.member(1), cluster.member(2));
+    let later = vec![("later".to_owned(), "1.0".to_owned())];
+    let mut first = good();
+    first.java = of_2(JavaFields2 { other_properties: later.clone(), ..JavaFields2::default() });
+    let _one = one.scheduler.schedule(first, Runs::default().job()).await.unwrap();
+
+    let port = JavaFields2 { monitor_port: 9888, ..JavaFields2::default() };
+    let local = every_ten_seconds().java_settings(of_2(port.clone())).overwrite(true);
+    let local = local.build().unwrap();
+    let _two = two.scheduler.schedule(local, Runs::default().job()).await.unwrap();
+
+    let stored = cluster.stored("job", &["config"]).unwrap();
+    let stored = decode_config(stored.as_bytes()).unwrap();
+    assert_eq!(stored.java, of_2(JavaFields2 { other_properties: later, ..port }));
 }
 
 #[tokio::test(start_paused = true)]

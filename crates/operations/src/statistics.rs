@@ -262,7 +262,7 @@ pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
         server_ip: owner.and_then(server_of).map(|ip| ip.to_string()),
         instance_id: owner.map(ToString::to_string),
         status,
-        failover: shown.failover,
+        failover: shown.failover.is_some(),
         running,
         orphaned: orphaned || shown.queued,
         moves_to: job.view().next_owner(item).map(ToString::to_string),

@@ -88,7 +88,7 @@ impl Layout {
     pub fn encoding_of(&self, node: &Node) -> Option<Dialect> {
         let kind = self.parse(&node.path)?;
         if kind == NodeKind::Config {
-            return Some(config::dialect_of(&node.data));
+            return config::dialect_of_config(&node.data);
         }
         if matches!(kind, NodeKind::Instance(_)) {
             let yaml = node.data.starts_with(b"jobInstanceId:");
@@ -103,13 +103,17 @@ impl Layout {
         word.filter(|_| is_server).map(|(_, dialect)| dialect)
     }
 
-    /// Returns the dialect of a job: that of its configuration; where there is none, what its other nodes show.
+    /// Returns the dialect of a job: that of its configuration if that can be read; else what its other nodes show, else what the
+    /// damaged document looks like.
     #[must_use]
     pub fn dialect_of<'a>(&self, nodes: impl Iterator<Item = &'a Node> + Clone) -> Dialect {
         let config = self.config_path();
-        let of_config = nodes.clone().find(|node| node.path == config);
-        let shown = of_config.and_then(|node| self.encoding_of(node));
-        shown.or_else(|| nodes.filter_map(|node| self.encoding_of(node)).max()).unwrap_or_default()
+        let document = nodes.clone().find(|node| node.path == config).map(|node| &*node.data);
+        let of_document = document.and_then(config::dialect_of_config);
+        let is_readable = document.is_some_and(|document| config::decode_config(document).is_ok());
+        let shown = || self.sign_of_dialect(nodes.map(|node| (&node.path, &*node.data)));
+        let readable = of_document.filter(|_| is_readable);
+        readable.or_else(|| Some(shown()?.dialect)).or(of_document).unwrap_or_default()
     }
 
     /// Returns true if an instance whose node holds this is a Java instance.
@@ -198,6 +202,8 @@ mod tests {
         }
     }
 
+    const DOCUMENT: &str = r#"{"jobName":"j","jobClass":"a.b.C","jobType":"SIMPLE","cron":"0 0 * * * ?","shardingTotalCount":1}"#;
+
     #[test]
     fn the_configuration_says_which_dialect_a_job_has_and_else_the_other_nodes() {
         let layout = Layout::new(&JobName::new("j").unwrap());
@@ -208,9 +214,15 @@ mod tests {
             ("a server", vec![node("/j/servers/10.0.0.1", "ENABLED")], Dialect::V3),
             (
                 "the configuration",
-                vec![node("/j/config", "{}"), node("/j/servers/10.0.0.1", "ENABLED")],
+                vec![node("/j/config", DOCUMENT), node("/j/servers/10.0.0.1", "ENABLED")],
                 Dialect::V2,
             ),
+            (
+                "a damaged configuration",
+                vec![node("/j/config", "{"), node("/j/servers/10.0.0.1", "ENABLED")],
+                Dialect::V3,
+            ),
+            ("nothing but that", vec![node("/j/config", "jobName: [")], Dialect::V3),
         ];
         for (case, nodes, expected) in rows {
             assert_eq!(layout.dialect_of(nodes.iter()), expected, "{case}");

@@ -39,7 +39,11 @@
 mod config;
 mod config_json;
 mod config_yaml;
+mod dialect;
+#[cfg(test)]
+mod golden;
 mod inspect;
+mod json;
 mod records;
 mod yaml;
 
@@ -54,8 +58,9 @@ use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::{Dialect, JobName, OnceStage, ServerIp, ServerState, server_of};
 
-pub use config::{ConfigError, decode_config, encode_config};
+pub use config::{ConfigError, decode_config, dialect_of_config, encode_config};
 pub use config_json::push_java_json;
+pub use dialect::DialectSign;
 pub use inspect::{Removal, StrayNode};
 pub use records::decode_ledger;
 pub(crate) use records::{
@@ -571,55 +576,6 @@ mod tests {
 
     fn layout(job: &str) -> Layout {
         Layout::new(&JobName::new(job).unwrap())
-    }
-
-    fn kinds() -> Vec<NodeKind> {
-        let (id, i) = (InstanceId::new("10.0.0.1@-@7-x"), ShardingItem::new(12));
-        vec![
-            NodeKind::Config,
-            NodeKind::Instance(id.clone()),
-            NodeKind::Server(ServerIp::new("10.0.0.1").unwrap()),
-            NodeKind::Leader,
-            NodeKind::latch(Latch::Election, "_c_0-latch-0000000000"),
-            NodeKind::latch(Latch::Failover, "_c_0-latch-0000000001"),
-            NodeKind::Necessary,
-            NodeKind::QueuedItem(i),
-            NodeKind::Item(i),
-            NodeKind::OfItem(i, "completed".into()),
-            NodeKind::Owner(i),
-            NodeKind::Running(i),
-            NodeKind::Misfire(i),
-            NodeKind::Failover(i),
-            NodeKind::ItemDisabled(i),
-            NodeKind::Counted(OnceStage::Started, i),
-            NodeKind::Counted(OnceStage::Completed, i),
-            NodeKind::SystemTime,
-            NodeKind::Checkpoint(i),
-            NodeKind::Ledger(i),
-            NodeKind::Term,
-            NodeKind::Servers,
-            NodeKind::Request,
-            NodeKind::Assignment,
-            NodeKind::Draining(id),
-            NodeKind::Audit,
-        ]
-    }
-
-    #[test]
-    fn every_path_is_read_back_as_what_it_was_written_for() {
-        let layout = layout("报告 a+b[1]");
-        for kind in kinds() {
-            assert_eq!(layout.parse(&layout.path(&kind)), Some(kind));
-        }
-    }
-
-    #[test]
-    fn no_path_of_a_job_belongs_to_a_namesake() {
-        let (a, ab) = (layout("a"), layout("ab"));
-        for kind in kinds() {
-            assert_eq!(ab.parse(&a.path(&kind)), None, "{kind:?}");
-            assert_eq!(a.parse(&ab.path(&kind)), None, "{kind:?}");
-        }
     }
 
     #[test]

@@ -34,7 +34,7 @@ fn is_recorded_as_busy(shown: &ItemView) -> bool {
 fn requeue(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<OperatorStep> {
     let config = case.job.config().filter(|_| !case.has_ours())?;
     let in_range = item.index() < config.sharding_total_count;
-    let wanted = config.fails_over() && in_range && !shown.queued && !shown.failover;
+    let wanted = config.fails_over() && in_range && !shown.queued && shown.failover.is_none();
     wanted.then_some(OperatorStep::Mark(NodeKind::QueuedItem(item)))
 }
 
@@ -56,7 +56,7 @@ fn run_of_nobody(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Optio
         }
     };
     let text = format!("the item is shown as run by {who}, which is gone; {rest}");
-    let fault = if shown.failover { "A6" } else { "A3" };
+    let fault = if shown.failover.is_some() { "A6" } else { "A3" };
     let finding = Finding::of(job, FindingCode::RunOfNobody, Severity::Error, text);
     let finding = finding.at(job, &node).left_by(fault);
     if case.is_mended_by_ours() || !is_node_name(holder) {

@@ -106,9 +106,10 @@ impl Value {
         values.iter().map(|value| value.as_text().map(str::to_owned)).collect()
     }
 
+    /// Reads a mapping of texts to texts. Java fails at a mapping to nothing.
     pub(crate) fn as_map(&self) -> Option<BTreeMap<String, String>> {
         let Self::Map(entries) = self else { return None };
-        let text = |value: &Self| value.as_text().map(str::to_owned);
+        let text = |value: &Self| value.as_text().filter(|_| !value.is_null()).map(str::to_owned);
         entries.iter().map(|(key, value)| Some((text(key)?, text(value)?))).collect()
     }
 }
@@ -162,6 +163,11 @@ impl Document {
     fn remove(&mut self, name: &str) -> Option<Field> {
         let place = self.0.iter().position(|field| field.name == name)?;
         Some(self.0.remove(place))
+    }
+
+    /// Returns a field's value.
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|field| field.name == name).map(|field| &field.value)
     }
 
     /// Takes a field's value out.

@@ -1,0 +1,403 @@
+//! All nodes of a job, as literals: path, lifetime and bytes, in both dialects, written through the model of a registry.
+
+use std::collections::BTreeSet;
+
+use reg_center::model::Model;
+use reg_center::{Expect, Lifetime, Node, NodePath, Op, Txn, Version};
+use sharding::{InstanceId, ShardingItem};
+
+use crate::assignment::AssignmentRecord;
+use crate::latch::Latch;
+use crate::layout::{Layout, NodeKind};
+use crate::once::{OnceCall, OnceRecord};
+use crate::plan::Step;
+use crate::trigger_record::TriggerRecord;
+use crate::{Dialect, FencingToken, FireTime, JobName, Ledger, OnceStage, ServerIp};
+
+const ITEM: ShardingItem = ShardingItem::new(12);
+const LATCH: &str = "_c_8d2a-latch-0000000007";
+
+fn id() -> InstanceId {
+    InstanceId::new("10.0.0.1@-@7-x")
+}
+
+fn ip() -> ServerIp {
+    ServerIp::new("10.0.0.1").unwrap()
+}
+
+fn layout(dialect: Dialect) -> Layout {
+    Layout::new(&JobName::new("j").unwrap()).speaking(dialect)
+}
+
+/// Numbers the kinds of nodes, so that none is left out of [`PATHS`]: a new one does not compile before it is here.
+fn number(kind: &NodeKind) -> usize {
+    match kind {
+        NodeKind::Config => 0,
+        NodeKind::Instance(_) => 1,
+        NodeKind::Trigger(_) => 2,
+        NodeKind::Server(_) => 3,
+        NodeKind::Leader => 4,
+        NodeKind::Latch(Latch::Election, _) => 5,
+        NodeKind::Latch(Latch::Failover, _) => 6,
+        NodeKind::Necessary => 7,
+        NodeKind::Processing => 8,
+        NodeKind::QueuedItem(_) => 9,
+        NodeKind::Owner(_) => 10,
+        NodeKind::Running(_) => 11,
+        NodeKind::Alive(_) => 12,
+        NodeKind::Misfire(_) => 13,
+        NodeKind::Failovering(_) => 14,
+        NodeKind::Failover(_) => 15,
+        NodeKind::ItemDisabled(_) => 16,
+        NodeKind::SystemTime => 17,
+        NodeKind::Ledger(_) => 18,
+        NodeKind::Term => 19,
+        NodeKind::Servers => 20,
+        NodeKind::Request => 21,
+        NodeKind::Assignment => 22,
+        NodeKind::Draining(_) => 23,
+        NodeKind::Name(_) => 24,
+        NodeKind::TriggerRequest(_) => 25,
+        NodeKind::Once => 26,
+        NodeKind::Checkpoint(_) => 27,
+        NodeKind::Audit => 28,
+        NodeKind::Item(_) => 29,
+        NodeKind::OfItem(..) => 30,
+        NodeKind::Counted(OnceStage::Started, _) => 31,
+        NodeKind::Counted(OnceStage::Completed, _) => 32,
+    }
+}
+
+/// The path of each kind of node, in the order of [`number`].
+const PATHS: [&str; 33] = [
+    "/j/config",
+    "/j/instances/10.0.0.1@-@7-x",
+    "/j/trigger/10.0.0.1@-@7-x",
+    "/j/servers/10.0.0.1",
+    "/j/leader/election/instance",
+    "/j/leader/election/latch/_c_8d2a-latch-0000000007",
+    "/j/leader/failover/latch/_c_8d2a-latch-0000000007",
+    "/j/leader/sharding/necessary",
+    "/j/leader/sharding/processing",
+    "/j/leader/failover/items/12",
+    "/j/sharding/12/instance",
+    "/j/sharding/12/running",
+    "/j/coordination/runs/12",
+    "/j/sharding/12/misfire",
+    "/j/sharding/12/failovering",
+    "/j/sharding/12/failover",
+    "/j/sharding/12/disabled",
+    "/j/systemTime/current",
+    "/j/ledger/12",
+    "/j/coordination/term",
+    "/j/coordination/servers",
+    "/j/coordination/request",
+    "/j/coordination/assignment",
+    "/j/coordination/draining/10.0.0.1@-@7-x",
+    "/j/coordination/names/10.0.0.1@-@7-x",
+    "/j/coordination/triggers/request-1",
+    "/j/coordination/once",
+    "/j/coordination/checkpoints/12",
+    "/j/coordination/audit",
+    "/j/sharding/12",
+    "/j/sharding/12/completed",
+    "/j/guarantee/started/12",
+    "/j/guarantee/completed/12",
+];
+
+#[test]
+fn every_kind_of_node_has_its_path() {
+    for dialect in [Dialect::V2, Dialect::V3] {
+        let layout = layout(dialect);
+        for (expected, text) in PATHS.iter().enumerate() {
+            let path = NodePath::parse(text).unwrap();
+            let kind = layout.parse(&path).unwrap_or_else(|| panic!("{text} is no node"));
+            assert_eq!(number(&kind), expected, "{text} is taken for {kind:?}");
+            assert_eq!(layout.path(&kind), path, "{kind:?}");
+        }
+    }
+}
+
+#[test]
+fn no_path_of_a_job_belongs_to_a_namesake() {
+    let named = |name: &str| Layout::new(&JobName::new(name).unwrap());
+    for (reader, writer) in [("j", "ji"), ("ji", "j"), ("j", "报告 a+b[1]")] {
+        for text in PATHS {
+            let path = NodePath::parse(&text.replacen("/j/", &format!("/{writer}/"), 1)).unwrap();
+            let kind = named(writer).parse(&path);
+            assert_eq!(kind.map(|kind| named(writer).path(&kind)), Some(path.clone()), "{path}");
+            assert_eq!(named(reader).parse(&path), None, "{path} for {reader}");
+        }
+    }
+}
+
+/// What a step leaves at its path.
+enum Leaves {
+    /// A node that goes with the session of who made it.
+    Ephemeral(&'static str, &'static str),
+    /// A node that stays: what it holds in 2.1.5, and in 3.x.
+    Persistent(&'static str, &'static str),
+    /// No node.
+    Nothing,
+}
+
+const YAML: &str = "jobInstanceId: 10.0.0.1@-@7-x\nserverIp: 10.0.0.1\n# RUST\n";
+const ID: &str = "10.0.0.1@-@7-x";
+const LEDGER: &str = r#"{"state":"idle","token":0,"last":1000}"#;
+const ASSIGNMENT: &str = r#"{"members":["10.0.0.1@-@7-x"],"total":13,"strategy":"","handled":2}"#;
+const REQUEST: &str = r#"{"by":"10.0.0.1@-@7-x","at":1001,"items":[[12,12]]}"#;
+const ONCE: &str = r#"{"started":{"fire":1000,"token":3,"holder":"10.0.0.1@-@7-x","done":true}}"#;
+
+fn once() -> OnceRecord {
+    let call = OnceCall { fire: FireTime(1_000), token: FencingToken(3), holder: id(), done: true };
+    OnceRecord { started: Some(call), completed: None }
+}
+
+fn assignment() -> AssignmentRecord {
+    AssignmentRecord {
+        members: vec![id()],
+        total_count: 13,
+        handled: 2,
+        ..AssignmentRecord::default()
+    }
+}
+
+/// All steps that write, in the order in which [`Step`] has them: where, and what is there afterwards.
+fn writes() -> Vec<(Step, &'static str, Leaves)> {
+    use Leaves::{Ephemeral, Nothing, Persistent};
+    let v1 = Version(1);
+    let latch = |latch| (latch, LATCH.to_owned());
+    let (election, failover) = (latch(Latch::Election), latch(Latch::Failover));
+    let request = TriggerRecord {
+        by: ID.to_owned(),
+        at: FireTime(1_001),
+        items: Some(BTreeSet::from([ITEM])),
+    };
+    let running = |lasting| Step::MarkRunning { item: ITEM, holder: id(), lasting };
+    let join = |(latch, name)| Step::JoinLatch { latch, name };
+    let leave = |(latch, name)| Step::LeaveLatch { latch, name };
+    let request_id = || "request-1".to_owned();
+    let server = |disabled| Step::AddServer { ip: ip(), disabled };
+    vec![
+        (server(false), "/j/servers/10.0.0.1", Persistent("", "ENABLED")),
+        (server(true), "/j/servers/10.0.0.1", Persistent("DISABLED", "DISABLED")),
+        (Step::Register(id()), "/j/instances/10.0.0.1@-@7-x", Ephemeral("RUST", YAML)),
+        (Step::Deregister(id()), "/j/instances/10.0.0.1@-@7-x", Nothing),
+        (Step::MarkDraining(id()), "/j/coordination/draining/10.0.0.1@-@7-x", Ephemeral("", "")),
+        (Step::UnmarkDraining(id()), "/j/coordination/draining/10.0.0.1@-@7-x", Nothing),
+        (
+            Step::SetName { instance: id(), name: "east".to_owned() },
+            "/j/coordination/names/10.0.0.1@-@7-x",
+            Ephemeral("east", "east"),
+        ),
+        (Step::ClearName(id()), "/j/coordination/names/10.0.0.1@-@7-x", Nothing),
+        (
+            Step::SetTrigger { id: request_id(), expect: None, record: request.clone() },
+            "/j/coordination/triggers/request-1",
+            Persistent(REQUEST, REQUEST),
+        ),
+        (
+            Step::SetTrigger { id: request_id(), expect: Some(v1), record: request },
+            "/j/coordination/triggers/request-1",
+            Persistent(REQUEST, REQUEST),
+        ),
+        (
+            Step::ClearTrigger { id: request_id(), version: v1 },
+            "/j/coordination/triggers/request-1",
+            Nothing,
+        ),
+        (
+            Step::SetOnce { expect: None, record: once() },
+            "/j/coordination/once",
+            Persistent(ONCE, ONCE),
+        ),
+        (Step::CountServer { first: true }, "/j/coordination/servers", Persistent("", "")),
+        (Step::CountServer { first: false }, "/j/coordination/servers", Persistent("", "")),
+        (Step::RequestResharding { first: true }, "/j/coordination/request", Persistent("", "")),
+        (Step::RequestResharding { first: false }, "/j/coordination/request", Persistent("", "")),
+        (Step::Lead(id()), "/j/leader/election/instance", Ephemeral(ID, ID)),
+        (Step::SealLeader(id()), "/j/leader/election/instance", Ephemeral(ID, ID)),
+        (
+            join(election.clone()),
+            "/j/leader/election/latch/_c_8d2a-latch-0000000007",
+            Ephemeral("", ""),
+        ),
+        (
+            join(failover.clone()),
+            "/j/leader/failover/latch/_c_8d2a-latch-0000000007",
+            Ephemeral("", ""),
+        ),
+        (leave(election), "/j/leader/election/latch/_c_8d2a-latch-0000000007", Nothing),
+        (leave(failover), "/j/leader/failover/latch/_c_8d2a-latch-0000000007", Nothing),
+        (
+            Step::SetTerm { expect: None, leader: id() },
+            "/j/coordination/term",
+            Persistent(r#"{"leader":"10.0.0.1@-@7-x"}"#, r#"{"leader":"10.0.0.1@-@7-x"}"#),
+        ),
+        (Step::Abdicate, "/j/leader/election/instance", Nothing),
+        (
+            Step::SetAssignment { expect: Some(v1), record: assignment() },
+            "/j/coordination/assignment",
+            Persistent(ASSIGNMENT, ASSIGNMENT),
+        ),
+        (
+            Step::SetOwner { item: ITEM, expect: None, owner: id() },
+            "/j/sharding/12/instance",
+            Persistent(ID, ID),
+        ),
+        (
+            Step::SetOwner { item: ITEM, expect: Some(v1), owner: id() },
+            "/j/sharding/12/instance",
+            Persistent(ID, ID),
+        ),
+        (Step::ClearOwner { item: ITEM, version: v1 }, "/j/sharding/12/instance", Nothing),
+        (
+            Step::SetLedger {
+                item: ITEM,
+                expect: None,
+                ledger: Ledger::new(Some(FireTime(1_000))),
+            },
+            "/j/ledger/12",
+            Persistent(LEDGER, LEDGER),
+        ),
+        // Without failover, and in 2.1.5 always.
+        (running(false), "/j/sharding/12/running", Ephemeral("", ID)),
+        // With failover in 3.x; nobody asks for it in 2.1.5.
+        (running(true), "/j/sharding/12/running", Persistent("", ID)),
+        (Step::MarkAlive(ITEM), "/j/coordination/runs/12", Ephemeral("", "")),
+        (Step::UnmarkAlive(ITEM), "/j/coordination/runs/12", Nothing),
+        (
+            Step::MarkFailovering { item: ITEM, taker: id() },
+            "/j/sharding/12/failovering",
+            Persistent(ID, ID),
+        ),
+        (Step::UnmarkFailovering(ITEM), "/j/sharding/12/failovering", Nothing),
+        (Step::UnmarkRunning(ITEM), "/j/sharding/12/running", Nothing),
+        (Step::MarkMisfire(ITEM), "/j/sharding/12/misfire", Persistent("", "")),
+        (Step::UnmarkMisfire(ITEM), "/j/sharding/12/misfire", Nothing),
+        (
+            Step::MarkFailover { item: ITEM, taker: id() },
+            "/j/sharding/12/failover",
+            Ephemeral(ID, ID),
+        ),
+        (Step::UnmarkFailover(ITEM), "/j/sharding/12/failover", Nothing),
+        (Step::QueueItem(ITEM), "/j/leader/failover/items/12", Persistent("", "")),
+        (Step::DequeueItem(ITEM), "/j/leader/failover/items/12", Nothing),
+        (Step::Announce, "/j/leader/sharding/necessary", Persistent("", "")),
+        (Step::ClearNecessary, "/j/leader/sharding/necessary", Nothing),
+        (Step::RemoveGhost { instance: id(), version: v1 }, "/j/instances/10.0.0.1@-@7-x", Nothing),
+    ]
+}
+
+/// Makes what a step expects to find: a node of this lifetime, put as often as its version says.
+fn prepare(model: &mut Model, op: &Op, lifetime: Lifetime) {
+    let (path, expect) = match op {
+        Op::Put { path, expect, .. } | Op::Delete { path, expect } => (path.clone(), expect),
+        Op::Create { .. } | Op::Check { .. } | Op::CheckAbsent { .. } => return,
+    };
+    let puts = if let Expect::Version(Version(version)) = expect { *version } else { 1 };
+    let maker = model.open_session();
+    let mut txn = Txn::new().create(path.clone(), "before", lifetime);
+    for n in 0..puts {
+        txn = txn.put(path.clone(), format!("before, {n}"));
+    }
+    let (outcome, _) = model.commit(maker, txn.ops()).unwrap();
+    assert!(outcome.is_committed(), "{path}: {outcome:?}");
+}
+
+/// Carries a step out; returns the node that it leaves at the path.
+fn carry_out(layout: &Layout, step: &Step, path: &NodePath, lifetime: Lifetime) -> Option<Node> {
+    let mut model = Model::new();
+    let op = layout.encode_step(step);
+    prepare(&mut model, &op, lifetime);
+    let session = model.open_session();
+    let (outcome, changes) = model.commit(session, std::slice::from_ref(&op)).unwrap();
+    assert!(outcome.is_committed(), "{step:?}: {outcome:?}");
+    assert!(!changes.is_empty(), "{step:?} is a write");
+    let node = model.read(path).cloned();
+    if let Some(node) = &node {
+        assert_ne!(node.data, "before", "{step:?} wrote to another node");
+    }
+    node
+}
+
+#[test]
+fn every_step_writes_the_node_that_the_release_has() {
+    for (step, text, leaves) in writes() {
+        let path = NodePath::parse(text).unwrap();
+        for dialect in [Dialect::V2, Dialect::V3] {
+            let layout = layout(dialect);
+            let (lifetime, data) = match (&leaves, dialect) {
+                (Leaves::Ephemeral(data, _), Dialect::V2) => (Lifetime::Ephemeral, Some(*data)),
+                (Leaves::Ephemeral(_, data), Dialect::V3) => (Lifetime::Ephemeral, Some(*data)),
+                (Leaves::Persistent(data, _), Dialect::V2) => (Lifetime::Persistent, Some(*data)),
+                (Leaves::Persistent(_, data), Dialect::V3) => (Lifetime::Persistent, Some(*data)),
+                (Leaves::Nothing, _) => (Lifetime::Persistent, None),
+            };
+            let node = carry_out(&layout, &step, &path, lifetime);
+            let found = node.as_ref().map(|node| std::str::from_utf8(&node.data).unwrap());
+            assert_eq!(found, data, "{dialect}, {step:?}: what {text} holds");
+            let is_owned = node.as_ref().is_some_and(|node| node.stat.owner.is_some());
+            assert_eq!(is_owned, lifetime == Lifetime::Ephemeral, "{dialect}, {step:?}: {text}");
+        }
+    }
+}
+
+/// An operator's wish stands in another node in each dialect, and so does that it was seen.
+#[test]
+fn a_wish_to_run_is_left_and_taken_up_as_the_release_does_it() {
+    let (instance, v1) = (id(), Version(1));
+    let request = Step::RequestTrigger { instance: instance.clone(), version: v1 };
+    let accept = Step::AcceptTrigger { instance, version: v1 };
+    let seal = Step::SealGhost(id());
+    let (node, trigger) = ("/j/instances/10.0.0.1@-@7-x", "/j/trigger/10.0.0.1@-@7-x");
+    let rows = [
+        (Dialect::V2, &request, node, Lifetime::Ephemeral, Some("TRIGGER")),
+        (Dialect::V2, &accept, node, Lifetime::Ephemeral, Some("RUST")),
+        (Dialect::V3, &request, trigger, Lifetime::Persistent, Some("")),
+        (Dialect::V3, &accept, trigger, Lifetime::Persistent, None),
+        (Dialect::V2, &seal, node, Lifetime::Persistent, Some("")),
+    ];
+    for (dialect, step, text, lifetime, data) in rows {
+        let path = NodePath::parse(text).unwrap();
+        let node = carry_out(&layout(dialect), step, &path, lifetime);
+        let found = node.as_ref().map(|node| std::str::from_utf8(&node.data).unwrap());
+        assert_eq!(found, data, "{dialect}, {step:?}: what {text} holds");
+        let is_owned = node.as_ref().is_some_and(|node| node.stat.owner.is_some());
+        assert_eq!(is_owned, node.is_some() && lifetime == Lifetime::Ephemeral, "{step:?}");
+    }
+}
+
+#[test]
+fn every_check_is_of_the_node_that_it_means() {
+    let version = Version(3);
+    let exactly = Some(Expect::Version(version));
+    let exists = Some(Expect::Exists);
+    let rows = [
+        (Step::InstanceLives(id()), "/j/instances/10.0.0.1@-@7-x", exists),
+        (Step::ServerIs(ip(), version), "/j/servers/10.0.0.1", exactly),
+        (Step::TermIs(version), "/j/coordination/term", exactly),
+        (Step::ConfigIs(version), "/j/config", exactly),
+        (Step::ServersAre(Some(version)), "/j/coordination/servers", exactly),
+        (Step::ServersAre(None), "/j/coordination/servers", None),
+        (Step::RequestIs(version), "/j/coordination/request", exactly),
+        (Step::AssignmentIs(version), "/j/coordination/assignment", exactly),
+        (Step::OwnerIs(ITEM, version), "/j/sharding/12/instance", exactly),
+        (Step::LedgerIs(ITEM, version), "/j/ledger/12", exactly),
+        (Step::LeaderIs(version), "/j/leader/election/instance", exactly),
+        (Step::IsAbsent(NodeKind::Running(ITEM)), "/j/sharding/12/running", None),
+        (Step::IsAnnounced, "/j/leader/sharding/necessary", exists),
+        (Step::ItemDisabledIs(ITEM, true), "/j/sharding/12/disabled", exists),
+        (Step::ItemDisabledIs(ITEM, false), "/j/sharding/12/disabled", None),
+    ];
+    for (step, text, expect) in rows {
+        let path = NodePath::parse(text).unwrap();
+        let expected = match expect {
+            Some(expect) => Op::Check { path, expect },
+            None => Op::CheckAbsent { path },
+        };
+        for dialect in [Dialect::V2, Dialect::V3] {
+            assert_eq!(layout(dialect).encode_step(&step), expected, "{step:?}");
+        }
+    }
+}
