@@ -45,7 +45,7 @@ fn rate(runs: u64, time: Duration) -> f64 {
 
 fn tell(subscriber: &HistorySubscriber, run: u64) -> Result<(), Box<dyn std::error::Error>> {
     let (job, instance) = (JobName::new("figures")?, InstanceId::new("10.0.0.1@-@1"));
-    let ms = i64::try_from(run)? * 1_000;
+    let ms = 1_709_208_000_000 + i64::try_from(run)? * 1_000;
     let at = Timestamp::from_millisecond(ms)?;
     let (item, fire, token) = (ShardingItem::new(0), FireTime(ms), FencingToken(run + 1));
     let (source, outcome) = (RunSource::Normal, Outcome::Succeeded);

@@ -45,7 +45,12 @@ impl Store {
         let before: Value = if table.is_ours() {
             before_ms.into()
         } else {
-            sql_time(self.kind(), before_ms).as_str().into()
+            match sql_time(self.kind(), before_ms) {
+                Some(time) => time.as_str().into(),
+                // The column holds nothing from before 1970, nor that from after 2038.
+                None if before_ms < 1_000 => return Ok(0),
+                None => sql_time(self.kind(), i64::from(i32::MAX) * 1_000).as_deref().into(),
+            }
         };
         let is_text = !table.is_ours() && self.kind() == Kind::Postgres;
         let than = if is_text { "CAST(? AS TIMESTAMP)" } else { "?" };

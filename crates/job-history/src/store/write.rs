@@ -262,8 +262,8 @@ async fn write_execution(tx: &mut Tx, row: &ExecutionRow, host: &str) -> Result<
         row.source.into(),
         row.cause.as_deref().into(),
         Value::Bool(row.is_success),
-        sql_time(tx.kind(), row.began_ms).as_str().into(),
-        row.ended_ms.map(|ms| sql_time(tx.kind(), ms)).as_deref().into(),
+        sql_time(tx.kind(), row.began_ms).as_deref().into(),
+        row.ended_ms.and_then(|ms| sql_time(tx.kind(), ms)).as_deref().into(),
     ];
     tx.execute(&sql, &values).await?;
     Ok(())
@@ -286,7 +286,7 @@ async fn write_state(tx: &mut Tx, row: &TraceRow, has_source: bool) -> Result<()
         row.items.as_str().into(),
         row.state.into(),
         row.message.as_str().into(),
-        sql_time(tx.kind(), row.at_ms).as_str().into(),
+        sql_time(tx.kind(), row.at_ms).as_deref().into(),
     ];
     tx.execute(&sql, &values).await?;
     Ok(())
