@@ -342,10 +342,9 @@ impl Moves {
         let total = config.sharding_total_count;
         let beyond = |item: &ShardingItem| item.index() >= total && may_retire(view);
         let surplus = view.items().filter(|(item, view)| beyond(item) && is_surplus(view));
-        let steps = surplus.map(|(item, view)| retire(view, item));
-        let mut retired = steps.filter(|steps| !steps.is_empty());
+        let mut retired = surplus.map(|(item, view)| retire(view, item));
         moves.steps.extend(retired.by_ref().take(most - moved).flatten());
-        moves.is_partial |= retired.next().is_some();
+        moves.is_partial |= retired.any(|steps| !steps.is_empty());
         moves
     }
 }
