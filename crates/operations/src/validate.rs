@@ -52,6 +52,7 @@ pub fn validate(
     now: Timestamp,
 ) -> Result<(), InvalidConfig> {
     config.check()?;
+    config.check_for_java()?;
     let kept = stored.is_some_and(|stored| stored.strategy == config.strategy);
     if let Err(error) = strategies.get(&config.strategy)
         && !kept

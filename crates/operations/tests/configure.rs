@@ -46,10 +46,11 @@ async fn a_configuration_with_a_wrong_value_names_it_and_changes_nothing() {
     let config = stored.config.unwrap();
     let before = world.stored("/job/config");
     type Change = fn(&mut JobConfig);
-    let rows: [(&str, Change); 6] = [
+    let rows: [(&str, Change); 7] = [
         ("sharding_total_count", |c| c.sharding_total_count = 0),
         ("cron", |c| c.cron = Some("every day".into())),
         ("cron", |c| c.cron = Some("0 0 0 1 1 ? 1999".into())),
+        ("cron", |c| (c.java.job_class, c.cron) = ("com.acme.Report".into(), None)),
         ("time_zone", |c| c.time_zone = Some("Atlantis".into())),
         ("strategy", |c| c.strategy = "RANDOM".into()),
         ("dialect", |c| c.java = JavaSettings::of(Dialect::V3)),

@@ -139,8 +139,11 @@ fn queue_again(plan: Plan, item: ShardingItem, view: &ItemView, taker: &Instance
 fn has_leftovers(cx: &Context<'_>, view: &ItemView, fails_over: bool) -> bool {
     let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
     let idle = idle || mutant::is(Mutant::MarksMendedBesideRuns);
-    // Until the first fire nobody here knows what has to be taken over.
+    // Until the first fire nobody here knows what has to be taken over. Without a schedule there is none, and nobody waits.
+    let fires = cx.view.config_to_lead_by().is_some_and(|config| config.cron.is_some());
+    let fires = fires || mutant::is(Mutant::MarksAwaitNoFire);
     let unclear = fails_over && view.failover.is_none() && cx.local.last_fire_seen.is_none();
+    let unclear = unclear && fires;
     let unclear = unclear && !mutant::is(Mutant::MarksMendedEarly);
     !mutant::is(Mutant::JavaMarksStay)
         && idle
@@ -438,6 +441,7 @@ mod tests {
         let cluster = || Scene::cluster_in(Dialect::V3, 2, 2).due(200);
         let marked = |scene: Scene| scene.named_mark(&running(1), 3);
         let off = |config: &mut JobConfig| config.failover = false;
+        let hourly = |config: &mut JobConfig| config.cron = Some("0 0 * * * ?".to_owned());
         let queued = "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  show 1 not running\n  queue 1";
         let unmarked = "sweep: runs without a holder\n  show 1 not running";
         let no_turn = "sweep: runs without a holder\n  no longer show 1 failing over";
@@ -458,9 +462,10 @@ mod tests {
             ("it runs", marked(cluster().java(3)), "nothing"),
             (
                 "nobody knows yet for which fire it ran",
-                Scene::cluster_in(Dialect::V3, 2, 2).named_mark(&running(1), 3),
+                marked(Scene::cluster_in(Dialect::V3, 2, 2).configure(hourly)),
                 "nothing",
             ),
+            ("A3: nothing ever fires", marked(Scene::cluster_in(Dialect::V3, 2, 2)), unmarked),
             ("A3: failover was turned off", marked(cluster().configure(off)), unmarked),
             (
                 "A3: failover was turned off before the first fire",

@@ -416,6 +416,8 @@ mutants! {
     JavaMarksStay,
     /// Marks that Java instances have left behind are taken away before anybody knows which fire they are of.
     MarksMendedEarly,
+    /// Marks that Java instances have left behind wait for a first fire although the job has no schedule.
+    MarksAwaitNoFire,
     /// Entries of the queue stay although Java instances that take them run what nobody is to run.
     JavaQueueStays,
     /// Entries of the queue are taken out although Java instances may take them.

@@ -1634,6 +1634,15 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::MarksAwaitNoFire,
+        properties: &["S3", "L7"],
+        story: "a mark of nobody blocks an item of a job that runs on request only",
+        watcher: Told(told(
+            "src/duty/failover.rs",
+            "duty::failover::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+        )),
+    },
+    Row {
         mutant: M::JavaQueueStays,
         properties: &["L7"],
         story: "Java instances take over what is beyond the number of items, or although failover is off",

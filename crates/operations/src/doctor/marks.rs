@@ -48,9 +48,8 @@ fn run_of_nobody(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Optio
     }
     let node = NodeKind::Running(item);
     let who = if holder.as_str().is_empty() { "nobody" } else { holder.as_str() };
-    let rest = match case.is_mended_by_ours() {
-        true => "an instance of ours mends it at the next fire",
-        false if case.has_ours() => "nobody mends it while the job does not fire",
+    let rest = match case.has_ours() {
+        true => "an instance of ours mends it, at the next fire at the latest",
         false => {
             "Java runs the item no more, and its leader waits for it for ever at the next resharding"
         }
@@ -59,7 +58,7 @@ fn run_of_nobody(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Optio
     let fault = if shown.failover.is_some() { "A6" } else { "A3" };
     let finding = Finding::of(job, FindingCode::RunOfNobody, Severity::Error, text);
     let finding = finding.at(job, &node).left_by(fault);
-    if case.is_mended_by_ours() || !is_node_name(holder) {
+    if case.has_ours() || !is_node_name(holder) {
         return Some(finding);
     }
     let version = job.node(&node)?.stat.version;
@@ -135,7 +134,7 @@ fn takeover_of_nobody(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> 
     let text = format!("{taker} had taken the item over, and is gone");
     let finding = Finding::of(job, FindingCode::TakeoverOfNobody, Severity::Warning, text);
     let finding = finding.at(job, &node).left_by("A6");
-    if case.is_mended_by_ours() || !is_node_name(taker) {
+    if case.has_ours() || !is_node_name(taker) {
         return Some(finding);
     }
     let version = job.node(&node)?.stat.version;

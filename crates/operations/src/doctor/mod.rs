@@ -22,13 +22,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Returns true if an instance of ours mends by itself what Java has left behind of runs: one lives, and fires come, by
-    /// which it tells what was left unfinished.
-    fn is_mended_by_ours(&self) -> bool {
-        self.has_ours() && self.job.config().is_some_and(|config| config.cron.is_some())
-    }
-
-    /// Returns true if an instance of ours lives.
+    /// Returns true if an instance of ours lives: it mends by itself what Java has left behind of runs.
     fn has_ours(&self) -> bool {
         self.job.view().instances().any(|id| self.job.is_java(id) == Some(false))
     }
