@@ -146,4 +146,7 @@ pub(crate) struct Run {
     pub(crate) task_id: String,
     #[serde(default)]
     pub(crate) interrupted: bool,
+    /// The first of the fires that the run stands for, if they are more than its own: of Rust, which says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) merged_from: Option<i64>,
 }

@@ -2,7 +2,7 @@
 
 use super::Setting;
 use super::account::{Account, SECOND};
-use super::common::{assigned, fires, next_fire};
+use super::common::{assigned, between_fires, fires, judge, next_fire};
 use crate::protocol::JobPlan;
 use crate::stage::{Cast, Failure, Kind, Worker};
 use crate::suite::Report;
@@ -10,7 +10,7 @@ use crate::suite::Report;
 const TOTAL: u32 = 6;
 
 pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
-    let cast = setting.theatre.cast(setting.namespace).await?;
+    let cast = setting.cast().await?;
     let java = [(Kind::Java, "java1", 1), (Kind::Java, "java2", 2), (Kind::Java, "java3", 3)];
     let rust = [(Kind::Rust, "rust1", 1), (Kind::Rust, "rust2", 2), (Kind::Rust, "rust3", 3)];
     let java = cast.all(java).await?;
@@ -23,12 +23,13 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
             job.join(worker).await?;
             // A Java leader can forget who joins while it still reshards for somebody else.
             job.assigned().await?;
+            next_fire(&cast, job.name, TOTAL).await?;
         }
     }
     for job in &mut jobs {
         job.from = job.settled(0).await?;
     }
-    replace(&mut jobs, &java, &rust, report).await?;
+    replace(&cast, &mut jobs, &java, &rust, report).await?;
     for job in &jobs {
         job.judge(report);
     }
@@ -38,18 +39,22 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
     cast.tree.close().await
 }
 
-/// Replaces one Java worker after the other in all jobs; each time fires go by with both and without the old one.
+/// Replaces one worker after the other in all jobs; each time fires go by with both and without the old one.
 async fn replace(
+    cast: &Cast<'_>,
     jobs: &mut [Job<'_>],
-    java: &[Worker],
-    rust: &[Worker],
+    olds: &[Worker],
+    news: &[Worker],
     report: &mut Report,
 ) -> Result<(), Failure> {
-    for (old, new) in java.iter().zip(rust) {
+    for (old, new) in olds.iter().zip(news) {
         for job in &mut *jobs {
+            between_fires(cast, &[job.name], TOTAL).await?;
             job.join(new).await?;
         }
         settle(jobs, report).await;
+        // Whoever leaves does so in all jobs at once.
+        between_fires(cast, &jobs.iter().map(|job| job.name).collect::<Vec<_>>(), TOTAL).await?;
         old.leave().await?;
         for job in &mut *jobs {
             job.members.retain(|(name, _)| name != old.name());
@@ -111,6 +116,7 @@ impl<'a> Job<'a> {
     fn judge(&self, report: &mut Report) {
         let account = Account::of(self.name, &self.cast.log.entries());
         let to = account.last().map_or(self.from, |fire| fire - SECOND);
-        account.judge(&format!("fires of {}", self.name), TOTAL, self.from, to, report);
+        let what = format!("fires of {}", self.name);
+        judge(self.cast, self.name, TOTAL, (self.from, to), &what, report);
     }
 }

@@ -13,8 +13,9 @@ use super::{Failure, Host, Kind, Nodes, Worker};
 use crate::protocol::Registry;
 use crate::suite::JavaVersion;
 
-/// How long the registry waits for a silent worker. A killed one is missed after that.
-const SESSION: Duration = Duration::from_secs(4);
+/// How long the registry waits for a silent worker. A killed one is missed after that; one that merely waits for a
+/// processor is not.
+const SESSION: Duration = Duration::from_secs(8);
 /// How many hosts there are.
 const N_HOSTS: u8 = 4;
 /// ZooKeeper's usual port.
@@ -60,12 +61,12 @@ impl Theatre {
         Ok(())
     }
 
-    /// Begins a check in a namespace of its own.
-    pub(crate) async fn cast(&self, namespace: &str) -> Result<Cast<'_>, Failure> {
+    /// Begins a check in a namespace of its own. What its workers say is added to a log.
+    pub(crate) async fn cast(&self, namespace: &str, log: Log) -> Result<Cast<'_>, Failure> {
         let folder = self.folder.path().join(namespace);
         std::fs::create_dir_all(&folder).map_err(Failure::system("make a folder for logs"))?;
         let tree = Tree::watch(&self.server.connect_string(), namespace).await?;
-        Ok(Cast { theatre: self, namespace: namespace.to_owned(), folder, log: Log::new(), tree })
+        Ok(Cast { theatre: self, namespace: namespace.to_owned(), folder, log, tree })
     }
 }
 
@@ -130,6 +131,11 @@ impl Cast<'_> {
             worker.ready().await?;
         }
         Ok(started.try_into().expect("one worker was started for each"))
+    }
+
+    /// Returns the Java release that is played with.
+    pub(crate) fn release(&self) -> JavaVersion {
+        self.theatre.release
     }
 
     pub(crate) fn nodes(&self) -> Nodes {

@@ -1,9 +1,13 @@
 //! The account of fires: which item ran for which fire, where.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+mod audit;
 
-use crate::stage::Entry;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+
+use audit::Audit;
+
+use crate::stage::{Dealing, Entry};
 use crate::suite::Report;
 
 /// The length of a fire's second, in milliseconds.
@@ -12,35 +16,99 @@ pub(crate) const SECOND: i64 = 1000;
 /// How many faults are printed.
 const N_SHOWN: usize = 20;
 
-/// Who ran an item for a fire: worker, source, and when it began.
-type Runs = Vec<(String, String, i64)>;
+/// How much of all that is due may be made up for instead of being run in its time, in percent. The items of one fire may
+/// always be: an instance that was late once was late for all its items.
+const MADE_UP_PERCENT: usize = 5;
+
+/// A run of an item for a fire.
+#[derive(Clone, Debug)]
+struct Ran {
+    who: String,
+    source: String,
+    /// When it began.
+    began: i64,
+    /// Whether it says that it stands for earlier fires as well.
+    is_merged: bool,
+}
+
+impl Ran {
+    /// One such run stands for all fires of the item that were missed before, and for nothing else. Java names it by the
+    /// fire that it is within, which has a run of its own; Rust by the last of those that it stands for.
+    fn is_replay(&self) -> bool {
+        is_replay(&self.source)
+    }
+
+    /// Java has lower-case words for sources.
+    fn is_of_java(&self) -> bool {
+        self.source.chars().all(char::is_lowercase)
+    }
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}) at {}", self.who, self.source, at(self.began))
+    }
+}
+
+/// Tells whether a run of this source makes up for misfires.
+pub(crate) fn is_replay(source: &str) -> bool {
+    matches!(source, "misfire" | "MISFIRE")
+}
 
 /// All scheduled runs of one job, by fire and item.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Account {
-    runs: BTreeMap<i64, BTreeMap<u32, Runs>>,
+    /// How many milliseconds are between two fires.
+    period: i64,
+    runs: BTreeMap<i64, BTreeMap<u32, Vec<Ran>>>,
+    /// When items were given to instances.
+    dealings: Vec<Dealing>,
+}
+
+/// How a worker has made up for misfires of an item.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Replays {
+    /// How many runs made up for misfires.
+    pub(crate) n: usize,
+    /// How many of them although nothing had been missed since the one before.
+    pub(crate) n_needless: usize,
 }
 
 impl Account {
-    /// Collects the runs of a job. Requests are no fires of the schedule.
+    /// Collects the runs of a job that fires every second. Requests are no fires of the schedule.
     pub(crate) fn of(job: &str, entries: &[Entry]) -> Self {
-        let mut account = Self::default();
+        let mut runs: BTreeMap<i64, BTreeMap<u32, Vec<Ran>>> = BTreeMap::new();
         for entry in entries {
-            if let Some(run) =
-                entry.begun().filter(|run| run.job == job && is_scheduled(&run.source))
-            {
-                let items = account.runs.entry(run.fire).or_default();
-                let who = (entry.who.to_string(), run.source.clone(), entry.fact.at);
-                items.entry(run.item).or_default().push(who);
+            let scheduled = entry.begun().filter(|run| run.job == job && is_scheduled(&run.source));
+            if let Some(run) = scheduled {
+                let ran = Ran {
+                    who: entry.who.to_string(),
+                    source: run.source.clone(),
+                    began: entry.fact.at,
+                    is_merged: run.merged_from.is_some_and(|first| first < run.fire),
+                };
+                runs.entry(run.fire).or_default().entry(run.item).or_default().push(ran);
             }
         }
-        account
+        Self { period: SECOND, runs, dealings: Vec::new() }
+    }
+
+    /// The job fires that often, in milliseconds.
+    pub(crate) fn every(mut self, period: i64) -> Self {
+        self.period = period;
+        self
+    }
+
+    /// What is known of how items were given to instances.
+    pub(crate) fn with_dealings(mut self, dealings: Vec<Dealing>) -> Self {
+        self.dealings = dealings;
+        self
     }
 
     /// Returns the last fire of which every item has begun.
     pub(crate) fn last_complete(&self, total: u32) -> Option<i64> {
         let complete =
-            |items: &BTreeMap<u32, Runs>| (0..total).all(|item| items.contains_key(&item));
+            |items: &BTreeMap<u32, Vec<Ran>>| (0..total).all(|item| items.contains_key(&item));
         self.runs.iter().rev().find(|(_, items)| complete(items)).map(|(fire, _)| *fire)
     }
 
@@ -52,13 +120,13 @@ impl Account {
     /// Returns how many runs a worker had from a fire on.
     pub(crate) fn n_runs_of(&self, who: &str, from: i64) -> usize {
         let runs = self.runs.range(from..).flat_map(|(_, items)| items.values().flatten());
-        runs.filter(|(worker, ..)| worker == who).count()
+        runs.filter(|ran| ran.who == who).count()
     }
 
     /// Words the last fires, one per line.
     pub(crate) fn tail(&self, n: usize) -> String {
         let lines = self.runs.iter().rev().take(n).map(|(fire, items)| {
-            let items = items.iter().map(|(item, runs)| format!("{item}: {}", who(runs)));
+            let items = items.iter().map(|(item, runs)| format!("{item}: {}", worded(runs)));
             format!("        {} {}", at(*fire), items.collect::<Vec<_>>().join("; "))
         });
         let mut lines: Vec<String> = lines.collect();
@@ -66,54 +134,55 @@ impl Account {
         lines.join("\n")
     }
 
-    /// Audits every item of every fire of a one-second job between two fires, both included.
-    fn audit(&self, total: u32, from: i64, to: i64) -> Audit {
-        let mut audit = Audit::default();
-        let step = usize::try_from(SECOND).unwrap_or(1);
-        for item in 0..total {
-            // Fires that nobody has run yet; a run that makes up for misfires settles them.
-            let mut missed = Vec::new();
-            for fire in (from..=to).step_by(step) {
-                let runs = self.runs.get(&fire).and_then(|items| items.get(&item));
-                let runs = runs.map_or(&[][..], Vec::as_slice);
-                let n_made_up = runs.iter().filter(|(_, source, _)| makes_up(source)).count();
-                match (runs.len() - n_made_up, n_made_up) {
-                    (0, 0) => missed.push(fire),
-                    (1, 0) => audit.lose(item, &mut missed),
-                    (0, 1) => audit.make_up(1, &mut missed),
-                    (1, 1) if !missed.is_empty() => audit.make_up(0, &mut missed),
-                    _ => {
-                        let (fire, who) = (at(fire), who(runs));
-                        audit.faults.push(format!("item {item} of fire {fire} ran {who}"));
-                    }
-                }
+    /// Returns how misfires of an item were made up for from a fire on.
+    pub(crate) fn replays(&self, item: u32, from: i64) -> Replays {
+        let mut replays = Replays::default();
+        let mut is_missed = false;
+        for fire in self.fires(from, self.last().unwrap_or(from)) {
+            let (usual, made_up): (Vec<&Ran>, Vec<&Ran>) =
+                self.of_item(fire, item).iter().partition(|ran| !ran.is_replay());
+            is_missed |= usual.is_empty();
+            for _ in made_up {
+                replays.n += 1;
+                replays.n_needless += usize::from(!is_missed);
+                is_missed = false;
             }
-            audit.lose(item, &mut missed);
+            is_missed &= !usual.iter().any(|ran| ran.is_merged);
         }
-        for (fire, items) in self.runs.range(from..=to) {
-            audit.faults.extend(items.range(total..).map(|(item, runs)| {
-                format!("item {item} of fire {} does not exist and ran {}", at(*fire), who(runs))
-            }));
-        }
-        audit
+        replays
     }
 
-    /// Expects that every item of every fire ran exactly once, or was made up for once by a misfire run.
+    /// Expects that every item of every fire between two, both included, ran exactly once, or was made up for once.
     pub(crate) fn judge(&self, what: &str, total: u32, from: i64, to: i64, report: &mut Report) {
-        let Audit { faults, n_made_up } = self.audit(total, from, to);
-        let n_fires = (to - from) / SECOND + 1;
-        let made_up = match n_made_up {
-            0 => String::new(),
-            n => format!(" ({n} of them made up for as misfires)"),
-        };
-        let expected = format!("each of {n_fires} fires of {total} items once");
+        let Audit { faults, races, n_made_up } = self.audit(total, from, to);
+        for race in &races {
+            report
+                .note(&format!("Java's leader has given the item away at this very fire: {race}"));
+        }
+        let n_fires = self.fires(from, to).count();
+        let n_items = usize::try_from(total).unwrap_or(usize::MAX);
+        let most = n_items.max(n_fires * n_items * MADE_UP_PERCENT / 100);
+        let expected =
+            format!("each of {n_fires} fires of {total} items once, at most {most} made up for");
         let found = match faults.as_slice() {
-            [] => format!("{n_fires} fires of {total} items, each once{made_up}"),
+            [] => {
+                format!("{n_fires} fires of {total} items, each once, {n_made_up} made up for")
+            }
             _ => {
-                format!("{} are not{made_up}:\n        {}", faults.len(), first(&faults))
+                let n = faults.len();
+                format!("{n} are not, {n_made_up} made up for:\n        {}", first(&faults))
             }
         };
-        report.holds(what, &expected, &found, faults.is_empty());
+        report.holds(what, &expected, &found, faults.is_empty() && n_made_up <= most);
+    }
+
+    fn fires(&self, from: i64, to: i64) -> impl Iterator<Item = i64> + use<> {
+        (from..=to).step_by(usize::try_from(self.period).unwrap_or(1))
+    }
+
+    fn of_item(&self, fire: i64, item: u32) -> &[Ran] {
+        let runs = self.runs.get(&fire).and_then(|items| items.get(&item));
+        runs.map_or(&[], Vec::as_slice)
     }
 }
 
@@ -124,36 +193,9 @@ fn first(faults: &[String]) -> String {
     faults[..shown].join("\n        ") + more
 }
 
-/// What came of the items of some fires.
-#[derive(Debug, Default)]
-struct Audit {
-    faults: Vec<String>,
-    /// How many items of fires met a run that took too long, and were made up for.
-    n_made_up: usize,
-}
-
-impl Audit {
-    fn lose(&mut self, item: u32, missed: &mut Vec<i64>) {
-        let lost =
-            missed.drain(..).map(|fire| format!("item {item} of fire {} was lost", at(fire)));
-        self.faults.extend(lost);
-    }
-
-    fn make_up(&mut self, own: usize, missed: &mut Vec<i64>) {
-        self.n_made_up += missed.len() + own;
-        missed.clear();
-    }
-}
-
 /// Java says `schedule` and `misfire`; Rust says `NORMAL`, `MISFIRE` and `FAILOVER`.
 fn is_scheduled(source: &str) -> bool {
-    matches!(source, "schedule" | "misfire" | "NORMAL" | "MISFIRE" | "FAILOVER")
-}
-
-/// One such run stands for all fires of the item that were missed before. Java names it by the fire that it is within,
-/// which has a run of its own; Rust by the last of those that it stands for.
-fn makes_up(source: &str) -> bool {
-    matches!(source, "misfire" | "MISFIRE")
+    is_replay(source) || matches!(source, "schedule" | "NORMAL" | "FAILOVER")
 }
 
 /// Writes a time as minute and second.
@@ -161,102 +203,10 @@ pub(crate) fn at(ms: i64) -> String {
     format!("{:02}:{:02}.{:03}", ms / 60_000 % 60, ms / 1000 % 60, ms % 1000)
 }
 
-fn who(runs: &[(String, String, i64)]) -> String {
+fn worded(runs: &[Ran]) -> String {
     let mut text = format!("{} times:", runs.len());
-    for (who, source, began) in runs {
-        let written = write!(text, " {who} ({source}) at {}", at(*began));
-        written.expect("writing to a string cannot fail");
+    for ran in runs {
+        write!(text, " {ran}").expect("writing to a string cannot fail");
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::protocol::{Fact, Run, Said};
-
-    fn begin(who: &str, item: u32, fire: i64, source: &str) -> Entry {
-        let run = Run {
-            job: "job".to_owned(),
-            item,
-            run: 1,
-            fire,
-            source: source.to_owned(),
-            total: 2,
-            job_parameter: String::new(),
-            parameter: None,
-            task_id: String::new(),
-            interrupted: false,
-        };
-        Entry { who: who.into(), fact: Fact { at: fire + 5, ev: Said::Begin(run) } }
-    }
-
-    fn faults(entries: &[Entry], to: i64) -> Vec<String> {
-        Account::of("job", entries).audit(2, 1000, to).faults
-    }
-
-    #[test]
-    fn what_was_lost_doubled_or_invented_is_a_fault() {
-        let rows = [
-            ("once", vec![], vec![]),
-            ("a request is no fire", vec![begin("J", 0, 1000, "request")], vec![]),
-            (
-                "twice",
-                vec![begin("J", 0, 1000, "schedule")],
-                vec![
-                    "item 0 of fire 00:01.000 ran 2 times: R (NORMAL) at 00:01.005 J (schedule) at 00:01.005",
-                ],
-            ),
-            (
-                "made up for although nothing was missed",
-                vec![begin("J", 0, 1000, "misfire")],
-                vec![
-                    "item 0 of fire 00:01.000 ran 2 times: R (NORMAL) at 00:01.005 J (misfire) at 00:01.005",
-                ],
-            ),
-            (
-                "an item too many",
-                vec![begin("J", 2, 2000, "schedule")],
-                vec![
-                    "item 2 of fire 00:02.000 does not exist and ran 1 times: J (schedule) at 00:02.005",
-                ],
-            ),
-        ];
-        for (case, more, expected) in rows {
-            let mut entries: Vec<_> = [1000, 2000]
-                .into_iter()
-                .flat_map(|fire| [begin("R", 0, fire, "NORMAL"), begin("J", 1, fire, "schedule")])
-                .collect();
-            entries.extend(more);
-            assert_eq!(faults(&entries, 2000), expected, "{case}");
-        }
-    }
-
-    #[test]
-    fn a_missed_fire_is_lost_unless_the_next_run_makes_up_for_it() {
-        let other = |fire| begin("R", 1, fire, "NORMAL");
-        let around = [other(1000), other(2000), other(3000), begin("R", 0, 1000, "NORMAL")];
-        let rows = [
-            (
-                "nobody ran it again",
-                vec![],
-                vec!["item 0 of fire 00:02.000 was lost", "item 0 of fire 00:03.000 was lost"],
-            ),
-            (
-                "the next is ordinary",
-                vec![begin("J", 0, 3000, "schedule")],
-                vec!["item 0 of fire 00:02.000 was lost"],
-            ),
-            (
-                "Java, within the next",
-                vec![begin("J", 0, 3000, "schedule"), begin("J", 0, 3000, "misfire")],
-                vec![],
-            ),
-            ("Rust, for the last", vec![begin("R", 0, 3000, "MISFIRE")], vec![]),
-        ];
-        for (case, more, expected) in rows {
-            let entries = [around.to_vec(), more].concat();
-            assert_eq!(faults(&entries, 3000), expected, "{case}");
-        }
-    }
 }
