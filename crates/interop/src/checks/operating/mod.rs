@@ -1,12 +1,13 @@
 //! The Java lifecycle API lists, triggers, disables, enables, shuts down and removes Rust instances.
 
+mod idle;
 mod slowly;
 
 use serde_json::{Value, json};
 
 use super::Setting;
 use super::account::Account;
-use super::common::{RECOVERY, assigned, between_fires, fires, hold, items_of, judge, next_fire};
+use super::common::{RECOVERY, assigned, between_fires, fires, judge, next_fire};
 use crate::protocol::JobPlan;
 use crate::stage::{Cast, Failure, Kind, Worker};
 use crate::suite::{JavaVersion, Report};
@@ -28,18 +29,11 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
     let (rust_id, java_id) = (rust.schedule(&plan).await?, java.schedule(&plan).await?);
     assigned(&cast, JOB, TOTAL, &[&rust_id, &java_id]).await?;
     next_fire(&cast, JOB, TOTAL).await?;
-    let java_version = setting.java;
-    let act = Operation {
-        cast: &cast,
-        operator: &operator,
-        rust: &rust,
-        rust_id,
-        java: &java,
-        java_id,
-        java_version,
-    };
+    let act =
+        Operation { cast: &cast, operator: &operator, rust: &rust, rust_id, java: &java, java_id };
     act.statistics(report).await?;
     slowly::play(&cast, &operator, &beside, report).await?;
+    idle::play(&cast, &operator, &beside, report).await?;
     act.disable_and_enable(report).await?;
     act.shut_down(report).await?;
     act.remove(report).await?;
@@ -57,7 +51,14 @@ struct Operation<'a> {
     rust_id: String,
     java: &'a Worker,
     java_id: String,
-    java_version: JavaVersion,
+}
+
+/// 2.1.5 calls the part of an id after the address an instance's id.
+fn shown_id(java: JavaVersion, id: &str) -> &str {
+    match java {
+        JavaVersion::V2_1_5 => id.split("@-@").nth(1).unwrap_or(id),
+        JavaVersion::V3_0_4 => id,
+    }
 }
 
 impl Operation<'_> {
@@ -89,32 +90,13 @@ impl Operation<'_> {
         }))
     }
 
-    /// 2.1.5 calls the part of an id after the address an instance's id.
-    fn shown_id<'i>(&self, id: &'i str) -> &'i str {
-        match self.java_version {
-            JavaVersion::V2_1_5 => id.split("@-@").nth(1).unwrap_or(id),
-            JavaVersion::V3_0_4 => id,
-        }
-    }
-
     async fn statistics(&self, report: &mut Report) -> Result<(), Failure> {
         let wanted = json!([JOB, "OK", "* * * * * ?", 2, TOTAL]);
         report.same(&format!("the job's {DESCRIBED:?}"), &wanted, &self.job().await?);
         let wanted = json!([[self.rust_id], [JOB], 0]);
         report.same("the Rust worker's server", &wanted, &self.server(&self.rust.ip).await?);
 
-        // Held, so that the statistics see it running.
-        let items = items_of(self.cast, JOB, &self.rust_id);
-        hold(self.cast, self.rust, JOB, items[0]).await?;
-        let shardings = self.call("sharding", &[("job", JOB)]).await?;
-        self.rust.work(JOB, 0, &[]).await?;
-        let mut shown = shardings.as_array().into_iter().flatten();
-        let shown = shown.find(|shown| shown["item"] == items[0]).cloned().unwrap_or(Value::Null);
-        let fields = ["serverIp", "instanceId", "status", "failover"];
-        let found: Value = fields.map(|field| shown[field].clone()).into();
-        let wanted = json!([self.rust.ip, self.shown_id(&self.rust_id), "RUNNING", false]);
-        report.same(&format!("a running Rust item's {fields:?}"), &wanted, &found);
-        next_fire(self.cast, JOB, TOTAL).await.map(drop)
+        Ok(())
     }
 
     async fn disable_and_enable(&self, report: &mut Report) -> Result<(), Failure> {
