@@ -119,7 +119,7 @@ pub(crate) const CHECKS: [Check; 9] = [
     },
     Check {
         number: 8,
-        title: "Java workers are replaced by Rust workers without a lost or doubled fire",
+        title: "Java workers are replaced by Rust workers and back without a lost or doubled fire",
         play: |setting, report| Box::pin(rolling::play(setting, report)),
     },
     Check {

@@ -1,4 +1,5 @@
-//! Java workers are replaced by Rust workers, one at a time, under one-second jobs: no fire is lost, none runs twice.
+//! Java workers are replaced by Rust workers, one at a time, under one-second jobs, and these by Java workers again: no fire
+//! is lost, none runs twice.
 
 use super::Setting;
 use super::account::{Account, SECOND};
@@ -30,10 +31,17 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
         job.from = job.settled(0).await?;
     }
     replace(&cast, &mut jobs, &java, &rust, report).await?;
-    for job in &jobs {
-        job.judge(report);
+    for job in &mut jobs {
+        job.judge("over to Rust", report);
     }
-    for worker in &rust {
+    drop(java);
+    let back = [(Kind::Java, "java4", 1), (Kind::Java, "java5", 2), (Kind::Java, "java6", 3)];
+    let back = cast.all(back).await?;
+    replace(&cast, &mut jobs, &rust, &back, report).await?;
+    for job in &mut jobs {
+        job.judge("and back to Java", report);
+    }
+    for worker in &back {
         worker.leave().await?;
     }
     cast.tree.close().await
@@ -112,11 +120,12 @@ impl<'a> Job<'a> {
         fires(self.cast, self.name, TOTAL, next, n_fires).await
     }
 
-    /// Judges all fires but the last, of which some items may not have begun.
-    fn judge(&self, report: &mut Report) {
+    /// Judges all fires since the last time but the last, of which some items may not have begun.
+    fn judge(&mut self, what: &str, report: &mut Report) {
         let account = Account::of(self.name, &self.cast.log.entries());
         let to = account.last().map_or(self.from, |fire| fire - SECOND);
-        let what = format!("fires of {}", self.name);
+        let what = format!("fires of {}, {what}", self.name);
         judge(self.cast, self.name, TOTAL, (self.from, to), &what, report);
+        self.from = to + SECOND;
     }
 }
