@@ -10,13 +10,14 @@ pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
 
 /// The configuration of a job, as all instances share it through the registry.
 ///
-/// The fields are those of ElasticJob 2.1.5. This crate checks what coordination relies on; the cron expression, the
+/// The fields are those of ElasticJob 2.1.5 and 3.x that mean something here, and three of our own; what only Java reads is
+/// in [`JavaSettings`]. This crate checks what coordination relies on; the cron expression, the
 /// time zone and the strategy name are checked by whoever knows their grammar, before anything is written.
 ///
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `cron` | `None` | Quartz expression; `None` runs on request only |
-/// | `time_zone` | `None` | zone of the expression; `None` is UTC |
+/// | `time_zone` | `None` | zone of the expression; `None` is the default of whoever schedules, UTC unless it says otherwise |
 /// | `sharding_total_count` | required | items `0..n`, 1 to 100 000 |
 /// | `sharding_item_parameters` | empty | `0=Beijing,1=Shanghai` |
 /// | `job_parameter` | empty | handed to every run |
@@ -36,7 +37,7 @@ pub struct JobConfig {
     pub job_name: JobName,
     /// When it fires; `None` for a job that runs on request only.
     pub cron: Option<String>,
-    /// The zone that the expression is meant in.
+    /// The zone that the expression is meant in; `None` is the default of whoever schedules.
     pub time_zone: Option<String>,
     /// How many items there are.
     pub sharding_total_count: u32,
@@ -134,6 +135,57 @@ impl JobConfig {
         self.check_stored()
     }
 
+    /// Checks that Java instances can read the configuration, if it has the class of a Java job. They fail at each reading of
+    /// one that they cannot use, until somebody repairs it: those of 2.1.5 at one without a cron expression, those of 3.x
+    /// at a time zone that does not begin with `GMT`.
+    ///
+    /// # Errors
+    /// [`InvalidConfig`] names the field, its value and what would be valid.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::{JobConfig, JobName};
+    ///
+    /// let mut config = JobConfig::new(JobName::new("report")?, 3);
+    /// assert!(config.check_for_java().is_ok(), "no Java instance reads it");
+    /// config.java.job_class = "com.acme.Report".to_owned();
+    /// assert_eq!(config.check_for_java().unwrap_err().field, "cron");
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    pub fn check_for_java(&self) -> Result<(), InvalidConfig> {
+        let Some(class) = self.java.given_class() else { return Ok(()) };
+        match (self.java.dialect(), &self.cron, &self.time_zone) {
+            (Dialect::V2, None, _) => {
+                let valid = format!(
+                    "an expression: Java instances of 2.1.5 ({class}) cannot read a job without one"
+                );
+                Err(InvalidConfig::new("cron", "missing", valid))
+            }
+            (Dialect::V3, _, Some(zone)) if !is_zone_of_java_3(zone) => {
+                let valid = format!(
+                    "GMT, or an offset such as GMT+08:00: Java instances of 3.x ({class}) can read nothing else"
+                );
+                Err(InvalidConfig::new("time_zone", format!("{zone:?}"), valid))
+            }
+            (Dialect::V2 | Dialect::V3, _, _) => Ok(()),
+        }
+    }
+
+    /// Returns what its author should know about what Java instances make of the configuration.
+    #[must_use]
+    pub fn java_caveat(&self) -> Option<&'static str> {
+        let zone = self.time_zone.as_deref()?;
+        match self.java.dialect() {
+            Dialect::V2 if self.java.given_class().is_some() => Some(
+                "Java instances of 2.1.5 do not read time_zone and fire in the zone of their virtual machine",
+            ),
+            Dialect::V3 if !is_zone_of_java_3(zone) => Some(
+                "Java instances of 3.x fail at a time_zone that does not begin with GMT; without java_class none is expected",
+            ),
+            Dialect::V2 | Dialect::V3 => None,
+        }
+    }
+
     /// Checks what must hold of a stored configuration. Java's own jobs may combine what [`check`](Self::check)
     /// refuses; [`fails_over`](Self::fails_over) tells what then happens.
     pub(crate) fn check_stored(&self) -> Result<(), InvalidConfig> {
@@ -159,6 +211,11 @@ impl JobConfig {
         }
         Ok(())
     }
+}
+
+/// Java takes what it does not know of such a name for GMT; of those that the `trigger` crate reads it knows all.
+fn is_zone_of_java_3(zone: &str) -> bool {
+    zone.starts_with("GMT")
 }
 
 /// Which fires a job runs afterwards that nobody ran in their time, each by itself, oldest first.
@@ -381,6 +438,37 @@ mod tests {
             let mut config = JobConfig::new(JobName::new("j").unwrap(), 3);
             change(&mut config);
             assert_eq!(config.check().err().map(|e| e.field), field, "{case}");
+        }
+    }
+
+    #[test]
+    fn what_java_instances_fail_at_is_refused_where_there_may_be_some() {
+        let (v2, v3) = (Dialect::V2, Dialect::V3);
+        let (cron, shanghai) = (Some("* * * * * ?"), Some("Asia/Shanghai"));
+        let (class, none) = (Some("a.b.C"), None);
+        let rows = [
+            ("2.1.5", v2, class, cron, none, None, false),
+            ("2.1.5 without cron", v2, class, none, none, Some("cron"), false),
+            ("2.1.5 without cron and class", v2, none, none, none, None, false),
+            ("2.1.5 with a zone", v2, class, cron, shanghai, None, true),
+            ("2.1.5 with a zone, without class", v2, none, cron, shanghai, None, false),
+            ("3.x", v3, class, cron, none, None, false),
+            ("3.x without cron", v3, class, none, none, None, false),
+            ("3.x with a zone", v3, class, cron, shanghai, Some("time_zone"), true),
+            ("3.x with a zone, without class", v3, none, cron, shanghai, None, true),
+            ("3.x with UTC", v3, class, cron, Some("UTC"), Some("time_zone"), true),
+            ("3.x in small letters", v3, class, cron, Some("gmt+8"), Some("time_zone"), true),
+            ("3.x with an offset", v3, class, cron, Some("GMT+08:00"), None, false),
+            ("3.x with GMT", v3, class, cron, Some("GMT"), None, false),
+        ];
+        for (case, dialect, class, cron, zone, field, caveat) in rows {
+            let mut config = JobConfig::new(JobName::new("j").unwrap(), 3);
+            config.java = JavaSettings::of(dialect);
+            class.unwrap_or(JavaSettings::NO_CLASS).clone_into(&mut config.java.job_class);
+            config.cron = cron.map(str::to_owned);
+            config.time_zone = zone.map(str::to_owned);
+            assert_eq!(config.check_for_java().err().map(|e| e.field), field, "{case}");
+            assert_eq!(config.java_caveat().is_some(), caveat, "{case}");
         }
     }
 }

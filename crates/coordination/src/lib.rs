@@ -35,7 +35,9 @@ pub use job_config::{
     JavaJobType, JavaSettings, JobConfig, MAX_SHARDING_TOTAL_COUNT,
 };
 pub use job_event::{DropReason, JobEvent, MissReason};
-pub use layout::{ConfigError, Layout, decode_config, encode_config};
+pub use layout::{
+    ConfigError, DialectSign, Layout, decode_config, dialect_of_config, encode_config,
+};
 pub use ledger::{
     Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,
 };

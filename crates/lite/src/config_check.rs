@@ -14,6 +14,7 @@ pub(crate) type SharedSchedule = Arc<dyn Schedule>;
 pub(crate) fn check(
     config: &JobConfig,
     strategies: &StrategyRegistry,
+    default_zone: &Zone,
     now: Timestamp,
 ) -> Result<(), InvalidConfig> {
     config.check()?;
@@ -21,8 +22,8 @@ pub(crate) fn check(
         let valid = format!("one of {}, or empty", error.known.join(", "));
         return Err(InvalidConfig::new("strategy", format!("{:?}", config.strategy), valid));
     }
-    match (schedule_of(config)?, &config.cron) {
-        (Some(schedule), Some(cron)) if schedule.next_after(now).is_none() => {
+    match (timing_of(config, default_zone)?, &config.cron) {
+        (Some(timing), Some(cron)) if timing.schedule.next_after(now).is_none() => {
             let valid = format!("an expression that fires after {now}; this one never does");
             Err(InvalidConfig::new("cron", format!("{cron:?}"), valid))
         }
@@ -30,15 +31,35 @@ pub(crate) fn check(
     }
 }
 
-/// Returns the schedule that a configuration describes; `None` for a job that runs on request only.
-pub(crate) fn schedule_of(config: &JobConfig) -> Result<Option<SharedSchedule>, InvalidConfig> {
-    let zone = zone_of(config)?;
+/// When a job fires, and the zone that this is meant in.
+#[derive(Clone, Debug)]
+pub(crate) struct Timing {
+    pub(crate) schedule: SharedSchedule,
+    pub(crate) zone: Zone,
+}
+
+/// Returns when a configuration says that a job fires; `None` for a job that runs on request only. One that names no zone
+/// means the default.
+pub(crate) fn timing_of(
+    config: &JobConfig,
+    default_zone: &Zone,
+) -> Result<Option<Timing>, InvalidConfig> {
+    let zone = match &config.time_zone {
+        Some(name) => zone("time_zone", name)?,
+        None => default_zone.clone(),
+    };
     let Some(cron) = &config.cron else { return Ok(None) };
     let expression = CronExpression::parse(cron).map_err(|error| {
         let valid = format!("a Quartz expression such as \"0 0/5 * * * ?\"\n{error}");
         InvalidConfig::new("cron", format!("{cron:?}"), valid)
     })?;
-    Ok(Some(Arc::new(CronSchedule::new(expression, zone))))
+    let schedule = Arc::new(CronSchedule::new(expression, zone.clone()));
+    Ok(Some(Timing { schedule, zone }))
+}
+
+/// Checks that the expression and the zone of a configuration make sense. Whether they do is the same in every zone.
+pub(crate) fn check_timing(config: &JobConfig) -> Result<(), InvalidConfig> {
+    timing_of(config, &Zone::utc()).map(drop)
 }
 
 /// Returns what its author should know about a cron expression that is valid all the same.
@@ -47,10 +68,10 @@ pub(crate) fn caveats(config: &JobConfig) -> Vec<CronCaveat> {
     expression.map_or_else(Vec::new, |expression| expression.caveats())
 }
 
-fn zone_of(config: &JobConfig) -> Result<Zone, InvalidConfig> {
-    let Some(name) = &config.time_zone else { return Ok(Zone::utc()) };
+/// Reads the name of a zone that stands in a field.
+pub(crate) fn zone(field: &'static str, name: &str) -> Result<Zone, InvalidConfig> {
     Zone::parse(name).map_err(|error| {
         let valid = format!("an IANA name such as Asia/Shanghai, or GMT+08:00 ({error})");
-        InvalidConfig::new("time_zone", format!("{name:?}"), valid)
+        InvalidConfig::new(field, format!("{name:?}"), valid)
     })
 }

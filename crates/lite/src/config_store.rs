@@ -7,8 +7,10 @@ use bytes::Bytes;
 use coordination::{
     ConfigError, Dialect, JavaSettings, JobConfig, Layout, decode_config, encode_config,
 };
+use futures_util::future::BoxFuture;
 use reg_center::{Expect, Lifetime, Node, NodePath, Op, SessionChange, Txn, TxnOutcome};
 
+use crate::config_dialect::FoundDialect;
 use crate::seams::{Elapsed, Seams};
 use crate::{Error, Result};
 
@@ -55,76 +57,100 @@ enum Verdict {
 pub(crate) struct ConfigStore<'a> {
     pub(crate) seams: &'a Seams,
     pub(crate) local: &'a JobConfig,
-    /// The dialect that the job must have; `None` for that of the stored configuration.
+    /// The dialect that the job must have; `None` for that of what is stored.
     pub(crate) dialect: Option<Dialect>,
     pub(crate) started: Duration,
     pub(crate) deadline: Duration,
 }
 
 impl ConfigStore<'_> {
-    /// Reads, decides and writes until the stored configuration is as it shall be. Returns also in which dialect the job's
-    /// nodes are.
-    pub(crate) async fn settle(&self) -> Result<(Settled, Dialect)> {
+    /// Reads, decides and writes until the stored configuration is as it shall be. Returns also the local one in the dialect
+    /// of the job's nodes.
+    pub(crate) async fn settle(&self) -> Result<(Settled, JobConfig)> {
         let path = Layout::new(&self.local.job_name).config_path();
         loop {
             let node = self.read(&path).await?;
             let stored = node.as_ref().map(|node| decode_config(&node.data));
-            let local = self.in_dialect_of(stored.as_ref())?;
-            let root = self.root_with_class(&local).await?;
+            let found = self.found_dialect(stored.as_ref()).await?;
+            let local = self.in_dialect(found, node.as_ref())?;
+            let root = self.root_of_3(&local).await?;
             let overwrite = self.local.overwrite;
             let class = root.as_ref().and_then(|root| root.write(overwrite));
+            local.check_for_java()?;
+            let local = match &root {
+                Some(root) => root.with_stored_class(local),
+                None => local,
+            };
             // What became of a write shows at the next reading, whatever its outcome.
-            match (verdict(&path, node.as_ref().zip(stored), &local), class) {
+            match (verdict(&path, node.as_ref().zip(stored), &local)?, class) {
                 (Verdict::Write(txn), class) => self.write(with_first(class, txn)).await?,
                 (Verdict::Keep(_), Some(class)) if overwrite => {
                     self.write(Txn::new().op(class)).await?;
                 }
                 (Verdict::Keep(settled), _) => {
                     let differing = root.and_then(|root| root.difference());
-                    return Ok((settled.with(differing), local.java.dialect()));
+                    return Ok((settled.with(differing), local));
                 }
             }
         }
     }
 
-    /// Returns the root node of the job if it is where the class belongs: that of a job of 3.x, if a class was given.
-    async fn root_with_class(&self, local: &JobConfig) -> Result<Option<RootNode>> {
-        let class = local.java.given_class().filter(|_| local.java.dialect() == Dialect::V3);
-        let Some(class) = class.map(str::to_owned) else { return Ok(None) };
+    /// Returns the root node of the job if it is where the class belongs: that of a job of 3.x.
+    async fn root_of_3(&self, local: &JobConfig) -> Result<Option<RootNode>> {
+        if local.java.dialect() != Dialect::V3 {
+            return Ok(None);
+        }
+        let class = local.java.given_class().map(str::to_owned);
         let path = Layout::new(&local.job_name).root();
         let node = self.read(&path).await?;
         Ok(Some(RootNode { path, node, class }))
     }
 
-    /// Returns the local configuration in the dialect of the stored one.
-    fn in_dialect_of(&self, stored: Option<&Result<JobConfig, ConfigError>>) -> Result<JobConfig> {
+    /// Returns the local configuration in the dialect of what is stored, or else in the likely one.
+    fn in_dialect(&self, found: Option<FoundDialect>, node: Option<&Node>) -> Result<JobConfig> {
         let given = self.local.java.dialect();
-        let found = match stored {
-            Some(Ok(stored)) => stored.java.dialect(),
-            Some(Err(_)) | None => self.dialect.unwrap_or(given),
-        };
         let settings_given = !self.local.java.has_default_fields();
-        let wanted = self.dialect.or(settings_given.then_some(given));
-        match wanted {
-            Some(wanted) if wanted != found => {
-                let job = self.local.job_name.clone();
-                Err(Error::Dialect { job, stored: found, wanted })
+        let asked_for = self.dialect.or(settings_given.then_some(given));
+        let dialect = match (found, asked_for) {
+            (Some(found), Some(wanted)) if found.dialect != wanted => {
+                return Err(Error::Dialect {
+                    job: self.local.job_name.clone(),
+                    shown_by: found.shown_by.to_string(),
+                    stored: found.dialect,
+                    wanted,
+                });
             }
-            _ if found == given => Ok(self.local.clone()),
-            _ => {
-                let job_class = self.local.java.job_class.clone();
-                let java = JavaSettings { job_class, ..JavaSettings::of(found) };
-                Ok(JobConfig { java, ..self.local.clone() })
-            }
+            (Some(found), _) => found.dialect,
+            (None, asked_for) => self.likely_dialect(asked_for, node),
+        };
+        if dialect == given {
+            return Ok(self.local.clone());
         }
+        let job_class = self.local.java.job_class.clone();
+        let java = JavaSettings { job_class, ..JavaSettings::of(dialect) };
+        Ok(JobConfig { java, ..self.local.clone() })
     }
 
-    async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
+    pub(crate) async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
+        self.ask(|| self.seams.registry.read(path), path).await
+    }
+
+    /// Returns the names of a node's children; none if there is no such node.
+    pub(crate) async fn children(&self, path: &NodePath) -> Result<Vec<String>> {
+        let children = self.ask(|| self.seams.registry.children(path), path).await?;
+        Ok(children.unwrap_or_default())
+    }
+
+    /// Asks until the registry answers or the deadline has passed.
+    async fn ask<'a, T>(
+        &'a self,
+        question: impl Fn() -> BoxFuture<'a, reg_center::Result<T>> + Sync,
+        path: &NodePath,
+    ) -> Result<T> {
         loop {
             self.connected().await?;
-            let read = self.seams.registry.read(path);
-            match self.seams.until(self.deadline, read).await {
-                Ok(Ok(node)) => return Ok(node),
+            match self.seams.until(self.deadline, question()).await {
+                Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(error)) => self.pause_after(error, || format!("reading {path}")).await?,
                 Err(Elapsed) => return Err(self.too_late(format!("the registry to read {path}"))),
             }
@@ -194,28 +220,31 @@ fn verdict(
     path: &NodePath,
     stored: Option<(&Node, Result<JobConfig, ConfigError>)>,
     local: &JobConfig,
-) -> Verdict {
+) -> Result<Verdict> {
     let Some((node, stored)) = stored else {
+        local.check_for_java()?;
         let create = Txn::new().create(path.clone(), document(local), Lifetime::Persistent);
-        return Verdict::Write(create);
+        return Ok(Verdict::Write(create));
     };
-    let put = |config: &JobConfig| {
-        Verdict::Write(Txn::new().put_if(path.clone(), node.stat.version, document(config)))
+    let put = |config: &JobConfig| -> Result<Verdict> {
+        config.check_for_java()?;
+        let put = Txn::new().put_if(path.clone(), node.stat.version, document(config));
+        Ok(Verdict::Write(put))
     };
-    match stored {
-        Err(_) if local.overwrite => put(local),
+    Ok(match stored {
+        Err(_) if local.overwrite => put(local)?,
         Err(error) => Verdict::Keep(Settled::Unreadable(error.to_string())),
         Ok(stored) if local.overwrite => {
             let wanted = keeping_what_is_not_ours(local, &stored);
             // Not everything is in the document: the class of a Java job of 3.x is not.
             let is_stored = document(&wanted) == node.data;
-            if is_stored { Verdict::Keep(Settled::Local) } else { put(&wanted) }
+            if is_stored { Verdict::Keep(Settled::Local) } else { put(&wanted)? }
         }
         Ok(stored) => Verdict::Keep(match differences(&stored, local) {
             none if none.is_empty() => Settled::Local,
             some => Settled::Stored(some),
         }),
-    }
+    })
 }
 
 fn document(config: &JobConfig) -> Bytes {
@@ -261,14 +290,15 @@ fn other_class(stored: &str, local: &str) -> Option<ConfigDifference> {
 struct RootNode {
     path: NodePath,
     node: Option<Node>,
-    class: String,
+    /// The class that was given here, if any.
+    class: Option<String>,
 }
 
 impl RootNode {
     /// Returns what writes the class: where there is none, and where another one is to be overwritten. Java itself writes
     /// the class only when it writes the configuration.
     fn write(&self, overwrite: bool) -> Option<Op> {
-        let (path, data) = (self.path.clone(), Bytes::from(self.class.clone()));
+        let (path, data) = (self.path.clone(), Bytes::from(self.class.clone()?));
         let Some(node) = &self.node else {
             return Some(Op::Create { path, data, lifetime: Lifetime::Persistent });
         };
@@ -279,9 +309,20 @@ impl RootNode {
 
     /// Tells that another class stands there.
     fn difference(&self) -> Option<ConfigDifference> {
-        let stored = self.node.as_ref().map(|node| String::from_utf8_lossy(&node.data))?;
-        let blank = stored.trim().is_empty();
-        if blank { None } else { other_class(&stored, &self.class) }
+        other_class(&self.stored_class()?, self.class.as_deref()?)
+    }
+
+    /// Gives a configuration the class that stands there, if it has none.
+    fn with_stored_class(&self, mut config: JobConfig) -> JobConfig {
+        if let (None, Some(stored)) = (&self.class, self.stored_class()) {
+            config.java.job_class = stored;
+        }
+        config
+    }
+
+    fn stored_class(&self) -> Option<String> {
+        let stored = String::from_utf8_lossy(&self.node.as_ref()?.data).trim().to_owned();
+        Some(stored).filter(|stored| !stored.is_empty())
     }
 }
 

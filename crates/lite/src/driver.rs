@@ -12,8 +12,9 @@ use jiff::Timestamp;
 use reg_center::{SessionChange, SessionId};
 use tokio::sync::{mpsc, oneshot};
 use tracing::Span;
+use trigger::Zone;
 
-use crate::config_check::SharedSchedule;
+use crate::config_check::Timing;
 use crate::executor::{Executor, FinishedRun};
 use crate::identity::Lives;
 use crate::inbox::{Answer, Inbox, Request, Signal};
@@ -52,6 +53,8 @@ pub(crate) struct Driver {
     pub(crate) subscribers: Arc<Subscribers>,
     pub(crate) answers: mpsc::UnboundedSender<Answer>,
     pub(crate) patience: Patience,
+    /// The zone of configurations that name none.
+    pub(crate) default_zone: Zone,
     pub(crate) state: State,
 }
 
@@ -63,7 +66,7 @@ pub(crate) struct State {
     /// When the session can no longer be relied upon; only while the connection is gone.
     pub(crate) lease_ends: Option<Duration>,
     pub(crate) config: Option<Arc<JobConfig>>,
-    pub(crate) schedule: Option<SharedSchedule>,
+    pub(crate) timing: Option<Timing>,
     /// From when on fires count that pass before the first schedule is known; `None` if they do not, or no longer.
     pub(crate) fires_since: Option<Timestamp>,
     /// Fires that wait for the registry's clock, in order.
@@ -244,10 +247,15 @@ impl Driver {
             running: status.running,
             waiting_for: status.waiting_for,
             waiting_since: status.waiting_since.map(|since| self.wall_at(since)),
-            next_fire: self.state.schedule.as_ref().and_then(|schedule| schedule.next_after(now)),
+            next_fire: self.next_fire_after(now),
+            time_zone: self.state.timing.as_ref().map(|timing| timing.zone.name().to_owned()),
             config: self.state.config.clone(),
             config_fault: self.config_fault(),
         }
+    }
+
+    pub(crate) fn next_fire_after(&self, after: Timestamp) -> Option<Timestamp> {
+        self.state.timing.as_ref().and_then(|timing| timing.schedule.next_after(after))
     }
 
     /// Returns what the wall clock showed, or would have, at a time on the monotonic one.

@@ -27,13 +27,13 @@ pub enum Error {
         /// Which job.
         job: JobName,
     },
-    /// The stored configuration is of another ElasticJob than the one that was asked for. Neither reads the other's nodes.
-    #[error(
-        "job {job}: its stored configuration is of ElasticJob {stored}, and {wanted} was asked for"
-    )]
+    /// What is stored of the job is of another ElasticJob than the one that was asked for. Neither reads the other's nodes.
+    #[error("job {job}: {shown_by} is of ElasticJob {stored}, and {wanted} was asked for")]
     Dialect {
         /// Which job.
         job: JobName,
+        /// What shows it: `its stored configuration`; where there is none that can be read, `its node` and a path.
+        shown_by: String,
         /// What is stored.
         stored: Dialect,
         /// What was asked for: by the scheduler, or by settings that only this dialect has.

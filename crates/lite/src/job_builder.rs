@@ -11,7 +11,7 @@ use crate::config_check;
 /// | option | default | meaning |
 /// |---|---|---|
 /// | [`cron`](Self::cron) | none | when it fires; without it the job runs on request only |
-/// | [`time_zone`](Self::time_zone) | UTC | the zone that the expression is meant in |
+/// | [`time_zone`](Self::time_zone) | the scheduler's, UTC | the zone that the expression is meant in |
 /// | [`sharding_item_parameters`](Self::sharding_item_parameters) | empty | what each item is for |
 /// | [`job_parameter`](Self::job_parameter) | empty | what every run is told |
 /// | [`failover`](Self::failover) | off | runs that a lost instance left unfinished are run again elsewhere |
@@ -118,7 +118,11 @@ impl JobBuilder {
         self
     }
 
-    /// Sets the zone that the cron expression is meant in: an IANA name or `GMT+08:00`.
+    /// Sets the zone that the cron expression is meant in: an IANA name or `GMT+08:00`. Without it that is the
+    /// [`default_time_zone`](crate::SchedulerBuilder::default_time_zone) of each process that runs the job.
+    ///
+    /// Java instances of 2.1.5 do not read it. Those of 3.x fail at one that does not begin with `GMT`: with
+    /// [`java_class`](Self::java_class) such a job is refused when it is registered.
     #[must_use]
     pub fn time_zone(mut self, zone: impl Into<String>) -> Self {
         self.rest.time_zone = Some(zone.into());
@@ -234,7 +238,8 @@ impl JobBuilder {
     /// Names the class of the Java job that this one stands beside or in the place of, `com.acme.ReportJob`: Java instances
     /// refuse to start where another class is stored. In 3.x it may also be the type of a job without one, `SCRIPT`.
     ///
-    /// It is stored together with the configuration: in the document with 2.1.5, in the job's root node with 3.x.
+    /// It is stored together with the configuration: in the document with 2.1.5, in the job's root node with 3.x. A job that
+    /// its Java instances could not read is refused when it is registered: with 2.1.5 one without [`cron`](Self::cron).
     #[must_use]
     pub fn java_class(mut self, class: impl Into<String>) -> Self {
         self.java_class = Some(class.into());
@@ -283,7 +288,7 @@ impl JobBuilder {
             ..JobConfig::new(job_name(&self.name)?, self.sharding_total_count)
         };
         config.check()?;
-        config_check::schedule_of(&config)?;
+        config_check::check_timing(&config)?;
         Ok(config)
     }
 }

@@ -3,6 +3,7 @@
 mod clock_check;
 mod commit;
 mod config_check;
+mod config_dialect;
 mod config_store;
 mod context;
 mod driver;

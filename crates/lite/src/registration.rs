@@ -94,7 +94,7 @@ impl Registration {
         coordinator = coordinator
             .speaking(dialect)
             .limited_to(seams.registry.limits())
-            .checked_by(|config| config_check::schedule_of(config).map(drop));
+            .checked_by(config_check::check_timing);
         if let Some(name) = stable_name {
             coordinator = coordinator.named(name);
         }
@@ -103,20 +103,22 @@ impl Registration {
 
     async fn register(self) -> Result<JobHandle> {
         let seams = &self.scheduler.seams;
-        config_check::check(&self.config, &self.scheduler.strategies, seams.clock.wall())?;
+        let Inner { strategies, default_time_zone, .. } = &*self.scheduler;
+        config_check::check(&self.config, strategies, default_time_zone, seams.clock.wall())?;
         let max_concurrency = self.max_concurrency.map(at_least_one).transpose()?;
         let reserved = self.scheduler.reserve(&self.config.job_name)?;
         let started = seams.clock.monotonic();
         let deadline = started.saturating_add(self.scheduler.connect_deadline);
         let dialect = self.scheduler.dialect;
         let store = ConfigStore { seams, local: &self.config, dialect, started, deadline };
-        let (settled, dialect) = store.settle().await?;
+        let (settled, local) = store.settle().await?;
+        let (dialect, caveat) = (local.java.dialect(), local.java_caveat());
         // From here on fires are noticed, unless there is no telling yet when it fires.
         let fires_since = match &settled {
             Settled::Local | Settled::Stored(_) => Some(seams.clock.wall()),
             Settled::Unreadable(_) => None,
         };
-        let differences = self.report(settled);
+        let differences = self.report(settled, caveat);
         let coordinator = self.coordinator(dialect);
         let handle = self.start(coordinator, max_concurrency, fires_since, differences);
         match reserved.fill(handle.clone()) {
@@ -129,10 +131,17 @@ impl Registration {
     }
 
     /// Says what the stored configuration means for this job.
-    fn report(&self, settled: Settled) -> Vec<ConfigDifference> {
+    fn report(&self, settled: Settled, for_java: Option<&'static str>) -> Vec<ConfigDifference> {
         let _entered = job_span(&self.config.job_name, "").entered();
         for caveat in config_check::caveats(&self.config) {
             tracing::warn!(cron = self.config.cron, %caveat, "cron expression may not be meant as it is");
+        }
+        if let Some(caveat) = for_java {
+            tracing::warn!(
+                time_zone = self.config.time_zone,
+                caveat,
+                "Java instances may not do what is meant"
+            );
         }
         match settled {
             Settled::Local => Vec::new(),
@@ -198,12 +207,13 @@ impl Registration {
             subscribers,
             answers,
             patience,
+            default_zone: scheduler.default_time_zone.clone(),
             state: State {
                 span: job_span(&name, ""),
                 session: None,
                 lease_ends: None,
                 config: None,
-                schedule: None,
+                timing: None,
                 fires_since,
                 unchecked_fires: Vec::new(),
                 schedule_fault: None,

@@ -12,7 +12,7 @@ use tracing::Instrument;
 
 use crate::clock_check::{ClockCheck, ClockVerdict};
 use crate::commit::Commit;
-use crate::config_check::schedule_of;
+use crate::config_check::{Timing, timing_of};
 use crate::context::timestamp;
 use crate::driver::Driver;
 use crate::once_listener::Call;
@@ -70,12 +70,12 @@ impl Driver {
     /// A configuration whose schedule makes no sense leaves the last good schedule in force.
     fn schedule(&mut self, config: Arc<JobConfig>) {
         let now = self.seams.clock.wall();
-        match schedule_of(&config) {
-            Ok(schedule) => {
+        match timing_of(&config, &self.default_zone) {
+            Ok(timing) => {
                 let since = self.state.fires_since.take().unwrap_or(now);
                 self.state.schedule_fault = None;
-                self.state.schedule.clone_from(&schedule);
-                self.timer.fire_by(schedule, since);
+                self.state.timing.clone_from(&timing);
+                self.timer.fire_by(timing.map(|timing| timing.schedule), since);
             }
             Err(fault) => {
                 self.record(JobEvent::ConfigRejected { reason: fault.to_string() });
@@ -102,7 +102,7 @@ impl Driver {
     }
 
     fn fire(&mut self, at: FireTime) {
-        let next = self.state.schedule.as_ref().and_then(|s| s.next_after(timestamp(at)));
+        let next = self.next_fire_after(timestamp(at));
         let next = next.map(|next| FireTime(next.as_millisecond()));
         self.feed(Event::Fire { at, next, missed: self.missed_before(at) });
     }
@@ -111,7 +111,7 @@ impl Driver {
     /// this instance has not seen.
     fn missed_before(&self, at: FireTime) -> Vec<FireTime> {
         let policy = self.state.config.as_ref().and_then(|config| config.catch_up);
-        let (Some(policy), Some(schedule)) = (policy, &self.state.schedule) else {
+        let (Some(policy), Some(Timing { schedule, .. })) = (policy, &self.state.timing) else {
             return Vec::new();
         };
         let Some(since) = self.coordinator.catch_up_since() else { return Vec::new() };

@@ -11,13 +11,14 @@ use parking_lot::Mutex;
 use reg_center::RegistryCenter;
 use sharding::StrategyRegistry;
 use tokio_util::sync::CancellationToken;
+use trigger::Zone;
 
 use crate::identity::{Lives, default_server};
 use crate::seams::{Clock, Randomness, Seams, Spawn, SystemClock, SystemRandomness, TokioSpawn};
 use crate::timer::Timer;
 use crate::{
     DumpListener, DumpOptions, Error, EventSubscriber, Job, JobHandle, Registration, Result,
-    ShutdownReport,
+    ShutdownReport, config_check,
 };
 
 /// A process that takes part in jobs: one registry, one identity, any number of jobs.
@@ -58,6 +59,8 @@ pub(crate) struct Inner {
     pub(crate) lives: Arc<Lives>,
     pub(crate) stable_name: Option<String>,
     pub(crate) dialect: Option<Dialect>,
+    /// The zone of configurations that name none.
+    pub(crate) default_time_zone: Zone,
     pub(crate) strategies: StrategyRegistry,
     pub(crate) subscribers: Vec<Arc<dyn EventSubscriber>>,
     pub(crate) connect_deadline: Duration,
@@ -249,7 +252,8 @@ impl fmt::Debug for Inner {
 /// |---|---|
 /// | [`server_ip`](Self::server_ip) | the smallest IPv4 address of this host that is neither loopback nor link-local, else `127.0.0.1` |
 /// | [`life`](Self::life), [`java_life`](Self::java_life) | process id and random suffix, `4123-k3f9a` |
-/// | [`dialect`](Self::dialect) | that of the stored job, else ElasticJob 2.1.5 |
+/// | [`dialect`](Self::dialect) | that of what is stored of the job, else ElasticJob 2.1.5 |
+/// | [`default_time_zone`](Self::default_time_zone) | UTC |
 /// | [`connect_deadline`](Self::connect_deadline) | 30 s |
 /// | [`strategies`](Self::strategies) | those of the `sharding` crate |
 /// | [`event_subscriber`](Self::event_subscriber) | the log only |
@@ -260,6 +264,7 @@ pub struct SchedulerBuilder {
     life: Option<String>,
     stable_name: Option<String>,
     dialect: Option<Dialect>,
+    default_time_zone: Zone,
     strategies: StrategyRegistry,
     subscribers: Vec<Arc<dyn EventSubscriber>>,
     connect_deadline: Duration,
@@ -279,6 +284,7 @@ impl SchedulerBuilder {
             life: None,
             stable_name: None,
             dialect: None,
+            default_time_zone: Zone::utc(),
             strategies: StrategyRegistry::default(),
             subscribers: Vec::new(),
             connect_deadline: Duration::from_secs(30),
@@ -322,10 +328,36 @@ impl SchedulerBuilder {
     /// Says in which dialect the namespace is, for jobs that share it with Java instances. New jobs are stored in it, and a
     /// job that is stored in another one is refused. Without it, a stored job keeps its own, and new ones get that of
     /// ElasticJob 2.1.5.
+    ///
+    /// The dialect of a stored job is that of its configuration. Where there is none, or it cannot be read, the nodes of
+    /// its instances and servers and its root tell it; if they do not, what a damaged document looks like.
     #[must_use]
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = Some(dialect);
         self
+    }
+
+    /// Sets the zone of cron expressions whose stored configuration names none: an IANA name or `GMT+08:00`. That is every
+    /// configuration of ElasticJob 2.1.5, and most of 3.x: Java instances fire them in the default zone of their virtual
+    /// machine. A configuration that names a zone is not affected.
+    ///
+    /// **All processes of a job must have the same one**, Java's included: it is stored nowhere, and nobody can tell that
+    /// two processes differ. Each would fire its own items at its own times.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the field `default_time_zone` if there is no such zone.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use lite::Scheduler;
+    /// # let registry = Arc::new(reg_center::MemoryRegistry::new().connect());
+    /// let scheduler = Scheduler::builder(registry).default_time_zone("Asia/Shanghai")?.build()?;
+    /// # Ok::<(), lite::Error>(())
+    /// ```
+    pub fn default_time_zone(mut self, name: &str) -> Result<Self> {
+        self.default_time_zone = config_check::zone("default_time_zone", name)?;
+        Ok(self)
     }
 
     /// Sets how long the registration of a job waits for the registry.
@@ -379,6 +411,7 @@ impl SchedulerBuilder {
             lives: Arc::new(lives(self.server.unwrap_or_else(default_server), self.life)?),
             stable_name: self.stable_name,
             dialect: self.dialect,
+            default_time_zone: self.default_time_zone,
             seams: self.seams,
             strategies: self.strategies,
             subscribers: self.subscribers,

@@ -36,6 +36,9 @@ pub struct JobStatus {
     pub waiting_since: Option<Timestamp>,
     /// When it fires next; `None` if it runs on request only, or never again.
     pub next_fire: Option<Timestamp>,
+    /// The zone that its cron expression is meant in: that of the configuration, or else the scheduler's
+    /// [`default_time_zone`](crate::SchedulerBuilder::default_time_zone). `None` if it runs on request only.
+    pub time_zone: Option<String>,
     /// The configuration in force; `None` as long as there is no usable one.
     pub config: Option<Arc<JobConfig>>,
     /// What is wrong with the stored configuration. The last good one stays in force until it is repaired.

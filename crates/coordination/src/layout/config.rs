@@ -9,6 +9,9 @@ use crate::{Dialect, InvalidConfig, InvalidName, JavaFields, JobConfig};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
+    /// There is nothing in it.
+    #[error("the document is empty")]
+    Empty,
     /// It cannot be taken apart.
     #[error("the document is no {form}: {reason}")]
     Syntax {
@@ -70,7 +73,7 @@ pub fn encode_config(config: &JobConfig) -> String {
 /// # Errors
 /// [`ConfigError`] names the field, what was found and what would be valid.
 pub fn decode_config(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
-    let config = match dialect_of(bytes) {
+    let config = match dialect_of_config(bytes).ok_or(ConfigError::Empty)? {
         Dialect::V2 => config_json::decode(bytes),
         Dialect::V3 => config_yaml::decode(bytes),
     }?;
@@ -78,19 +81,30 @@ pub fn decode_config(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     Ok(config)
 }
 
-/// Tells the dialects apart. JSON is YAML as well: a JSON object is of 3.x if it has none of the fields that 2.1.5 cannot
-/// do without. What begins like a JSON object and is none is a damaged document of 2.1.5.
-fn dialect_of(bytes: &[u8]) -> Dialect {
-    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-    if first.is_some_and(|first| *first != b'{') {
-        return Dialect::V3;
+/// Tells in which dialect a document is, whether or not [`decode_config`] can read it; `None` if it is empty.
+///
+/// JSON is YAML as well: a JSON object is of 3.x if it has none of the fields that 2.1.5 cannot do without. What begins
+/// like a JSON object and is none is taken for a damaged document of 2.1.5, and any other damaged one for one of 3.x.
+///
+/// # Examples
+/// ```
+/// use coordination::{Dialect, dialect_of_config};
+///
+/// assert_eq!(dialect_of_config(br#"{"jobName":"j","jobT"#), Some(Dialect::V2));
+/// assert_eq!(dialect_of_config(b"cron: 0/5 * * * * ?\n\tjobName"), Some(Dialect::V3));
+/// assert_eq!(dialect_of_config(b"\n"), None);
+/// ```
+#[must_use]
+pub fn dialect_of_config(bytes: &[u8]) -> Option<Dialect> {
+    if *bytes.trim_ascii_start().first()? != b'{' {
+        return Some(Dialect::V3);
     }
     let fields: Map<String, Value> = serde_json::from_slice(bytes).unwrap_or_default();
     let has = |names: &[&str]| names.iter().any(|name| fields.contains_key(*name));
-    match has(config_yaml::ONLY_3) && !has(&["jobType", "jobClass", "jobProperties"]) {
+    Some(match has(config_yaml::ONLY_3) && !has(&["jobType", "jobClass", "jobProperties"]) {
         true => Dialect::V3,
         false => Dialect::V2,
-    }
+    })
 }
 
 #[cfg(test)]
@@ -99,20 +113,20 @@ mod tests {
 
     #[test]
     fn a_document_tells_which_dialect_it_is_in() {
+        const V2: Option<Dialect> = Some(Dialect::V2);
+        const V3: Option<Dialect> = Some(Dialect::V3);
         let rows = [
-            ("2.1.5", r#"{"jobName":"j","jobType":"SIMPLE","shardingTotalCount":1}"#, Dialect::V2),
-            (
-                "2.1.5 with a field of ours",
-                r#"{"jobType":"SIMPLE","staticSharding":true}"#,
-                Dialect::V2,
-            ),
-            ("3.x", "cron: 0/1 * * * * ?\njobName: j\n", Dialect::V3),
-            ("3.x in braces", r#"{"jobName":"j","staticSharding":false}"#, Dialect::V3),
-            ("damaged", r#"{"jobName":"j""#, Dialect::V2),
-            ("empty", "", Dialect::V2),
+            ("2.1.5", r#"{"jobName":"j","jobType":"SIMPLE","shardingTotalCount":1}"#, V2),
+            ("2.1.5 with a field of ours", r#"{"jobType":"SIMPLE","staticSharding":true}"#, V2),
+            ("3.x", "cron: 0/1 * * * * ?\njobName: j\n", V3),
+            ("3.x in braces", r#"{"jobName":"j","staticSharding":false}"#, V3),
+            ("damaged JSON", r#"{"jobName":"j""#, V2),
+            ("damaged YAML", "cron: [\njobName", V3),
+            ("empty", "", None),
+            ("blank", " \n", None),
         ];
         for (case, document, expected) in rows {
-            assert_eq!(dialect_of(document.as_bytes()), expected, "{case}");
+            assert_eq!(dialect_of_config(document.as_bytes()), expected, "{case}");
         }
     }
 }

@@ -360,7 +360,7 @@ mod tests {
     fn documents_that_cannot_be_used_are_refused_with_the_field() {
         let rows = [
             ("cut off", r#"{"jobName":"j""#, "the document is no JSON object"),
-            ("empty", "", "the document is no JSON object"),
+            ("empty", "", "the document is empty"),
             ("null for a string", r#"{"jobName":null}"#, "field jobName is null"),
             ("type missing", r#"{"jobName":"j","shardingTotalCount":1}"#, "field jobType is \"\""),
             (

@@ -36,6 +36,7 @@
 mod config;
 mod config_json;
 mod config_yaml;
+mod dialect;
 mod records;
 mod yaml;
 
@@ -48,7 +49,8 @@ use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::{Dialect, JobName, ServerIp, ServerState, server_of};
 
-pub use config::{ConfigError, decode_config, encode_config};
+pub use config::{ConfigError, decode_config, dialect_of_config, encode_config};
+pub use dialect::DialectSign;
 pub(crate) use records::{
     decode_assignment, decode_ledger, decode_once, decode_term, decode_trigger, encode_assignment,
     encode_ledger, encode_once, encode_term, encode_trigger,

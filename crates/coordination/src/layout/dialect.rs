@@ -1,0 +1,132 @@
+//! In which dialect a job's nodes are, as far as the configuration does not say it.
+
+use reg_center::NodePath;
+
+use super::{ENABLED, Layout, NodeKind, OURS, TRIGGER};
+use crate::Dialect;
+
+/// A node that shows in which dialect a job's nodes are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DialectSign {
+    /// The dialect.
+    pub dialect: Dialect,
+    /// The node.
+    pub path: NodePath,
+}
+
+/// How much a node tells, the most first: who is there now, what only one release writes, what may be left over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    Present,
+    Written,
+    LeftOver,
+}
+
+impl Layout {
+    /// Returns the nodes below which there can be a [`DialectSign`]: those of the instances and of the servers.
+    #[must_use]
+    pub fn parents_of_signs(&self) -> [NodePath; 2] {
+        ["instances", "servers"].map(|name| {
+            self.root.join(name).expect("the name of a node of every job is a valid node name")
+        })
+    }
+
+    /// Tells from the data of a job's root, its instances and its servers in which dialect the job is.
+    ///
+    /// Registered instances tell more than what is left behind, and what 3.x alone writes (a class in the root, `ENABLED`)
+    /// more than what 2.1.5 leaves empty. `None` if none of the nodes tells anything.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::{Dialect, JobName, Layout};
+    ///
+    /// let layout = Layout::new(&JobName::new("report")?);
+    /// let root = layout.root();
+    /// let sign = layout.sign_of_dialect([(&root, "com.acme.Report".as_bytes())]);
+    /// assert_eq!(sign.map(|sign| sign.dialect), Some(Dialect::V3));
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    #[must_use]
+    pub fn sign_of_dialect<'a>(
+        &self,
+        nodes: impl IntoIterator<Item = (&'a NodePath, &'a [u8])>,
+    ) -> Option<DialectSign> {
+        let told = nodes.into_iter().filter_map(|(path, data)| {
+            let (weight, dialect) = self.told_by(path, data)?;
+            Some((weight, dialect, path))
+        });
+        // A job in which both are present is of the later one: that one was made of the earlier one, or by mistake.
+        let most = told.min_by_key(|(weight, dialect, _)| (*weight, *dialect != Dialect::V3));
+        most.map(|(_, dialect, path)| DialectSign { dialect, path: path.clone() })
+    }
+
+    fn told_by(&self, path: &NodePath, data: &[u8]) -> Option<(Weight, Dialect)> {
+        if *path == self.root {
+            return (!data.trim_ascii().is_empty()).then_some((Weight::Written, Dialect::V3));
+        }
+        let is_one_of = |known: &[&str]| known.iter().any(|known| data == known.as_bytes());
+        match self.parse(path)? {
+            NodeKind::Instance(_) if is_one_of(&["", OURS, TRIGGER]) => {
+                Some((Weight::Present, Dialect::V2))
+            }
+            NodeKind::Instance(_) if data.starts_with(b"jobInstanceId:") => {
+                Some((Weight::Present, Dialect::V3))
+            }
+            NodeKind::Server(_) if is_one_of(&[ENABLED]) => Some((Weight::Written, Dialect::V3)),
+            NodeKind::Server(_) if data.is_empty() => Some((Weight::LeftOver, Dialect::V2)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::JobName;
+
+    #[test]
+    fn who_is_there_tells_more_than_what_was_left_behind() {
+        let java_3 = "jobInstanceId: 10.0.0.1@-@7\nserverIp: 10.0.0.1\n";
+        let ours_3 = "jobInstanceId: 10.0.0.1@-@7\nserverIp: 10.0.0.1\n# RUST\n";
+        let (one, two) = ("instances/10.0.0.1@-@7", "instances/10.0.0.2@-@7");
+        let (server, other) = ("servers/10.0.0.1", "servers/10.0.0.2");
+        let (v2, v3) = (Dialect::V2, Dialect::V3);
+        type Nodes<'a> = &'a [(&'a str, &'a str)];
+        let rows: [(&str, Nodes<'_>, Option<(Dialect, &str)>); 14] = [
+            ("nothing", &[], None),
+            ("an empty root", &[("", "")], None),
+            ("a class in the root", &[("", "a.b.C")], Some((v3, ""))),
+            ("Java 2.1.5", &[(one, "")], Some((v2, one))),
+            ("ours, 2.1.5", &[(one, "RUST")], Some((v2, one))),
+            ("an operator's wish, 2.1.5", &[(one, "TRIGGER")], Some((v2, one))),
+            ("Java 3.x", &[(one, java_3)], Some((v3, one))),
+            ("ours, 3.x", &[(one, ours_3)], Some((v3, one))),
+            ("something else", &[(one, "?"), (server, "?")], None),
+            ("disabled in either", &[(server, "DISABLED"), (other, "PAUSED")], None),
+            ("a server of 2.1.5", &[(server, "")], Some((v2, server))),
+            (
+                "a server of 3.x beside one of 2.1.5",
+                &[(server, ""), (other, "ENABLED")],
+                Some((v3, other)),
+            ),
+            (
+                "2.1.5 where 3.x was",
+                &[("", "a.b.C"), (other, "ENABLED"), (one, "")],
+                Some((v2, one)),
+            ),
+            ("both", &[(one, ""), (two, java_3)], Some((v3, two))),
+        ];
+        let layout = Layout::new(&JobName::new("j").unwrap());
+        let path = |below: &str| {
+            let names = below.split('/').filter(|name| !name.is_empty());
+            names.fold(layout.root(), |at, name| at.join(name).unwrap())
+        };
+        for (case, nodes, expected) in rows {
+            let nodes: Vec<_> =
+                nodes.iter().map(|(at, data)| (path(at), data.as_bytes())).collect();
+            let sign = layout.sign_of_dialect(nodes.iter().map(|(path, data)| (path, *data)));
+            let expected = expected.map(|(dialect, at)| DialectSign { dialect, path: path(at) });
+            assert_eq!(sign, expected, "{case}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! In which zone a cron expression is meant.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::time::Duration;
+
+use lite::{Dialect, Error, JobBuilder, JobEvent, Scheduler, SchedulerBuilder};
+
+use support::{Cluster, Runs, Seen, event, noon, within};
+
+/// Shanghai is eight hours before UTC all year: half past eight in the evening there is half past noon here.
+const EVENING: &str = "0 30 20 * * ?";
+const HALF_AN_HOUR: i64 = 1_800;
+const HOUR: i64 = 3_600;
+
+fn shanghai(builder: SchedulerBuilder) -> SchedulerBuilder {
+    builder.default_time_zone("Asia/Shanghai").unwrap()
+}
+
+fn fires(seen: &[Seen]) -> Vec<(i64, &'static str)> {
+    seen.iter().map(|run| (run.at(), run.source)).collect()
+}
+
+/// A stored configuration of Java 2.1.5, and most of 3.x, names no zone.
+#[tokio::test(start_paused = true)]
+async fn a_configuration_without_a_zone_fires_in_the_default_zone() {
+    type Options = fn(SchedulerBuilder) -> SchedulerBuilder;
+    let rows: [(&str, Options, Option<&str>, &str, i64); 4] = [
+        ("neither", |b| b, None, "UTC", HALF_AN_HOUR + 8 * HOUR),
+        ("the default zone", shanghai, None, "Asia/Shanghai", HALF_AN_HOUR),
+        ("both: the job's own", shanghai, Some("GMT+4"), "GMT+04:00", HALF_AN_HOUR + 4 * HOUR),
+        ("the job's own", |b| b, Some("GMT+08:00"), "GMT+08:00", HALF_AN_HOUR),
+    ];
+    for dialect in [Dialect::V2, Dialect::V3] {
+        for (case, options, zone, shown, first) in rows {
+            let cluster = Cluster::new();
+            let member = cluster.member_with(1, |builder| options(builder.dialect(dialect)));
+            let runs = Runs::default();
+            let mut config = JobBuilder::new("job", 1).cron(EVENING);
+            if let Some(zone) = zone {
+                config = config.time_zone(zone);
+            }
+            let config = config.build().unwrap();
+            let handle = member.scheduler.schedule(config, runs.job()).await.unwrap();
+            within("joining", handle.joined()).await.unwrap();
+
+            let status = handle.status().await.unwrap();
+            assert_eq!(status.time_zone.as_deref(), Some(shown), "{case}");
+            let next = status.next_fire.unwrap().duration_since(noon()).as_secs();
+            assert_eq!(next, first, "{case}");
+            cluster.pass(Duration::from_secs(9 * 3_600)).await;
+            assert_eq!(fires(&runs.all()), [(first, "NORMAL")], "{case}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_missed_is_caught_up_with_in_the_default_zone() {
+    let cluster = Cluster::new();
+    let member = cluster.member_with(1, shanghai);
+    let runs = Runs::default();
+    let config = JobBuilder::new("job", 1).cron("0 30 20-23 * * ?");
+    let config = config.catch_up(Duration::from_secs(86_400), 5).build().unwrap();
+    let handle = member.scheduler.schedule(config.clone(), runs.job()).await.unwrap();
+    let an_hour = Duration::from_secs(3_600);
+    cluster.pass(an_hour).await;
+    within("leaving", handle.shutdown(Duration::from_secs(1))).await.unwrap();
+
+    // Nobody is there for half past nine and half past ten. In UTC the first fire is still to come.
+    cluster.pass(2 * an_hour).await;
+    let next = cluster.member_with(2, shanghai);
+    next.scheduler.schedule(config, runs.job()).await.unwrap();
+    cluster.pass(an_hour).await;
+    let expected = [
+        (HALF_AN_HOUR, "NORMAL"),
+        (HALF_AN_HOUR + HOUR, "MISFIRE"),
+        (HALF_AN_HOUR + 2 * HOUR, "MISFIRE"),
+        (HALF_AN_HOUR + 3 * HOUR, "NORMAL"),
+    ];
+    assert_eq!(fires(&runs.all()), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_zone_that_is_taken_out_of_the_configuration_gives_way_to_the_default() {
+    let cluster = Cluster::new();
+    let member = cluster.member_with(1, shanghai);
+    let runs = Runs::default();
+    let mut config =
+        JobBuilder::new("job", 1).cron(EVENING).time_zone("Europe/Berlin").build().unwrap();
+    let handle = member.scheduler.schedule(config.clone(), runs.job()).await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    assert_eq!(handle.status().await.unwrap().time_zone.as_deref(), Some("Europe/Berlin"));
+
+    config.time_zone = None;
+    cluster.configure(&config).await;
+    cluster.pass(Duration::from_secs(3_600)).await;
+    assert_eq!(fires(&runs.all()), [(HALF_AN_HOUR, "NORMAL")]);
+    assert_eq!(handle.status().await.unwrap().time_zone.as_deref(), Some("Asia/Shanghai"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_without_cron_has_no_zone() {
+    let cluster = Cluster::new();
+    let member = cluster.member_with(1, shanghai);
+    let config = JobBuilder::new("job", 1).build().unwrap();
+    let handle = member.scheduler.schedule(config, Runs::default().job()).await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    assert_eq!(handle.status().await.unwrap().time_zone, None);
+}
+
+#[test]
+fn a_default_zone_that_there_is_not_is_refused_with_what_would_be_valid() {
+    let registry = reg_center::MemoryRegistry::new();
+    for name in ["Mars/Base", "", "GMT+25", "Shanghai"] {
+        let builder = Scheduler::builder(std::sync::Arc::new(registry.connect()));
+        let Err(Error::Config(fault)) = builder.default_time_zone(name) else {
+            panic!("{name:?} is no zone");
+        };
+        assert_eq!((fault.field, fault.value), ("default_time_zone", format!("{name:?}")));
+        assert!(fault.valid.contains("IANA"), "{}", fault.valid);
+    }
+}
+
+/// Java would take it for GMT.
+#[tokio::test(start_paused = true)]
+async fn a_stored_zone_that_there_is_not_leaves_the_last_good_schedule_in_force() {
+    let cluster = Cluster::new();
+    let member = cluster.member_with(1, shanghai);
+    let runs = Runs::default();
+    let mut config = JobBuilder::new("job", 1).cron(EVENING).build().unwrap();
+    let handle = member.scheduler.schedule(config.clone(), runs.job()).await.unwrap();
+    let mut events = handle.events();
+    within("joining", handle.joined()).await.unwrap();
+
+    config.time_zone = Some("GMT+99".to_owned());
+    cluster.configure(&config).await;
+    let rejected = |e: &JobEvent| matches!(e, JobEvent::ConfigRejected { .. });
+    event(&mut events, "the rejection", rejected).await;
+    let status = handle.status().await.unwrap();
+    assert!(status.config_fault.unwrap().starts_with("time_zone is \"GMT+99\"; valid is"));
+    cluster.pass(Duration::from_secs(3_600)).await;
+    assert_eq!(fires(&runs.all()), [(HALF_AN_HOUR, "NORMAL")]);
+}
+
+/// Java instances of 3.x fail at such a zone, those of 2.1.5 at a job without cron: at each reading, until it is repaired.
+#[tokio::test(start_paused = true)]
+async fn what_the_java_instances_of_a_job_could_not_read_is_not_written() {
+    const CLASS: &str = "com.example.Report";
+    let zoned = || JobBuilder::new("job", 1).cron(EVENING).time_zone("Asia/Shanghai");
+    let on_request = || JobBuilder::new("job", 1);
+    let (v2, v3) = (Dialect::V2, Dialect::V3);
+    let rows = [
+        ("3.x, a zone, with a class", v3, zoned().java_class(CLASS), Some("time_zone")),
+        ("3.x, a zone, without", v3, zoned(), None),
+        ("3.x, an offset", v3, zoned().time_zone("GMT+08:00").java_class(CLASS), None),
+        ("3.x, no cron, with a class", v3, on_request().java_class(CLASS), None),
+        ("2.1.5, no cron, with a class", v2, on_request().java_class(CLASS), Some("cron")),
+        ("2.1.5, no cron, without", v2, on_request(), None),
+        ("2.1.5, a zone, with a class", v2, zoned().java_class(CLASS), None),
+    ];
+    for (case, dialect, builder, field) in rows {
+        let cluster = Cluster::new();
+        let member = cluster.member_with(1, |builder| builder.dialect(dialect));
+        let before = cluster.everything();
+        let config = builder.build().unwrap();
+        let result = member.scheduler.schedule(config, Runs::default().job()).await;
+        let refused = result.as_ref().err().map(|e| e.as_invalid_config().unwrap().field);
+        assert_eq!(refused, field, "{case}");
+        if field.is_some() {
+            assert_eq!(cluster.everything(), before, "{case}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn overwriting_a_job_of_java_is_refused_with_what_java_could_not_read() {
+    let good = || JobBuilder::new("job", 1).cron(EVENING);
+    let rows = [
+        (Dialect::V3, good().time_zone("Asia/Shanghai"), "time_zone"),
+        (Dialect::V2, JobBuilder::new("job", 1), "cron"),
+    ];
+    for (dialect, local, field) in rows {
+        let cluster = Cluster::new();
+        let one = cluster.member_with(1, |builder| builder.dialect(dialect));
+        let of_java = good().java_class("com.example.Report").build().unwrap();
+        let _one = one.scheduler.schedule(of_java, Runs::default().job()).await.unwrap();
+        let before = cluster.stored("job", &["config"]);
+
+        // Without `overwrite` the stored one stays in force, and the other is no danger.
+        let two = cluster.member(2);
+        let stored_wins = local.clone().build().unwrap();
+        let two = two.scheduler.schedule(stored_wins, Runs::default().job()).await.unwrap();
+        assert_eq!(two.config_differences()[0].field, field, "{dialect}");
+
+        let three = cluster.member(3);
+        let config = local.overwrite(true).build().unwrap();
+        let error = three.scheduler.schedule(config, Runs::default().job()).await.unwrap_err();
+        assert_eq!(error.as_invalid_config().unwrap().field, field, "{dialect}");
+        assert_eq!(cluster.stored("job", &["config"]), before, "{dialect}");
+    }
+}
