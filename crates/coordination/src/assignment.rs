@@ -30,4 +30,7 @@ pub(crate) struct AssignmentRecord {
     pub(crate) due: Option<FireTime>,
     /// Items that have yet to move, with their next owner.
     pub(crate) pending: BTreeMap<ShardingItem, InstanceId>,
+    /// The term in which Java instances were told that items will be assigned anew, while something of that is still left
+    /// to write. As long as that term lasts, `necessary` is this announcement and no request of somebody else's.
+    pub(crate) announced: Option<u32>,
 }

@@ -270,6 +270,10 @@ impl JobView {
         Self { check: Check(check), ..self }
     }
 
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.layout.dialect()
+    }
+
     /// Reads the nodes in another dialect.
     pub(crate) fn speaking(self, dialect: Dialect) -> Self {
         Self { layout: self.layout.speaking(dialect), ..self }

@@ -11,8 +11,8 @@ mod script;
 use std::time::Duration;
 
 use coordination::{
-    ConfigState, Dialect, FireTime, JavaSettings, JobConfig, JobEvent, Layout, RunSource, ServerIp,
-    ServerState,
+    ConfigState, Dialect, Duty, Event, FireTime, JavaSettings, JobConfig, JobEvent, Layout,
+    RunSource, ServerIp, ServerState,
 };
 use script::{Cluster, job_of};
 
@@ -80,6 +80,28 @@ fn an_instance_runs_when_its_trigger_node_appears_each_time() {
         assert_eq!(runs, vec![SECOND; round], "{}", cluster.story());
         assert_eq!(cluster.data_of("trigger/10.0.0.2@-@2"), None, "{}", cluster.story());
     }
+}
+
+/// The request was on its way.
+#[test]
+fn a_request_for_a_java_instance_that_is_gone_leaves_no_node() {
+    let mut cluster = settled(1, 2);
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.run_for(A_WHILE);
+    cluster.tell(FIRST, Event::TriggerRequested);
+    let node = format!("trigger/{}", java.id());
+    let request = loop {
+        cluster.step_until_sending(FIRST, Duty::Trigger);
+        let commit = cluster.take_back(FIRST, Duty::Trigger);
+        if commit.is_about(&node) {
+            break commit;
+        }
+        cluster.send(vec![commit]);
+        cluster.execute_all(FIRST);
+    };
+    cluster.java_crashes(&java);
+    assert!(cluster.refuses(request), "{}", cluster.story());
+    assert_eq!(cluster.data_of(&node), None, "{}", cluster.story());
 }
 
 #[test]

@@ -10,7 +10,8 @@ mod script;
 
 use std::time::Duration;
 
-use coordination::{Duty, Event, FireTime, JobConfig, JobEvent, RunSource};
+use coordination::{Coordinator, Duty, Event, FireTime, JobConfig, JobEvent, RunSource};
+use reg_center::Limits;
 use script::{Cluster, JavaPeer, job_of};
 use sharding::ShardingItem;
 
@@ -459,6 +460,59 @@ fn a_request_of_ours_reaches_everybody_under_a_java_leader() {
     assert!(cluster.nodes_below("coordination/triggers").is_empty(), "{}", cluster.story());
 }
 
+/// Java accepts a request by taking it out of its node, and runs.
+fn accepts(cluster: &mut Cluster, java: &JavaPeer, items: &[u32]) {
+    cluster.write(&format!("instances/{}", java.id()), "");
+    for item in items {
+        cluster.java_begins(java, *item);
+    }
+    cluster.run_for(A_WHILE);
+    for item in items {
+        cluster.java_ends(java, *item);
+    }
+    cluster.run_for(A_WHILE);
+}
+
+fn manual_runs(cluster: &Cluster) -> usize {
+    cluster.runs().filter(|(_, start)| start.source == RunSource::Manual).count()
+}
+
+#[test]
+fn a_request_reaches_java_instances_under_our_leader_once() {
+    let (mut cluster, java, ours) = shared_with_java();
+    let node = format!("instances/{}", java.id());
+    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.data_of(&node).as_deref(), Some("TRIGGER"), "{}", cluster.story());
+    assert_eq!(manual_runs(&cluster), 2, "{}", cluster.story());
+    assert!(cluster.nodes_below("coordination/triggers").is_empty(), "{}", cluster.story());
+    cluster.end_all_runs();
+    let of_java: Vec<_> = (0..4).filter(|item| !ours.contains(item)).collect();
+    accepts(&mut cluster, &java, &of_java);
+    assert_eq!(cluster.data_of(&node).as_deref(), Some(""), "asked twice\n{}", cluster.story());
+    cluster.java_crashes(&java);
+    cluster.run_for(A_WHILE);
+    assert_eq!(manual_runs(&cluster), 2, "Java has run the others\n{}", cluster.story());
+}
+
+#[test]
+fn a_java_instance_that_runs_is_asked_when_it_is_done() {
+    let (mut cluster, java, ours) = shared_with_java();
+    let node = format!("instances/{}", java.id());
+    let item = (0..4).find(|item| !ours.contains(item)).unwrap();
+    cluster.fire();
+    cluster.java_begins(&java, item);
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.data_of(&node).as_deref(), Some(""), "{}", cluster.story());
+    cluster.java_ends(&java, item);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.data_of(&node).as_deref(), Some("TRIGGER"), "{}", cluster.story());
+    assert_eq!(manual_runs(&cluster), 2, "once each\n{}", cluster.story());
+}
+
 /// A job that is not monitored has no records and no marks: its items are run by whoever has them.
 fn unmonitored_led_by_java(items: u32, of_ours: &[u32]) -> (Cluster, JavaPeer) {
     let config = JobConfig { monitor_execution: false, failover: false, ..job_of(items) };
@@ -550,6 +604,55 @@ fn a_fire_that_comes_while_java_instances_hold_back_is_run_by_who_has_the_item_t
     let expected: Vec<u32> = (0..4).filter(|item| *item != items[0]).collect();
     assert_eq!(cluster.items_run_for(fire), expected, "{}", cluster.story());
     assert_eq!(cluster.data_of(flag), None, "{}", cluster.story());
+}
+
+/// Lets our leader do one thing after the other until a node of the job is there, or is not.
+fn step_until(cluster: &mut Cluster, node: &str, there: bool) {
+    while cluster.data_of(node).is_some() != there {
+        let goes_on = cluster.deliver(FIRST) || cluster.execute(FIRST) || cluster.reply(FIRST);
+        assert!(goes_on, "{node} is not as wanted: {}", cluster.story());
+    }
+}
+
+const NECESSARY: &str = "leader/sharding/necessary";
+
+/// A transaction takes two items, and eight are to be assigned.
+#[test]
+fn java_instances_go_on_when_an_assignment_is_written_to_its_end() {
+    let limits = |c: Coordinator, _| c.limited_to(Limits { max_ops: 28, max_bytes: 1 << 20 });
+    let mut cluster = Cluster::settled_with(1, &job_of(8), limits);
+    let java = cluster.java_joins("10.0.9.1");
+    step_until(&mut cluster, NECESSARY, true);
+    step_until(&mut cluster, NECESSARY, false);
+    let of_java = (0..8).filter(|item| cluster.owner(*item).unwrap().as_str() == java.id());
+    assert_eq!(of_java.count(), 4, "they go on too early\n{}", cluster.story());
+    let before = cluster.traffic();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.traffic().since(before).commits, 0, "{}", cluster.story());
+}
+
+/// The leader has waited for the run as long as it waits, and has assigned the rest.
+#[test]
+fn java_instances_are_told_before_items_follow_from_them() {
+    let mut cluster = Cluster::settled(1, &job_of(4));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.run_for(A_WHILE);
+    let of_java =
+        |cluster: &Cluster| (0..4).find(|item| cluster.owner(*item).unwrap().as_str() == java.id());
+    let item = of_java(&cluster).unwrap();
+    cluster.fire();
+    cluster.java_begins(&java, item);
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.write("servers/10.0.9.1", "DISABLED");
+    cluster.run_for(10 * A_WHILE);
+    assert_eq!(cluster.data_of(NECESSARY), None, "{}", cluster.story());
+    assert_eq!(of_java(&cluster), Some(item), "{}", cluster.story());
+    cluster.java_ends(&java, item);
+    step_until(&mut cluster, NECESSARY, true);
+    assert_eq!(of_java(&cluster), Some(item), "it has moved before\n{}", cluster.story());
+    step_until(&mut cluster, NECESSARY, false);
+    assert_eq!(of_java(&cluster), None, "{}", cluster.story());
 }
 
 /// A8: an item that failed stays marked, and Java never begins it again.

@@ -24,6 +24,7 @@ pub(crate) mod cleanup;
 pub(crate) mod disabling;
 pub(crate) mod election;
 pub(crate) mod failover;
+mod handing_on;
 mod latch;
 pub(crate) mod membership;
 pub(crate) mod misfire;

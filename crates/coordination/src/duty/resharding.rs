@@ -29,30 +29,31 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let born = last_fire(cx).filter(|_| !mutant::is(Mutant::BornBefore));
     let moves = Moves::between(cx, config, &target, born);
     let changes = !moves.steps.is_empty() || moves.pending != target.record.pending;
-    if target.reason == FOLLOW && !changes && !mutant::is(Mutant::FollowedForNothing) {
+    let ends = may_end_announcement(cx, &moves);
+    if target.reason == FOLLOW && !changes && !ends && !mutant::is(Mutant::FollowedForNothing) {
+        return None;
+    }
+    if must_announce(cx, &target, &moves) {
+        return announce(cx, target);
+    }
+    if target.reason != FOLLOW && waits_for_java(cx, &moves) {
         return None;
     }
     let mut record = target.record;
     record.pending = moves.pending;
+    let stays = cx.view.is_necessary() && !ends;
+    record.announced = cx.view.term_of(cx.me).filter(|_| stays).map(|term| term.0);
     // Nobody can tell whether a Java instance has run it.
     let known = !cx.view.is_mixed() && !cx.local.foreign.is_known();
     let known = known || mutant::is(Mutant::DueBesideJava);
     record.due = cx.local.due.as_ref().map(|due| due.at).or(record.due).filter(|_| known);
-    if cx.view.is_mixed() && target.reason != FOLLOW {
-        if !cx.view.is_necessary() && !mutant::is(Mutant::MovesUnannounced) {
-            return announce(cx, target.reason);
-        }
-        if waits_for_java(cx, &record.pending) {
-            return None;
-        }
-    }
     let expect = cx.view.assignment_version();
-    let announced = cx.view.is_necessary() && !mutant::is(Mutant::AnnouncementStays);
+    let cleared = ends && !mutant::is(Mutant::AnnouncementStays);
     let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?
         .step(Step::ConfigIs(cx.view.config_version()?))
         .step(Step::RequestIs(cx.view.request()?))
         .steps(moves.steps)
-        .step_if(announced, || Step::ClearNecessary)
+        .step_if(cleared, || Step::ClearNecessary)
         .step(Step::SetAssignment { expect, record });
     Some(plan)
 }
@@ -60,19 +61,43 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 /// How long the leader waits for runs of Java instances that stand in the way before it assigns what it can.
 pub(crate) const ANNOUNCEMENT_PATIENCE: Duration = Duration::from_secs(10);
 
+/// Returns true if Java instances have yet to be told before anything is written: always when items are assigned anew, and
+/// when items follow that a Java instance has now. What ours have now no Java instance begins.
+fn must_announce(cx: &Context<'_>, target: &Target, moves: &Moves) -> bool {
+    let follows_from_java = moves.from_java && !mutant::is(Mutant::FollowedUnannounced);
+    let concerned = target.reason != FOLLOW || follows_from_java;
+    let told = cx.view.is_necessary() || mutant::is(Mutant::MovesUnannounced);
+    cx.view.is_mixed() && concerned && !told
+}
+
 /// Java instances start nothing more once they are told that items will be assigned anew, and go on once they have been. Those
 /// of 2.1.5 tell each other when members come and go, those of 3.x leave it to the leader.
-fn announce(cx: &Context<'_>, reason: &str) -> Option<Plan> {
-    Some(Plan::as_leader(Duty::Resharding, cx, reason)?.step(Step::Announce))
+///
+/// Of items that follow the record says that this is no request of somebody else's.
+fn announce(cx: &Context<'_>, target: Target) -> Option<Plan> {
+    let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?.step(Step::Announce);
+    if target.reason != FOLLOW {
+        return Some(plan);
+    }
+    let announced = cx.view.term_of(cx.me).map(|term| term.0);
+    let record = AssignmentRecord { announced, ..target.record };
+    Some(plan.step(Step::SetAssignment { expect: cx.view.assignment_version(), record }))
+}
+
+/// Returns true if Java instances are told, and nothing would be left to write afterwards: they go on when they can see all of
+/// it. Items that cannot move yet do not hold them back.
+fn may_end_announcement(cx: &Context<'_>, moves: &Moves) -> bool {
+    let rest = cx.view.is_mixed() && moves.is_partial && !mutant::is(Mutant::AnnouncementEndsEarly);
+    cx.view.is_necessary() && !rest
 }
 
 /// Returns true while a Java instance still runs an item that is to move. Unless its run takes long it is waited for: what
 /// comes meanwhile is run by whoever has the item then.
-fn waits_for_java(cx: &Context<'_>, pending: &BTreeMap<ShardingItem, InstanceId>) -> bool {
+fn waits_for_java(cx: &Context<'_>, moves: &Moves) -> bool {
     let over = cx.local.announced.is_some_and(|announced| announced.over);
     let patient = !over || mutant::is(Mutant::JavaRunsAwaitedForEver);
-    let runs = |item: &ShardingItem| cx.view.java_owner(cx.view.item(*item)).is_some();
-    patient && pending.keys().any(runs) && !mutant::is(Mutant::JavaRunsUnawaited)
+    let waits = moves.under_java && !mutant::is(Mutant::JavaRunsUnawaited);
+    cx.view.is_mixed() && patient && waits
 }
 
 /// Returns the last fire that anybody is known to have seen: new items have nothing to do with it.
@@ -112,6 +137,7 @@ fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Target>, String
         handled: request.0,
         due: None,
         pending: BTreeMap::new(),
+        announced: None,
     };
     let (reason, owners) = match reason(cx.view, current, &record.members, config) {
         Some(reason) => (reason, assign(cx, config, &record, &owners)?),
@@ -144,7 +170,7 @@ fn reason(
     let other_members = joins_count && current.members != members;
     let other_total = current.total_count != config.sharding_total_count;
     let other_strategy = current.strategy != config.strategy;
-    let asked_for = !handled || view.is_necessary();
+    let asked_for = !handled || (view.is_necessary() && !is_announced(view, current));
     let strays = || joins_count && has_strays(view, members, config.sharding_total_count);
     let rows = [
         (other_members, "the available instances changed", Mutant::AssignedForFewer),
@@ -157,6 +183,14 @@ fn reason(
     // Looks at every item, so it comes last.
     let stray = || (!mutant::is(Mutant::StraysLeft) && strays()).then_some(STRAY);
     reason.or_else(stray)
+}
+
+/// Returns true if `necessary` is the leader's own announcement, of which something is left to write: whatever Java
+/// instances ask for meanwhile it sees by itself.
+fn is_announced(view: &JobView, current: &AssignmentRecord) -> bool {
+    let term = view.term().map(|term| term.version.0);
+    let own = current.announced.is_some() && current.announced == term;
+    own && !mutant::is(Mutant::AnnouncementTakenForRequest)
 }
 
 const STRAY: &str = "an item belongs to nobody who is available";
@@ -234,6 +268,12 @@ fn assign(
 struct Moves {
     steps: Vec<Step>,
     pending: BTreeMap<ShardingItem, InstanceId>,
+    /// Something that could be written does not fit the transaction.
+    is_partial: bool,
+    /// An item moves that a Java instance has now.
+    from_java: bool,
+    /// An item cannot move that a Java instance has now.
+    under_java: bool,
 }
 
 impl Moves {
@@ -244,7 +284,13 @@ impl Moves {
         born: Option<FireTime>,
     ) -> Self {
         let (view, most) = (cx.view, cx.settings.items_per_plan);
-        let mut moves = Self { steps: Vec::new(), pending: BTreeMap::new() };
+        let mut moves = Self {
+            steps: Vec::new(),
+            pending: BTreeMap::new(),
+            is_partial: false,
+            from_java: false,
+            under_java: false,
+        };
         let mut moved = 0;
         for (item, owner) in target.owners.iter() {
             let Some(owner) = owner else { continue };
@@ -258,9 +304,13 @@ impl Moves {
             match steps {
                 Some(steps) if moved < most || steps.is_empty() => {
                     moved += usize::from(!steps.is_empty());
+                    let leaves = |step: &Step| matches!(step, Step::SetOwner { .. });
+                    moves.from_java |= of_java && steps.iter().any(leaves);
                     moves.steps.extend(steps);
                 }
-                Some(_) | None => {
+                other => {
+                    moves.is_partial |= other.is_some();
+                    moves.under_java |= of_java && other.is_none();
                     moves.pending.insert(item, owner.clone());
                 }
             }
@@ -268,9 +318,10 @@ impl Moves {
         let total = config.sharding_total_count;
         let beyond = |item: &ShardingItem| item.index() >= total && may_retire(view);
         let surplus = view.items().filter(|(item, view)| beyond(item) && is_surplus(view));
-        for (item, view) in surplus.take(most - moved) {
-            moves.steps.extend(retire(view, item));
-        }
+        let steps = surplus.map(|(item, view)| retire(view, item));
+        let mut retired = steps.filter(|steps| !steps.is_empty());
+        moves.steps.extend(retired.by_ref().take(most - moved).flatten());
+        moves.is_partial |= retired.next().is_some();
         moves
     }
 }
@@ -519,6 +570,88 @@ mod tests {
         for (case, scene, expected) in rows {
             assert_eq!(scene.wants(Duty::Resharding), expected, "{case}");
         }
+    }
+
+    /// Item 0 is Java's and is to go to instance 1, item 1 the other way round; both have waited for a run.
+    fn following() -> Scene {
+        let scene = Scene::cluster(2, 1).java(2).owned(0, 2).owned(1, 1);
+        let mut record = scene.plan_record();
+        record.members = vec![id(2), id(1)];
+        record.pending.insert(item(0), id(1));
+        scene.assigned(record)
+    }
+
+    /// As if instance 1 had announced it in this term, the first or another.
+    fn announced_in(scene: Scene, term: u32) -> Scene {
+        let mut record = scene.plan_record();
+        record.announced = Some(term);
+        scene.assigned(record).marked(&NodeKind::Necessary)
+    }
+
+    #[test]
+    fn java_instances_are_told_before_items_follow_from_them_and_not_of_others() {
+        let follow = "resharding: items can follow now";
+        let moved = "item 0 to 10.0.0.1@-@1\n  clear necessary";
+        let runs = NodeKind::Running(item(0));
+        let to_java = || {
+            let scene = Scene::cluster(2, 1).java(2).owned(1, 2);
+            let mut record = scene.plan_record();
+            record.members = vec![id(2), id(1)];
+            record.pending.insert(item(0), id(2));
+            scene.assigned(record)
+        };
+        let rows = [
+            (
+                "from a Java instance",
+                following(),
+                format!(
+                    "{follow}\n  announce resharding\n  assign 2 items to 2 instances, 1 to follow"
+                ),
+            ),
+            ("it runs still", following().marked_in_session(&runs), "nothing".into()),
+            (
+                "it knows",
+                announced_in(following(), 0),
+                format!("{follow}\n  {moved}\n  assign 2 items to 2 instances, 0 to follow"),
+            ),
+            (
+                "it knows, and had begun the item before",
+                announced_in(following(), 0).marked_in_session(&runs),
+                format!(
+                    "{follow}\n  clear necessary\n  assign 2 items to 2 instances, 1 to follow"
+                ),
+            ),
+            (
+                "from one of ours",
+                to_java(),
+                format!(
+                    "{follow}\n  item 0 to 10.0.0.2@-@2\n  assign 2 items to 2 instances, 0 to follow"
+                ),
+            ),
+        ];
+        for (case, scene, expected) in rows {
+            assert_eq!(scene.wants(Duty::Resharding), expected, "{case}");
+        }
+    }
+
+    /// Nobody knows what a former leader has meant to write.
+    #[test]
+    fn what_a_former_leader_has_announced_is_assigned_anew() {
+        let wants = announced_in(following(), 7).wants(Duty::Resharding);
+        assert!(wants.starts_with("resharding: it was asked for"), "{wants}");
+    }
+
+    #[test]
+    fn what_was_announced_is_written_to_its_end() {
+        let total = u32::try_from(MAX_ITEMS_PER_PLAN).unwrap() + 3;
+        let plans = Scene::job(total).member(1).java(2).led_by(1).requested();
+        let plans = plans.settle(Duty::Resharding);
+        let [announced, first, second] = &*plans else { panic!("{} plans", plans.len()) };
+        assert_eq!(announced, "resharding: nothing is assigned yet\n  announce resharding");
+        let cleared = |plan: &String| plan.contains("clear necessary");
+        assert!(!cleared(first) && first.ends_with("3 to follow"), "{first}");
+        assert!(second.starts_with("resharding: items can follow now"), "{second}");
+        assert!(cleared(second) && second.ends_with("0 to follow"), "{second}");
     }
 
     /// Monitoring was on before, and the view shows its end and not yet the records.

@@ -254,6 +254,7 @@ impl Scene {
             due: None,
             names: std::collections::BTreeMap::new(),
             pending: std::collections::BTreeMap::new(),
+            announced: None,
         })
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use sharding::{InstanceId, ShardingItem};
 
+use super::handing_on::{self, ask};
 use super::{Context, Duty, OwnItem};
 use crate::local::RequestWay;
 use crate::mutant::{self, Mutant};
@@ -15,7 +16,8 @@ use crate::{FireTime, JobConfig, ManualRequest};
 /// Leaves what this process was asked for; accepts what was left at this instance; passes requests on to the items as
 /// the leader; takes away what everybody has seen.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
-    leave(cx).or_else(|| accept(cx)).or_else(|| pass_on(cx)).or_else(|| clear(cx))
+    let own = leave(cx).or_else(|| accept(cx)).or_else(|| pass_on(cx));
+    own.or_else(|| handing_on::plan(cx)).or_else(|| clear(cx))
 }
 
 fn fits(cx: &Context<'_>) -> bool {
@@ -74,6 +76,7 @@ fn pass_on(cx: &Context<'_>) -> Option<Plan> {
     })
 }
 
+/// All items get it in their records, those of Java instances too: what waits there is then handed on to these.
 fn pass_to_items(
     cx: &Context<'_>,
     config: &JobConfig,
@@ -107,11 +110,7 @@ fn pass_to_instances(
     id: &str,
     trigger: &Versioned<TriggerRecord>,
 ) -> Option<Plan> {
-    let untriggered = cx.view.instances().filter(|id| cx.view.trigger_of(id).is_none());
-    let steps = untriggered.filter_map(|id| {
-        let version = cx.view.instance_version(id)?;
-        Some(Step::RequestTrigger { instance: id.clone(), version })
-    });
+    let steps = cx.view.instances().flat_map(|id| ask(cx, id));
     let plan = Plan::as_leader(Duty::Trigger, cx, "an operator's request for the instances")?;
     Some(plan.steps(steps).step(passed_on(id, trigger, BTreeSet::new())))
 }
@@ -130,11 +129,7 @@ fn pass_as_java_does(
         None => true,
         Some(wanted) => cx.view.items_of(instance).any(|(item, _)| wanted.contains(&item)),
     };
-    let asked = cx.view.instances().filter(|id| cx.view.trigger_of(id).is_none() && has_items(id));
-    let steps = asked.filter_map(|instance| {
-        let version = cx.view.instance_version(instance)?;
-        Some(Step::RequestTrigger { instance: instance.clone(), version })
-    });
+    let steps = cx.view.instances().filter(|id| has_items(id)).flat_map(|id| ask(cx, id));
     let plan = Plan::as_instance(Duty::Trigger, cx, "an operator's request, under a Java leader");
     Some(plan.steps(steps).step(passed_on(id, trigger, BTreeSet::new())))
 }

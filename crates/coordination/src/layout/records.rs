@@ -279,6 +279,8 @@ struct AssignmentDoc {
     due: Option<i64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pending: BTreeMap<String, RangesDoc>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    announced: Option<u32>,
 }
 
 /// Writes what an assignment was made for. Items to follow are written as inclusive ranges per instance.
@@ -296,6 +298,7 @@ pub(crate) fn encode_assignment(record: &AssignmentRecord) -> String {
         handled: record.handled,
         due: record.due.map(|fire| fire.0),
         pending,
+        announced: record.announced,
     })
 }
 
@@ -322,6 +325,7 @@ pub(crate) fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, String
         handled: doc.handled,
         due: doc.due.map(FireTime),
         pending,
+        announced: doc.announced,
     })
 }
 
@@ -450,6 +454,7 @@ mod tests {
             handled: 7,
             due: Some(FireTime(1_000)),
             pending: (0..200).map(|i| (ShardingItem::new(i), owner(i))).collect(),
+            announced: Some(3),
         };
         let text = encode_assignment(&record);
         assert!(text.len() < 300, "{text}");

@@ -30,6 +30,8 @@ fn guards_of(duty: Duty, step: &Step) -> &'static [Mutant] {
     match step {
         Step::InstanceLives(_) => instance_guards(duty),
         Step::LeaderIs(_) => &[M::LeaderUnchecked],
+        Step::IsAbsent(NodeKind::Necessary) if duty == Duty::Trigger => &[M::AskedFlagUnchecked],
+        Step::IsAbsent(NodeKind::Running(_)) if duty == Duty::Trigger => &[M::AskedRunUnchecked],
         Step::IsAbsent(NodeKind::Necessary | NodeKind::Processing) => &[M::JavaFlagsUnchecked],
         Step::IsAbsent(NodeKind::QueuedItem(_)) => &[M::QueueUnchecked],
         Step::IsAbsent(NodeKind::Leader) => &[M::JoinUnchecked],
@@ -77,9 +79,10 @@ fn instance_guards(duty: Duty) -> &'static [Mutant] {
         Duty::Claim | Duty::Misfire | Duty::Takeover => {
             &[M::InstanceUnchecked, M::InstanceUncheckedByRuns]
         }
-        Duty::Resharding | Duty::Sweep | Duty::Disabling | Duty::Trigger | Duty::Cleanup => {
+        Duty::Resharding | Duty::Sweep | Duty::Disabling | Duty::Cleanup => {
             &[M::InstanceUnchecked, M::InstanceUncheckedByLeaders]
         }
+        Duty::Trigger => &[M::InstanceUnchecked, M::InstanceUncheckedByLeaders, M::AskedUnchecked],
         Duty::Election => &[M::InstanceUnchecked, M::InstanceUncheckedAtElection],
         Duty::Membership => &[M::InstanceUnchecked, M::InstanceUncheckedByMembers],
         Duty::Once => &[M::InstanceUnchecked, M::InstanceUncheckedByCallbacks],

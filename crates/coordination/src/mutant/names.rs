@@ -380,6 +380,12 @@ mutants! {
     AssignedBeforeGoing,
     /// Items move although Java instances were not told.
     MovesUnannounced,
+    /// Items follow from Java instances although those were not told.
+    FollowedUnannounced,
+    /// Java instances go on although a part of what was announced is still to be written.
+    AnnouncementEndsEarly,
+    /// What a leader has announced itself is taken for a request to assign items anew.
+    AnnouncementTakenForRequest,
     /// Items are assigned at once, although Java instances still run what is to move.
     JavaRunsUnawaited,
     /// Runs of Java instances that are to move are waited for, however long they take.
@@ -452,6 +458,18 @@ mutants! {
     DueTakenBesideJava,
     /// Requests to run are left to Java leaders.
     RequestsLeftToJava,
+    /// Requests to run wait in the records of items that Java instances have.
+    JavaNotAsked,
+    /// Java instances are asked to run while they run.
+    AskedBesideRun,
+    /// Java instances are asked to run although they have begun to since.
+    AskedRunUnchecked,
+    /// Java instances are asked to run while items are assigned anew.
+    AskedBesideFlags,
+    /// Java instances are asked to run although they were told since that items will be assigned anew.
+    AskedFlagUnchecked,
+    /// Instances are asked to run although they are gone, or whoever asks is.
+    AskedUnchecked,
     /// Under a Java leader anybody passes any request to run on.
     RequestPassedByAnybody,
     /// Under a Java leader requests to run of those who are gone stay when they were passed on.

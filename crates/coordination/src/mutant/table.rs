@@ -1472,6 +1472,33 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::FollowedUnannounced,
+        properties: &["S1", "S2"],
+        story: "a Java instance begins an item that moves in the same moment",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "java_instances_are_told_before_items_follow_from_them",
+        )),
+    },
+    Row {
+        mutant: M::AnnouncementEndsEarly,
+        properties: &["S1", "S2", "S4"],
+        story: "Java instances act on an assignment that is written in part",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "java_instances_go_on_when_an_assignment_is_written_to_its_end",
+        )),
+    },
+    Row {
+        mutant: M::AnnouncementTakenForRequest,
+        properties: &["quiet", "L1"],
+        story: "with a strategy that goes by the time each part of an assignment is another one's",
+        watcher: Told(told(
+            "src/duty/resharding.rs",
+            "duty::resharding::tests::what_was_announced_is_written_to_its_end",
+        )),
+    },
+    Row {
         mutant: M::JavaRunsUnawaited,
         properties: &["S3"],
         story: "a fire counts for a Java instance whose item is to move, and which is busy",
@@ -1799,6 +1826,60 @@ pub const MUTANTS: &[Row] = &[
         watcher: Told(told(
             "tests/java_peers.rs",
             "a_request_of_ours_reaches_everybody_under_a_java_leader",
+        )),
+    },
+    Row {
+        mutant: M::JavaNotAsked,
+        properties: &["S3"],
+        story: "a request is run when the item comes back from a Java instance, hours later",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_request_reaches_java_instances_under_our_leader_once",
+        )),
+    },
+    Row {
+        mutant: M::AskedBesideRun,
+        properties: &["S3"],
+        story: "a Java instance that runs drops the request",
+        watcher: Told(told(
+            "src/duty/handing_on.rs",
+            "duty::handing_on::tests::java_instances_are_asked_when_they_can_run_what_is_asked_for",
+        )),
+    },
+    Row {
+        mutant: M::AskedRunUnchecked,
+        properties: &["S3"],
+        story: "a Java instance that has begun to run drops the request",
+        watcher: Told(told(
+            "src/duty/handing_on.rs",
+            "duty::handing_on::tests::what_has_changed_meanwhile_is_looked_at_again",
+        )),
+    },
+    Row {
+        mutant: M::AskedBesideFlags,
+        properties: &["S3"],
+        story: "a Java instance runs what it has afterwards, and not what was asked for",
+        watcher: Told(told(
+            "src/duty/handing_on.rs",
+            "duty::handing_on::tests::java_instances_are_asked_when_they_can_run_what_is_asked_for",
+        )),
+    },
+    Row {
+        mutant: M::AskedFlagUnchecked,
+        properties: &["S3"],
+        story: "a Java instance runs what it has afterwards, and not what was asked for",
+        watcher: Told(told(
+            "src/duty/handing_on.rs",
+            "duty::handing_on::tests::what_has_changed_meanwhile_is_looked_at_again",
+        )),
+    },
+    Row {
+        mutant: M::AskedUnchecked,
+        properties: &["L7"],
+        story: "the request to a Java instance that is gone stays",
+        watcher: Told(told(
+            "tests/dialect.rs",
+            "a_request_for_a_java_instance_that_is_gone_leaves_no_node",
         )),
     },
     Row {
