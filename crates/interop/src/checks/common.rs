@@ -112,16 +112,17 @@ pub(super) async fn between_fires(
     jobs: &[&str],
     total: u32,
 ) -> Result<i64, Failure> {
-    let mut fire = 0;
+    let now = now_ms();
+    let mut fire = now - now % SECOND;
     for _ in 0..ATTEMPTS {
-        let now = now_ms();
-        fire = now - now % SECOND + SECOND;
         for job in jobs {
             complete(cast, job, total, fire).await?;
         }
-        if now_ms() < fire + SECOND / 2 {
+        let now = now_ms();
+        if now < fire + SECOND / 2 {
             break;
         }
+        fire = now - now % SECOND + SECOND;
     }
     Ok(fire)
 }

@@ -3,7 +3,7 @@
 
 use super::Setting;
 use super::account::{Account, SECOND};
-use super::common::{assigned, between_fires, fires, judge, next_fire};
+use super::common::{assigned, between_fires, fires, judge, next_fire, now_ms};
 use crate::protocol::JobPlan;
 use crate::stage::{Cast, Failure, Kind, Worker};
 use crate::suite::Report;
@@ -28,7 +28,7 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
         }
     }
     for job in &mut jobs {
-        job.from = job.settled(0).await?;
+        job.from = next_fire(&cast, job.name, TOTAL).await?;
     }
     replace(&cast, &mut jobs, &java, &rust, report).await?;
     for job in &mut jobs {
@@ -72,12 +72,17 @@ async fn replace(
     Ok(())
 }
 
-/// Lets fires of every job go by. A job that does not get that far is reported once and not waited for again.
+/// Lets three fires of every job, the same ones, go by. A job that does not get that far is reported once and not waited for again.
 async fn settle(jobs: &mut [Job<'_>], report: &mut Report) {
     for job in jobs.iter_mut().filter(|job| !job.is_stuck) {
-        let outcome = job.settled(2).await.map(drop);
-        job.is_stuck = outcome.is_err();
-        report.part(outcome);
+        let outcome = job.assigned().await;
+        job.stop_at(outcome, report);
+    }
+    let now = now_ms();
+    let last = now - now % SECOND;
+    for job in jobs.iter_mut().filter(|job| !job.is_stuck) {
+        let outcome = fires(job.cast, job.name, TOTAL, last, 3).await;
+        job.stop_at(outcome.map(drop), report);
     }
 }
 
@@ -113,11 +118,10 @@ impl<'a> Job<'a> {
         assigned(self.cast, self.name, TOTAL, &ids).await
     }
 
-    /// Waits until the items belong to the members, and then for so many complete fires and one more; returns the last.
-    async fn settled(&self, n_fires: i64) -> Result<i64, Failure> {
-        self.assigned().await?;
-        let next = next_fire(self.cast, self.name, TOTAL).await?;
-        fires(self.cast, self.name, TOTAL, next, n_fires).await
+    /// Reports why the job cannot go on, if it cannot.
+    fn stop_at(&mut self, outcome: Result<(), Failure>, report: &mut Report) {
+        self.is_stuck = outcome.is_err();
+        report.part(outcome);
     }
 
     /// Judges all fires since the last time but the last, of which some items may not have begun.

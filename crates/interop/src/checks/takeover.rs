@@ -189,23 +189,21 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Waits until those who hold items are in the middle of them.
-    async fn held(&self) -> Result<(), Failure> {
-        held(self.cast, self.killed.name(), &self.job, self.held, self.held_from).await?;
+    /// Waits until those who hold items are in the middle of them. Returns the fire that the one who will be killed is in.
+    async fn held(&self) -> Result<i64, Failure> {
+        let run = held(self.cast, self.killed.name(), &self.job, self.held, self.held_from).await?;
         if let Some((worker, items)) = &self.beside {
             held(self.cast, worker.name(), &self.job, items[0], self.held_from).await?;
         }
-        Ok(())
+        Ok(run.fire)
     }
 
     /// Waits until the one who will be killed has finished its other item for the last fire, and the registry shows that:
     /// Java shows all items of a run as running until the last of them has ended, and runs nothing meanwhile.
     async fn finished(&self, last_fire: i64) -> Result<(), Failure> {
         let is_shown_running = self.killed.kind == Kind::Java;
-        if !is_shown_running {
-            let killed = self.killed.name();
-            ends(self.cast, killed, &self.job, &[self.finished], last_fire).await?;
-        }
+        let fire = if is_shown_running { self.held().await? } else { last_fire };
+        ends(self.cast, self.killed.name(), &self.job, &[self.finished], fire).await?;
         let running = format!("/{}/sharding/{}/running", self.job, self.finished);
         let there = if is_shown_running { "there" } else { "not there" };
         let look = |nodes: &Nodes| match nodes.has(&running) == is_shown_running {
