@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Setting;
 use super::account::{SECOND, at};
 use super::common::{RECOVERY, assigned, begins, ends, held, items_of, next_fire, now_ms};
+use super::{Setting, zones};
 use crate::protocol::{JobPlan, Run};
 use crate::stage::{Cast, Entry, Failure, Kind, Worker};
 use crate::suite::Report;
@@ -50,6 +50,7 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
     changes.failover_by_java(&java, &java_id, slower_from, report).await?;
     rust.leave().await?;
     operator.leave().await?;
+    zones::play(&cast, report).await?;
     cast.tree.close().await
 }
 

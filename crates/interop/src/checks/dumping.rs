@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use super::Setting;
 use super::common::{assigned, next_fire};
 use crate::protocol::JobPlan;
-use crate::stage::{Cast, Failure, Kind, Nodes, PATIENCE, Worker};
+use crate::stage::{Cast, Failure, Habits, Kind, Nodes, PATIENCE, Worker};
 use crate::suite::{JavaVersion, Report};
 
 const JOB: &str = "dumping";
@@ -19,9 +19,9 @@ const PORT: u16 = 9888;
 
 pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
     let cast = setting.cast().await?;
-    let port = i32::from(PORT);
-    let rust = cast.start_with_dump(Kind::Rust, "rust", 2, port)?;
-    let java = cast.start_with_dump(Kind::Java, "java", 1, port)?;
+    let habits = Habits { dump_port: PORT.into(), ..Habits::default() };
+    let rust = cast.start_with(Kind::Rust, "rust", 2, habits)?;
+    let java = cast.start_with(Kind::Java, "java", 1, habits)?;
     let [operator] = cast.all([(Kind::Java, "operator", 4)]).await?;
     rust.ready().await?;
     java.ready().await?;

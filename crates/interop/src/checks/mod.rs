@@ -11,6 +11,7 @@ mod operating;
 mod rolling;
 mod strategies;
 mod takeover;
+mod zones;
 
 use std::collections::BTreeSet;
 use std::future::Future;

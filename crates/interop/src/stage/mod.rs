@@ -13,7 +13,7 @@ use std::fmt::Display;
 use std::io;
 use std::time::Duration;
 
-pub(crate) use cast::{Cast, Theatre};
+pub(crate) use cast::{Cast, Habits, Theatre};
 pub(crate) use host::{Host, enter};
 pub(crate) use log::{Entry, Log};
 pub(crate) use process::{Kind, Worker};
