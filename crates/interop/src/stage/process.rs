@@ -167,6 +167,11 @@ impl Worker {
         self.tell(Act::Work { job: job.to_owned(), usual_ms, hold }).await.map(drop)
     }
 
+    /// Asks for a run of all items as an application can.
+    pub(crate) async fn trigger(&self, job: &str) -> Result<(), Failure> {
+        self.tell(Act::Trigger { job: job.to_owned() }).await.map(drop)
+    }
+
     /// Calls the Java lifecycle API.
     pub(crate) async fn call(
         &self,

@@ -70,6 +70,8 @@ public final class Worker {
                 }
                 Work.of(text(order, "job")).behave(order.get("usualMs").getAsLong(), hold);
                 return null;
+            case "trigger":
+                return dialect.operate("trigger", order);
             case "call":
                 return dialect.operate(text(order, "call"), order);
             case "leave":
