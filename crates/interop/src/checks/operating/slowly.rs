@@ -38,10 +38,7 @@ pub(super) async fn play(
     jobs[0].statistics(report).await?;
     requests(&jobs, Asker::Operator, report).await?;
     requests(&jobs, Asker::Application, report).await?;
-    for job in &jobs {
-        job.remove(report).await?;
-    }
-    Ok(())
+    remove(&jobs, report).await
 }
 
 /// Who asks for runs.
@@ -55,24 +52,53 @@ enum Asker {
 
 /// In each job a request runs every item once more, on both sides. Java drops one that it gets while it runs.
 async fn requests(jobs: &[Slow<'_>], asker: Asker, report: &mut Report) -> Result<(), Failure> {
-    let mut requests = Vec::new();
+    let before = fired(jobs).await?;
+    let from = now_ms();
     for job in jobs {
-        let before = job.fired().await?;
-        let from = now_ms();
         match asker {
             Asker::Operator => {
                 job.operator.call("trigger", &[("job", job.job)]).await.map(drop)?;
             }
             Asker::Application => job.rust.trigger(job.job).await?,
         }
-        requests.push((job, before, from));
     }
-    for (job, before, from) in requests {
-        let what = format!("a request by the {asker:?} in {}", job.job);
-        let outcome = job.requested(&what, before, from, report).await;
+    let what = |job: &Slow<'_>| format!("a request by the {asker:?} in {}", job.job);
+    for job in jobs {
+        let outcome = job.requested(&what(job), from).await;
         report.part(outcome);
     }
+    let after = fired(jobs).await?;
+    for job in jobs {
+        job.ran(&what(job), (before, after), from, report);
+    }
     Ok(())
+}
+
+/// An instance that lives is removed from each job, together with its server: it ends its part in it for good.
+async fn remove(jobs: &[Slow<'_>], report: &mut Report) -> Result<(), Failure> {
+    let before = fired(jobs).await?;
+    for job in jobs {
+        let arguments = [("job", job.job), ("server", &*job.rust.ip)];
+        job.operator.call("remove", &arguments).await?;
+    }
+    for job in jobs {
+        assigned(job.cast, job.job, TOTAL, &[&job.java_id]).await?;
+    }
+    let removed = now_ms();
+    let after = fired(jobs).await?;
+    for job in jobs {
+        job.removed((before, after), removed, report);
+    }
+    Ok(())
+}
+
+/// Waits until all items of all jobs have ended for a fire that is still to come, and Java is done with it; returns the fire.
+async fn fired(jobs: &[Slow<'_>]) -> Result<i64, Failure> {
+    let (now, mut fire) = (now_ms(), 0);
+    for job in jobs {
+        fire = job.fired(now).await?;
+    }
+    Ok(fire)
 }
 
 struct Slow<'a> {
@@ -85,9 +111,8 @@ struct Slow<'a> {
 }
 
 impl Slow<'_> {
-    /// Waits until all items have ended for a fire that is still to come, and Java is done with it; returns the fire.
-    async fn fired(&self) -> Result<i64, Failure> {
-        let now = now_ms();
+    /// Waits until all items have ended for a fire after a time, and Java is done with it; returns the first such fire.
+    async fn fired(&self, now: i64) -> Result<i64, Failure> {
         let look = |log: &[Entry]| {
             let runs = log.iter().filter_map(Entry::ended).filter(|run| run.job == self.job);
             let mut items: BTreeMap<i64, BTreeSet<u32>> = BTreeMap::new();
@@ -108,7 +133,7 @@ impl Slow<'_> {
 
     /// All items, while one of ours runs and the others do not.
     async fn statistics(&self, report: &mut Report) -> Result<(), Failure> {
-        self.fired().await?;
+        self.fired(now_ms()).await?;
         let held = items_of(self.cast, self.job, &self.rust_id)[0];
         let run = hold(self.cast, self.rust, self.job, held).await?;
         completes(self.cast, self.operator.name(), self.job, run.fire - 1).await?;
@@ -135,55 +160,44 @@ impl Slow<'_> {
         Ok(())
     }
 
-    /// Expects that every item has run once more since a time.
-    async fn requested(
-        &self,
-        what: &str,
-        before: i64,
-        from: i64,
-        report: &mut Report,
-    ) -> Result<(), Failure> {
+    /// Waits until both have begun to run what was asked for after a time.
+    async fn requested(&self, what: &str, from: i64) -> Result<(), Failure> {
         let is_requested = |run: &Run, at| run.job == self.job && is_request(run) && at >= from;
         for worker in [self.rust, self.operator] {
             begins(self.cast, RECOVERY, worker.name(), what, is_requested).await?;
         }
-        let after = self.fired().await?;
+        Ok(())
+    }
+
+    /// Expects that every item has run once more since a time, and for each fire.
+    fn ran(&self, what: &str, (before, after): (i64, i64), from: i64, report: &mut Report) {
         let log = self.cast.log.entries();
-        let runs = log.iter().filter_map(|entry| Some((entry.begun()?, entry.fact.at)));
-        let requested = runs.filter(|(run, at)| is_requested(run, *at));
-        let mut items: Vec<u32> = requested.map(|(run, _)| run.item).collect();
+        let since = log.iter().filter(|entry| entry.fact.at >= from).filter_map(Entry::begun);
+        let requested = since.filter(|run| run.job == self.job && is_request(run));
+        let mut items: Vec<u32> = requested.map(|run| run.item).collect();
         items.sort_unstable();
         report.same(&format!("items that ran for {what}"), &(0..TOTAL).collect(), &items);
         let account = Account::of(self.job, &log).every(PERIOD);
         account.judge(&format!("fires around {what}"), TOTAL, before, after, report);
         let data = self.cast.nodes().text(&format!("/{}/instances/{}", self.job, self.rust_id));
-        let expected = "not TRIGGER";
         let is_clear = data.as_ref().is_some_and(|data| data != "TRIGGER");
         let node = format!("data of the Rust instance after {what}");
-        report.holds(&node, expected, &format!("{data:?}"), is_clear);
-        Ok(())
+        report.holds(&node, "not TRIGGER", &format!("{data:?}"), is_clear);
     }
 
-    /// An instance that lives is removed, together with its server: it ends its part in the job for good.
-    async fn remove(&self, report: &mut Report) -> Result<(), Failure> {
-        let before = self.fired().await?;
-        self.operator.call("remove", &[("job", self.job), ("server", &self.rust.ip)]).await?;
+    /// Expects that our instance is gone for good, and that every item has run for each fire.
+    fn removed(&self, (before, after): (i64, i64), removed: i64, report: &mut Report) {
         let nodes = [format!("instances/{}", self.rust_id), format!("servers/{}", self.rust.ip)];
-        let nodes = nodes.map(|node| format!("/{}/{node}", self.job));
-        assigned(self.cast, self.job, TOTAL, &[&self.java_id]).await?;
-        let removed = now_ms();
-        let after = self.fired().await?;
-        let there = nodes.map(|node| self.cast.nodes().has(&node));
+        let there = nodes.map(|node| self.cast.nodes().has(&format!("/{}/{node}", self.job)));
         let what = format!("nodes of the removed instance and of its server in {}", self.job);
         report.same(&what, &[false, false], &there);
         let log = self.cast.log.entries();
         let n_runs = Account::of(self.job, &log).n_runs_of(self.rust.name(), removed);
-        report.same("runs of the removed instance", &0, &n_runs);
+        report.same(&format!("runs of the removed instance in {}", self.job), &0, &n_runs);
         let account = Account::of(self.job, &log).every(PERIOD);
         let account = account.with_dealings(self.cast.tree.dealings(self.job));
         let what = format!("fires of {} while a living instance is removed", self.job);
         account.judge(&what, TOTAL, before, after, report);
-        Ok(())
     }
 }
 
