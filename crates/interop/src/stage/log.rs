@@ -48,6 +48,19 @@ impl Entry {
         }
     }
 
+    /// Returns the id of an instance, if it is what the worker answers.
+    pub(crate) fn joined_as(&self) -> Option<&str> {
+        match &self.fact.ev {
+            Said::Answer { value, .. } => value.as_str(),
+            Said::Begin(_)
+            | Said::End(_)
+            | Said::Ready
+            | Said::Complete { .. }
+            | Said::Event { .. }
+            | Said::Error { .. } => None,
+        }
+    }
+
     /// Returns why a worker cannot go on, if it says that.
     pub(crate) fn error(&self) -> Option<&str> {
         match &self.fact.ev {

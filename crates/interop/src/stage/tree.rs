@@ -84,6 +84,8 @@ pub(crate) struct Dealing {
     pub(crate) by_java: bool,
     /// Whether the item's new owner is a Java instance.
     pub(crate) to_java: bool,
+    /// The id of the new owner.
+    pub(crate) owner: String,
 }
 
 impl Dealing {
@@ -98,6 +100,7 @@ impl Dealing {
             item: item.parse().ok()?,
             by_java: nodes.is_java(job, &nodes.leader(job)?),
             to_java: nodes.is_java(job, &owner),
+            owner: owner.into_owned(),
         })
     }
 }

@@ -15,6 +15,9 @@ pub(super) struct Audit {
 /// A Java leader gives items away when it gets to a fire, and may be late for it by another one.
 const LATE: i64 = SECOND + SECOND / 2;
 
+/// How long a Java instance may have an item before it fires for the first time.
+const NEW: i64 = 2 * SECOND;
+
 impl Account {
     /// Audits every item of every fire between two, both included.
     pub(super) fn audit(&self, total: u32, from: i64, to: i64) -> Audit {
@@ -50,7 +53,9 @@ impl Account {
                     let fault = format!("item {item} of fire {} ran {}", at(fire), worded(runs));
                     let is_java = runs.iter().any(Ran::is_of_java);
                     match is_java && self.given_by_java(item, fire).is_some() {
-                        true => audit.races.push(fault),
+                        true => {
+                            audit.races.push(format!("{fault}, given away at this very fire"));
+                        }
                         false => audit.faults.push(fault),
                     }
                 }
@@ -62,15 +67,31 @@ impl Account {
     }
 
     /// Nobody has run these fires. An item that a Java leader gave to a Java instance at a fire is not run for it if the
-    /// instance's view lags.
+    /// instance's view lags; one that anybody gave to a Java instance that has just joined is not run before its schedule is.
     fn lose(&self, item: u32, missed: &mut Vec<i64>, audit: &mut Audit) {
         for fire in missed.drain(..) {
             let fault = format!("item {item} of fire {} was lost", at(fire));
             match self.given_by_java(item, fire) {
-                Some(to_java) if to_java => audit.races.push(fault),
+                Some(true) => audit.races.push(format!("{fault}, given away at this very fire")),
+                _ if self.is_of_newcomer(item, fire) => {
+                    audit
+                        .races
+                        .push(format!("{fault}, given to who had joined and did not fire yet"));
+                }
                 _ => audit.faults.push(fault),
             }
         }
+    }
+
+    /// Tells whether the item belonged to a Java instance that had it since a short time and was done with later fires only:
+    /// Java registers first, and is given items at once if ours lead, and starts its schedule then.
+    fn is_of_newcomer(&self, item: u32, fire: i64) -> bool {
+        let mut given = self.dealings.iter().filter(|dealing| dealing.item == item);
+        let last = given.rfind(|dealing| dealing.at <= fire + LATE);
+        last.is_some_and(|dealing| {
+            let first = self.first_fires.get(&dealing.owner);
+            dealing.to_java && fire <= dealing.at + NEW && first.is_some_and(|first| *first > fire)
+        })
     }
 
     /// Tells whether the item was given to a Java instance, if a Java leader gave it to anybody at this fire.
@@ -216,8 +237,14 @@ mod tests {
         let doubled = |who, source| {
             [&lost[..], &[begin("R", 0, 1000, "NORMAL"), begin(who, 0, 1000, source)]].concat()
         };
-        let given =
-            |at, by_java, to_java| Dealing { at, job: "job".to_owned(), item: 0, by_java, to_java };
+        let given = |at, by_java, to_java| Dealing {
+            at,
+            job: "job".to_owned(),
+            item: 0,
+            by_java,
+            to_java,
+            owner: "10.0.0.1@-@7".to_owned(),
+        };
         let rows = [
             ("lost, to Java", lost.to_vec(), Some(given(1100, true, true)), (0, 1)),
             ("lost, to Rust", lost.to_vec(), Some(given(1100, true, false)), (1, 0)),
@@ -230,6 +257,30 @@ mod tests {
         for (case, entries, dealing, expected) in rows {
             let dealings = dealing.into_iter().collect();
             let account = Account::of("job", &entries).with_dealings(dealings);
+            let Audit { faults, races, .. } = account.audit(2, 1000, 1000);
+            assert_eq!((faults.len(), races.len()), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn a_java_instance_that_has_joined_and_does_not_fire_yet_loses_fires_by_its_own_fault() {
+        let said = |ev| Entry { who: "java".into(), fact: Fact { at: 0, ev } };
+        let id = "10.0.0.1@-@7";
+        let joined = said(Said::Answer { order: 1, value: id.into(), error: None });
+        let rows = [
+            ("its first fire comes later", 900, true, Some(2000), (0, 1)),
+            ("it has fired already", 900, true, Some(1000), (1, 0)),
+            ("it has the item since long", -1500, true, Some(2000), (1, 0)),
+            ("it never fires", 900, true, None, (1, 0)),
+            ("it is one of ours", 900, false, Some(2000), (1, 0)),
+        ];
+        for (case, at, to_java, first, expected) in rows {
+            let mut entries = vec![begin("R", 1, 1000, "NORMAL"), joined.clone()];
+            let complete = |fire| said(Said::Complete { job: "job".to_owned(), fire });
+            entries.extend(first.map(complete));
+            let (job, owner) = ("job".to_owned(), id.to_owned());
+            let dealing = Dealing { at, job, item: 0, by_java: false, to_java, owner };
+            let account = Account::of("job", &entries).with_dealings(vec![dealing]);
             let Audit { faults, races, .. } = account.audit(2, 1000, 1000);
             assert_eq!((faults.len(), races.len()), expected, "{case}");
         }

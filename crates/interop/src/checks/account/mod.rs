@@ -63,6 +63,8 @@ pub(crate) struct Account {
     runs: BTreeMap<i64, BTreeMap<u32, Vec<Ran>>>,
     /// When items were given to instances.
     dealings: Vec<Dealing>,
+    /// The first fire that each Java instance is known to have been done with, by its id.
+    first_fires: BTreeMap<String, i64>,
 }
 
 /// How a worker has made up for misfires of an item.
@@ -90,7 +92,8 @@ impl Account {
                 runs.entry(run.fire).or_default().entry(run.item).or_default().push(ran);
             }
         }
-        Self { period: SECOND, runs, dealings: Vec::new() }
+        let first_fires = first_fires(job, entries);
+        Self { period: SECOND, runs, dealings: Vec::new(), first_fires }
     }
 
     /// The job fires that often, in milliseconds.
@@ -156,8 +159,7 @@ impl Account {
     pub(crate) fn judge(&self, what: &str, total: u32, from: i64, to: i64, report: &mut Report) {
         let Audit { faults, races, n_made_up } = self.audit(total, from, to);
         for race in &races {
-            report
-                .note(&format!("Java's leader has given the item away at this very fire: {race}"));
+            report.note(&format!("Java's own: {race}"));
         }
         let n_fires = self.fires(from, to).count();
         let n_items = usize::try_from(total).unwrap_or(usize::MAX);
@@ -184,6 +186,18 @@ impl Account {
         let runs = self.runs.get(&fire).and_then(|items| items.get(&item));
         runs.map_or(&[], Vec::as_slice)
     }
+}
+
+/// Returns the first fire of a job that each Java instance is known to have been done with.
+fn first_fires(job: &str, entries: &[Entry]) -> BTreeMap<String, i64> {
+    let mut of_worker: BTreeMap<&str, i64> = BTreeMap::new();
+    for entry in entries {
+        if let Some((_, fire)) = entry.completed().filter(|(of, _)| *of == job) {
+            of_worker.entry(&entry.who).or_insert(fire);
+        }
+    }
+    let ids = entries.iter().filter_map(|entry| Some((entry.joined_as()?, &*entry.who)));
+    ids.filter_map(|(id, who)| Some((id.to_owned(), *of_worker.get(who)?))).collect()
 }
 
 /// Words the first faults, one per line.
