@@ -26,6 +26,8 @@ pub(crate) enum Error {
     NoZookeeper { attempts: Vec<String> },
     #[error("{} is not what was pinned and is not used; set ZOOKEEPER_HOME to a release of your own", .path.display())]
     WrongHash { path: PathBuf, source: Box<Error> },
+    #[error("`{command}` says {found:?}; at least {needed} is needed")]
+    Version { command: String, found: String, needed: String },
     #[error("`{line}` built no program")]
     NoProgram { line: String },
     #[error(transparent)]

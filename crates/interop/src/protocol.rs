@@ -14,6 +14,8 @@ pub(crate) struct Registry {
     pub(crate) session_ms: u64,
     /// The port that a worker answers dumps at; −1 is none.
     pub(crate) dump_port: i32,
+    /// The zone of configurations that name none. A Java worker has that of its virtual machine.
+    pub(crate) time_zone: String,
 }
 
 /// A job's configuration, for all releases alike.
@@ -82,6 +84,8 @@ pub(crate) enum Act {
     /// Items that begin from now on work so long; those in `hold` until they are no longer held.
     #[serde(rename_all = "camelCase")]
     Work { job: String, usual_ms: u64, hold: Vec<u32> },
+    /// Ask for a run of all items, as an application can: Rust through the handle of the job, Java through its API.
+    Trigger { job: String },
     /// Call the Java lifecycle API. The answer is what it returns.
     Call {
         call: String,
@@ -146,4 +150,7 @@ pub(crate) struct Run {
     pub(crate) task_id: String,
     #[serde(default)]
     pub(crate) interrupted: bool,
+    /// The first of the fires that the run stands for, if they are more than its own: of Rust, which says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) merged_from: Option<i64>,
 }

@@ -40,10 +40,14 @@ impl Drop for Folder {
     }
 }
 
-/// Users do not share a folder: they could not remove each other's files.
+/// Users do not share a folder: they could not remove each other's files. Nor do network namespaces, on Linux: an address
+/// that is reserved in one is free in every other one.
 fn base() -> PathBuf {
     let user = rustix::process::getuid().as_raw();
-    env::temp_dir().join(format!("zookeeper-fixture-{user}"))
+    let namespace = fs::read_link("/proc/self/ns/net").unwrap_or_default();
+    let namespace: String =
+        namespace.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
+    env::temp_dir().join(format!("zookeeper-fixture-{user}-{namespace}"))
 }
 
 fn create_in(base: &Path, address: &LoopbackAddress) -> Result<Folder, Error> {
@@ -81,6 +85,15 @@ mod tests {
         let path = folder.path().to_owned();
         drop(folder);
         assert!(!path.exists());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_folders_of_other_network_namespaces_are_elsewhere() {
+        let name = base().file_name().unwrap().to_string_lossy().into_owned();
+        let namespace = fs::read_link("/proc/self/ns/net").unwrap();
+        let number = namespace.to_string_lossy().replace(|c: char| !c.is_ascii_digit(), "");
+        assert!(!number.is_empty() && name.ends_with(&format!("-{number}")), "{name}");
     }
 
     #[test]

@@ -7,67 +7,81 @@ use sharding::{AverageAllocation, InstanceId, ShardingItem, ShardingStrategy, St
 
 use super::account::{Account, SECOND};
 use crate::protocol::Run;
-use crate::stage::{Cast, Entry, Failure, PATIENCE};
-use crate::suite::Report;
+pub(super) use crate::stage::now_ms;
+use crate::stage::{Cast, Entry, Failure, PATIENCE, Worker};
+use crate::suite::{JavaVersion, Report};
 
 /// How long a cluster may take to get over the loss of a member: the session, an election, a resharding.
-pub(super) const RECOVERY: Duration = Duration::from_secs(20);
+pub(super) const RECOVERY: Duration = Duration::from_secs(30);
 
 /// How long a run that does not end by itself must not have ended, in milliseconds.
-pub(super) const HELD_FOR: i64 = 500;
+const HELD_FOR: i64 = 500;
 
-/// Waits until the items of a job belong to exactly these instances, and to all of them, and nobody is about to assign them
-/// anew: owners that were written together are seen one after the other, and the flag goes after them.
+/// Waits until the items of a job belong to these instances as the average strategy gives them, and nobody is about to
+/// assign them anew: owners that were written together are seen one after the other, and flags at any time.
 pub(super) async fn assigned(
     cast: &Cast<'_>,
     job: &str,
     total: u32,
     instances: &[impl AsRef<str>],
 ) -> Result<(), Failure> {
-    let mut wanted: Vec<String> = instances.iter().map(|id| id.as_ref().to_owned()).collect();
-    wanted.sort();
-    let expected = format!("the {total} items belong to {wanted:?}");
+    let instances: Vec<&str> = instances.iter().map(AsRef::as_ref).collect();
+    let wanted = average(job, total, &instances);
+    let expected = format!("the items belong to {wanted:?}");
     let look = |nodes: &crate::stage::Nodes| {
         let owners = nodes.owners(job);
-        let mut present: Vec<String> = owners.values().cloned().collect();
-        present.sort();
-        present.dedup();
-        let is_flagged = |flag| nodes.has(&format!("/{job}/leader/sharding/{flag}"));
-        let settled = !is_flagged("necessary") && !is_flagged("processing");
-        match settled && present == wanted && owners.keys().copied().eq(0..total) {
+        let settled = !has_flag(nodes, job, "necessary") && !has_flag(nodes, job, "processing");
+        match settled && owners == wanted {
             true => Ok(()),
             false => Err(format!("{owners:?}; all nodes:\n{}", nodes.draw(&format!("/{job}")))),
         }
     };
     match cast.tree.wait(REMINDED_AFTER, &*expected, look).await {
-        Err(Failure::Deadline { .. }) if remind_java(cast, job).await? => {
+        Err(Failure::Deadline { .. }) => {
+            remind_java(cast, job).await?;
             cast.tree.wait(PATIENCE, expected, look).await
         }
-        Err(Failure::Deadline { .. }) => cast.tree.wait(PATIENCE, expected, look).await,
         settled => settled,
     }
 }
 
-/// How long a Java leader may take to assign items before an operator reminds it.
+fn has_flag(nodes: &crate::stage::Nodes, job: &str, flag: &str) -> bool {
+    nodes.has(&format!("/{job}/leader/sharding/{flag}"))
+}
+
+/// How long a Java leader of 3.x may take to see that items are to be assigned before an operator reminds it.
 const REMINDED_AFTER: Duration = Duration::from_secs(10);
 
 /// A Java leader of 3.x forgets that somebody has joined if it sees that before it sees that it leads, or while it assigns
-/// items already. What an operator then does is to enable a server that is enabled: Java takes that for a change. Returns
-/// whether a Java instance leads.
-async fn remind_java(cast: &Cast<'_>, job: &str) -> Result<bool, Failure> {
+/// items already: then it has not even noted that there is something to assign. What an operator does then is to enable a
+/// server that is enabled: Java takes that for a change.
+async fn remind_java(cast: &Cast<'_>, job: &str) -> Result<(), Failure> {
     let nodes = cast.nodes();
-    let leader = nodes.leader(job).unwrap_or_default();
-    let data = nodes.text(&format!("/{job}/instances/{leader}")).unwrap_or_default();
-    if leader.is_empty() || data.contains("RUST") {
-        return Ok(false);
+    let Some(leader) = nodes.leader(job) else { return Ok(()) };
+    let has_noted = has_flag(&nodes, job, "necessary") || has_flag(&nodes, job, "processing");
+    if cast.release() != JavaVersion::V3_0_4 || has_noted || !nodes.is_java(job, &leader) {
+        return Ok(());
     }
     Report::remark(&format!(
         "{leader}, which is Java's, has forgotten to assign the items of {job}"
     ));
+    cast.log.count_reminder();
     let ip = leader.split("@-@").next().unwrap_or_default();
     let server = format!("/{job}/servers/{ip}");
-    cast.tree.put(&server, &nodes.text(&server).unwrap_or_default()).await?;
-    Ok(true)
+    cast.tree.put(&server, &nodes.text(&server).unwrap_or_default()).await
+}
+
+/// Expects that every item of every fire of a one-second job between two, both included, ran once.
+pub(super) fn judge(
+    cast: &Cast<'_>,
+    job: &str,
+    total: u32,
+    (from, to): (i64, i64),
+    what: &str,
+    report: &mut Report,
+) {
+    let account = Account::of(job, &cast.log.entries()).with_dealings(cast.tree.dealings(job));
+    account.judge(what, total, from, to, report);
 }
 
 /// Waits for a complete fire of a one-second job that was due after now, and returns it.
@@ -85,6 +99,32 @@ pub(super) async fn fires(
     n: i64,
 ) -> Result<i64, Failure> {
     complete(cast, job, total, after + n * SECOND).await
+}
+
+/// How often a moment between two fires is waited for.
+const ATTEMPTS: u32 = 5;
+
+/// Waits until all of these one-second jobs have run completely for the latest fire that is due, and the next one is a while
+/// ahead: who comes or goes now is seen by all before that. On a machine on which no fire is over early it is any moment.
+/// Returns the fire.
+pub(super) async fn between_fires(
+    cast: &Cast<'_>,
+    jobs: &[&str],
+    total: u32,
+) -> Result<i64, Failure> {
+    let now = now_ms();
+    let mut fire = now - now % SECOND;
+    for _ in 0..ATTEMPTS {
+        for job in jobs {
+            complete(cast, job, total, fire).await?;
+        }
+        let now = now_ms();
+        if now < fire + SECOND / 2 {
+            break;
+        }
+        fire = now - now % SECOND + SECOND;
+    }
+    Ok(fire)
 }
 
 /// Waits for a complete fire that is not before another one.
@@ -129,9 +169,64 @@ pub(super) async fn begins(
     cast.log.wait(limit, expected, look).await
 }
 
-/// Waits until a worker that was told to hold an item is in the middle of it, and returns the run: of a run that began before
-/// the order came nobody can tell from its beginning whether it is held, so that it must not have ended for a while.
-pub(super) async fn held(cast: &Cast<'_>, who: &str, job: &str, item: u32) -> Result<Run, Failure> {
+/// Waits until a Java worker is done with a fire that was due after a time, and returns it.
+pub(super) async fn completes(
+    cast: &Cast<'_>,
+    who: &str,
+    job: &str,
+    after: i64,
+) -> Result<i64, Failure> {
+    let expected =
+        format!("{who} is done with a fire of {job} after {}", super::account::at(after));
+    let look = |log: &[Entry]| {
+        let mut mine = log.iter().filter(|entry| &*entry.who == who);
+        let done = |entry: &Entry| {
+            entry.completed().filter(|(of, fire)| *of == job && *fire > after).map(|(_, fire)| fire)
+        };
+        mine.find_map(done).ok_or_else(|| "it is not".to_owned())
+    };
+    cast.log.wait(RECOVERY, expected, look).await
+}
+
+/// Waits until a worker has ended these items of a fire.
+pub(super) async fn ends(
+    cast: &Cast<'_>,
+    who: &str,
+    job: &str,
+    items: &[u32],
+    fire: i64,
+) -> Result<(), Failure> {
+    let at = super::account::at(fire);
+    let expected = format!("{who} ends the items {items:?} of {job} of fire {at}");
+    let look = |log: &[Entry]| {
+        let mine = log.iter().filter(|entry| &*entry.who == who);
+        let runs: Vec<&Run> = mine.filter_map(Entry::ended).filter(|run| run.job == job).collect();
+        let has_ended = |item: &u32| runs.iter().any(|run| (run.item, run.fire) == (*item, fire));
+        if items.iter().all(has_ended) { Ok(()) } else { Err("it has not".to_owned()) }
+    };
+    cast.log.wait(RECOVERY, expected, look).await
+}
+
+/// Tells a worker to hold an item, and waits until it is in the middle of it; returns the run.
+pub(super) async fn hold(
+    cast: &Cast<'_>,
+    worker: &Worker,
+    job: &str,
+    item: u32,
+) -> Result<Run, Failure> {
+    worker.work(job, 0, &[item]).await?;
+    held(cast, worker.name(), job, item, now_ms()).await
+}
+
+/// Waits until a worker that was told to hold an item before a time is in the middle of it, and returns the run: of one that
+/// began before nobody can tell from its beginning whether it is held, so that it must not have ended for a while.
+pub(super) async fn held(
+    cast: &Cast<'_>,
+    who: &str,
+    job: &str,
+    item: u32,
+    held_from: i64,
+) -> Result<Run, Failure> {
     let look = |log: &[Entry]| {
         let now = log.last().map_or(0, |entry| entry.fact.at);
         let mine = || log.iter().filter(|entry| &*entry.who == who);
@@ -139,12 +234,12 @@ pub(super) async fn held(cast: &Cast<'_>, who: &str, job: &str, item: u32) -> Re
         let last = runs.rfind(|(run, _)| run.job == job && run.item == item);
         let Some((run, began)) = last else { return Err("no run".to_owned()) };
         let has_ended = mine().filter_map(Entry::ended).any(|ended| ended.run == run.run);
-        match !has_ended && now >= began + HELD_FOR {
+        match began > held_from || (!has_ended && now >= began + HELD_FOR) {
             true => Ok(run.clone()),
             false => Err(format!("its last run is {run:?} at {}", super::account::at(began))),
         }
     };
-    cast.log.wait(RECOVERY, format!("{who} in the middle of item {item}"), look).await
+    cast.log.wait(RECOVERY, format!("{who} in the middle of item {item} of {job}"), look).await
 }
 
 /// Returns what the average strategy gives to whom: instances in descending order, as Java's leaders list them.
@@ -160,10 +255,4 @@ pub(super) fn average(job: &str, total: u32, instances: &[&str]) -> BTreeMap<u32
 pub(super) fn items_of(cast: &Cast<'_>, job: &str, instance: &str) -> Vec<u32> {
     let owners = cast.nodes().owners(job);
     owners.into_iter().filter(|(_, owner)| owner == instance).map(|(item, _)| item).collect()
-}
-
-/// Returns the time by this machine's clock, in milliseconds since 1970 UTC.
-pub(super) fn now_ms() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
 }

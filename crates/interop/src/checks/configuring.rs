@@ -1,29 +1,35 @@
 //! A configuration that one language changes is followed by the other.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Setting;
-use super::common::{RECOVERY, assigned, begins, items_of, next_fire, now_ms};
+use super::account::{SECOND, at};
+use super::common::{RECOVERY, assigned, begins, ends, held, items_of, next_fire, now_ms};
+use super::{Setting, zones};
 use crate::protocol::{JobPlan, Run};
 use crate::stage::{Cast, Entry, Failure, Kind, Worker};
 use crate::suite::Report;
 
 const JOB: &str = "configuring";
+/// A job whose failover Rust switches on.
+const FAILING_OVER: &str = "configuringFailover";
 const BOTH: [&str; 2] = ["java", "rust"];
 /// Longer than the loss of a session.
-const PERIOD: Duration = Duration::from_secs(15);
+const PERIOD: Duration = Duration::from_secs(20);
 
 pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
-    let cast = setting.theatre.cast(setting.namespace).await?;
+    let cast = setting.cast().await?;
+    // 2.1.5 takes nothing over from a host without another instance, so those of the jobs are on one.
     let workers = [
         (Kind::Rust, "rust", 1),
         (Kind::Java, "java", 1),
+        (Kind::Rust, "rustKilled", 1),
         (Kind::Rust, "rustChanges", 2),
         (Kind::Java, "operator", 4),
     ];
-    let [rust, java, changer, operator] = cast.all(workers).await?;
+    let [rust, java, killed, changer, operator] = cast.all(workers).await?;
     let mut plan = JobPlan::new(JOB, 2);
     "0=A,1=B".clone_into(&mut plan.item_parameters);
     "before".clone_into(&mut plan.job_parameter);
@@ -37,9 +43,14 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
     changes.cron(report).await?;
     changes.ours(&changer, &plan, report).await?;
     assigned(&cast, JOB, 3, &[&rust_id, &java_id]).await?;
-    changes.failover(&java, &java_id, report).await?;
+    // The first fire of the slower schedule goes by meanwhile.
+    let slower_from = changes.switch_failover_on().await?;
+    let by_ours = changes.failover_by_ours(&java, &killed, changer, report).await;
+    report.part(by_ours);
+    changes.failover_by_java(&java, &java_id, slower_from, report).await?;
     rust.leave().await?;
     operator.leave().await?;
+    zones::play(&cast, report).await?;
     cast.tree.close().await
 }
 
@@ -71,19 +82,6 @@ impl Changes<'_> {
         Ok(())
     }
 
-    /// Waits until a worker has ended these items of a fire.
-    async fn ended(&self, who: &str, items: &[u32], fire: i64) -> Result<(), Failure> {
-        let expected = format!("{who} ends items {items:?} of fire {fire}");
-        let ended = self.cast.log.wait(RECOVERY, expected, |log| {
-            let mine = log.iter().filter(|entry| &*entry.who == who);
-            let runs: Vec<&Run> = mine.filter_map(Entry::ended).collect();
-            let has_ended =
-                |item: &u32| runs.iter().any(|run| (run.item, run.fire) == (*item, fire));
-            if items.iter().all(has_ended) { Ok(()) } else { Err("it has not".to_owned()) }
-        });
-        ended.await
-    }
-
     async fn parameters(&self, report: &mut Report) -> Result<(), Failure> {
         self.configure(&[("jobParameter", "after <&> = 'x'"), ("itemParameters", "0=C,1=D")])
             .await?;
@@ -104,21 +102,41 @@ impl Changes<'_> {
         Ok(())
     }
 
-    /// Every second becomes every fifth, at an odd second, so that no fire of the old expression looks like one.
+    /// Every second becomes every fifth. Each worker follows from the first fire on after which it leaves fires out.
     async fn cron(&self, report: &mut Report) -> Result<(), Failure> {
         self.configure(&[("cron", "3/5 * * * * ?")]).await?;
-        // Fires that were due already may still begin.
-        let from = now_ms() + 1500;
-        let is_new = |run: &Run| run.fire > from;
-        for _ in 0..2 {
-            self.followed(&BOTH, "a run of a later fire", is_new, report).await?;
+        let changed = now_ms();
+        let mut starts = BTreeMap::new();
+        for who in BOTH {
+            let expected = format!("{who} runs two fires of the new expression and none between");
+            let start = self.cast.log.wait(RECOVERY, expected, |log| {
+                let fires = fires_of(who, changed, log);
+                let new = fires.windows(2).find(|two| is_new(two[0]) && two[1] == two[0] + STEP);
+                new.map(|two| two[0]).ok_or_else(|| {
+                    let fires: Vec<String> = fires.iter().map(|fire| at(*fire)).collect();
+                    format!("fires {fires:?}")
+                })
+            });
+            let start = start.await?;
+            let found = format!("from {} on, {} ms after the change", at(start), start - changed);
+            report.holds(&format!("{who} follows the new expression"), "soon", &found, true);
+            starts.insert(who, start);
+        }
+        for (who, start) in &starts {
+            let later = |run: &Run, _| run.fire > start + STEP && run.source != "MANUAL";
+            begins(self.cast, RECOVERY, who, "a run of a later fire", later).await?;
         }
         let log = self.cast.log.entries();
-        let runs = log.iter().filter_map(|entry| Some((&entry.who, entry.begun()?)));
-        let scheduled = runs.filter(|(_, run)| run.fire > from && run.source != "MANUAL");
-        let wrong: Vec<_> = scheduled.filter(|(_, run)| run.fire / 1000 % 5 != 3).collect();
+        let wrong: Vec<String> = starts
+            .iter()
+            .flat_map(|(who, start)| {
+                let wrong = fires_of(who, *start, &log).into_iter().filter(|fire| !is_new(*fire));
+                wrong.map(move |fire| format!("{who} {}", at(fire))).collect::<Vec<_>>()
+            })
+            .collect();
         let found = format!("{wrong:?}");
-        report.holds("fires of the new expression", "every fifth second", &found, wrong.is_empty());
+        let expected = "none but every fifth second";
+        report.holds("fires of no new expression", expected, &found, wrong.is_empty());
         Ok(())
     }
 
@@ -133,56 +151,121 @@ impl Changes<'_> {
         "0=E,1=F,2=G".clone_into(&mut plan.item_parameters);
         "ours".clone_into(&mut plan.job_parameter);
         changer.schedule(&plan).await?;
-        let is_of_new_cron = |run: &Run| run.fire / 1000 % 5 != 3;
         let matches =
-            |run: &Run| run.total == 3 && run.job_parameter == "ours" && is_of_new_cron(run);
+            |run: &Run| run.total == 3 && run.job_parameter == "ours" && !is_new(run.fire);
         self.followed(&["java"], "a run of our configuration", matches, report).await?;
-        changer.leave().await?;
         let read = self.operator.call("config", &[("job", JOB)]).await?;
         let seen = ["cron", "shardingTotalCount", "shardingItemParameters", "jobParameter"]
             .map(|field| read.get(field).cloned().unwrap_or(Value::Null));
         let wanted: [Value; 4] =
             [plan.cron.into(), 3.into(), plan.item_parameters.into(), "ours".into()];
         report.same("our configuration as Java's API reads it", &wanted, &seen);
+        self.shut_down(changer, JOB).await
+    }
+
+    /// Ends the part that the only worker of a host has in a job.
+    async fn shut_down(&self, worker: &Worker, job: &str) -> Result<(), Failure> {
+        self.operator.call("shutdown", &[("job", job), ("server", &worker.ip)]).await.map(drop)
+    }
+
+    /// Java's API switches failover on, together with a slower schedule. Returns when.
+    async fn switch_failover_on(&self) -> Result<i64, Failure> {
+        let cron = slow_cron();
+        self.configure(&[("failover", "true"), ("cron", &cron)]).await?;
+        Ok(now_ms())
+    }
+
+    /// A Rust worker that joins and leaves switches failover on; then another one is killed in the middle of an item.
+    async fn failover_by_ours(
+        &self,
+        java: &Worker,
+        killed: &Worker,
+        changer: Worker,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
+        let mut plan = JobPlan::new(FAILING_OVER, 2);
+        plan.cron = slow_cron();
+        let ids = [killed.schedule(&plan).await?, java.schedule(&plan).await?];
+        changer.schedule(&JobPlan { overwrite: true, ..plan.failover() }).await?;
+        changer.leave().await?;
+        assigned(self.cast, FAILING_OVER, 2, &ids).await?;
+        let items = items_of(self.cast, FAILING_OVER, &ids[0]);
+        let taken = self.taken_over(killed, "java", FAILING_OVER, &items, report).await?;
+        let what = "source of Java's run once we have switched failover on";
+        report.same(what, &"request", &&*taken.source);
         Ok(())
     }
 
-    /// Failover is switched on; then the Java worker is killed in the middle of an item.
-    async fn failover(
+    /// Java's API has switched failover on; the Java worker is killed in the middle of an item.
+    async fn failover_by_java(
         &self,
         java: &Worker,
         java_id: &str,
+        slower_from: i64,
         report: &mut Report,
     ) -> Result<(), Failure> {
-        let cron = format!("0/{} * * * * ?", PERIOD.as_secs());
-        self.configure(&[("failover", "true"), ("cron", &cron)]).await?;
-        // The next fire is far away then: what is held from here on is held before it comes.
         let items = items_of(self.cast, JOB, java_id);
-        let from = now_ms();
-        let is_new = |run: &Run, _| run.fire > from && is_of(PERIOD, run);
+        let is_slower =
+            |run: &Run, _| run.job == JOB && run.fire > slower_from && run.fire % period() == 0;
         let what = "a run of the slower schedule";
-        let (new, _) = begins(self.cast, RECOVERY, "java", what, is_new).await?;
-        self.ended("java", &items, new.fire).await?;
-        let from = now_ms();
-        java.work(JOB, 0, &items).await?;
-        let what = "an item that is held";
-        let held = begins(self.cast, PERIOD * 2, "java", what, |run, _| run.fire > from);
-        let (run, began) = held.await?;
-        java.kill().await?;
-        let limit = run.fire + 14_500;
-        let what = format!("item {} before the next fire", run.item);
-        let taken = begins(self.cast, PERIOD, "rust", &what, |taken, at| {
-            taken.item == run.item && at > began && at < limit
-        });
-        let (taken, at) = taken.await?;
-        let found = format!("after {} ms, source {}", at - began, taken.source);
-        let is_takeover = taken.source == "FAILOVER";
-        report.holds("Rust takes over once failover is on", "source FAILOVER", &found, is_takeover);
+        let (slower, _) = begins(self.cast, RECOVERY, "java", what, is_slower).await?;
+        // The next fire is far away then: what is held from here on is held before it comes.
+        ends(self.cast, "java", JOB, &items, slower.fire).await?;
+        let taken = self.taken_over(java, "rust", JOB, &items, report).await?;
+        let what = "source of our run once Java's API has switched failover on";
+        report.same(what, &"FAILOVER", &&*taken.source);
         Ok(())
+    }
+
+    /// Kills a worker in the middle of an item, and expects that another one takes it over before the next fire.
+    async fn taken_over(
+        &self,
+        killed: &Worker,
+        taker: &str,
+        job: &str,
+        items: &[u32],
+        report: &mut Report,
+    ) -> Result<Run, Failure> {
+        killed.work(job, 0, items).await?;
+        let held_from = now_ms();
+        let item = *items.first().ok_or_else(|| Failure::unreadable("it has no item"))?;
+        let run = held(self.cast, killed.name(), job, item, held_from).await?;
+        killed.kill().await?;
+        let killed_at = now_ms();
+        let limit = run.fire + period();
+        let what = format!("item {item} of {job} before the next fire, at {}", at(limit));
+        let taken = begins(self.cast, PERIOD + RECOVERY, taker, &what, |taken, began| {
+            taken.job == job && taken.item == item && began > killed_at && began < limit
+        });
+        let (taken, began) = taken.await?;
+        let found = format!("after {} ms, source {}", began - killed_at, taken.source);
+        report.holds(&format!("{taker} takes over {what}"), "a run", &found, true);
+        Ok(taken)
     }
 }
 
-/// Tells whether a run is for one of the fires that come once in a period.
-fn is_of(period: Duration, run: &Run) -> bool {
-    u128::try_from(run.fire).is_ok_and(|fire| fire.is_multiple_of(period.as_millis()))
+/// The steps of the new expression, in milliseconds.
+const STEP: i64 = 5 * SECOND;
+
+/// Tells whether a fire is one of the new expression's. One in five of the old one's looks like that.
+fn is_new(fire: i64) -> bool {
+    fire % STEP == 3 * SECOND
+}
+
+/// Returns the scheduled fires after a time that a worker has begun, ascending.
+fn fires_of(who: &str, after: i64, log: &[Entry]) -> Vec<i64> {
+    let runs = log.iter().filter(|entry| &*entry.who == who).filter_map(Entry::begun);
+    let scheduled = runs.filter(|run| run.job == JOB && run.source != "MANUAL");
+    let mut fires: Vec<i64> = scheduled.map(|run| run.fire).filter(|fire| *fire > after).collect();
+    fires.sort_unstable();
+    fires.dedup();
+    fires
+}
+
+fn slow_cron() -> String {
+    format!("0/{} * * * * ?", PERIOD.as_secs())
+}
+
+fn period() -> i64 {
+    i64::try_from(PERIOD.as_millis()).unwrap_or(i64::MAX)
 }

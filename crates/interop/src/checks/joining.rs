@@ -3,7 +3,7 @@
 
 use super::Setting;
 use super::account::Account;
-use super::common::{assigned, average, fires, next_fire};
+use super::common::{assigned, average, between_fires, fires, judge, next_fire};
 use crate::protocol::JobPlan;
 use crate::stage::{Cast, Failure, Kind, Worker};
 use crate::suite::Report;
@@ -13,7 +13,7 @@ const UNMONITORED: &str = "joiningUnmonitored";
 const TOTAL: u32 = 6;
 
 pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
-    let cast = setting.theatre.cast(setting.namespace).await?;
+    let cast = setting.cast().await?;
     let workers = [(Kind::Java, "javaA", 1), (Kind::Java, "javaB", 2), (Kind::Rust, "rust", 3)];
     let [a, b, rust] = cast.all(workers).await?;
     let unmonitored = JobPlan { monitor_execution: false, ..JobPlan::new(UNMONITORED, TOTAL) };
@@ -27,6 +27,8 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
     for job in &mut jobs {
         job.joined(&rust, report).await?;
     }
+    // A Java leader assigns items at a fire; nobody leaves in the middle of that.
+    between_fires(&cast, &[MONITORED, UNMONITORED], TOTAL).await?;
     rust.leave().await?;
     for job in &mut jobs {
         job.left(report).await?;
@@ -46,12 +48,15 @@ struct Joining<'a> {
 }
 
 impl Joining<'_> {
-    /// The Java workers join one after the other.
+    /// The Java workers join one after the other: a Java leader can forget who joins while it still reshards for somebody
+    /// else.
     async fn alone(&mut self, workers: [&Worker; 2], report: &mut Report) -> Result<(), Failure> {
         let job = self.plan.name.clone();
         for worker in workers {
+            if !self.java.is_empty() {
+                between_fires(self.cast, &[&job], TOTAL).await?;
+            }
             self.java.push(worker.schedule(&self.plan).await?);
-            // A Java leader can forget who joins while it still reshards for somebody else.
             assigned(self.cast, &job, TOTAL, &self.java).await?;
         }
         self.seen = next_fire(self.cast, &job, TOTAL).await?;
@@ -61,6 +66,7 @@ impl Joining<'_> {
     async fn joined(&mut self, rust: &Worker, report: &mut Report) -> Result<(), Failure> {
         let job = self.plan.name.clone();
         let before = self.seen;
+        between_fires(self.cast, &[&job], TOTAL).await?;
         let rust_id = rust.schedule(&self.plan).await?;
         let all: Vec<&str> = self.java.iter().map(|id| &**id).chain([&*rust_id]).collect();
         assigned(self.cast, &job, TOTAL, &all).await?;
@@ -91,7 +97,7 @@ impl Joining<'_> {
         let last = from.max(next_fire(self.cast, job, TOTAL).await?);
         self.seen = fires(self.cast, job, TOTAL, last, n - 1).await?;
         let what = format!("fires of {job} while {when}");
-        Account::of(job, &self.cast.log.entries()).judge(&what, TOTAL, from, self.seen, report);
+        judge(self.cast, job, TOTAL, (from, self.seen), &what, report);
         Ok(())
     }
 }

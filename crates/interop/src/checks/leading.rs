@@ -1,8 +1,7 @@
 //! The leader is killed: Java takes over from Rust, and Rust from Java.
 
 use super::Setting;
-use super::account::Account;
-use super::common::{RECOVERY, assigned, average, fires, next_fire};
+use super::common::{RECOVERY, assigned, average, between_fires, fires, judge, next_fire};
 use crate::protocol::JobPlan;
 use crate::stage::{Cast, Failure, Kind, Worker};
 use crate::suite::Report;
@@ -10,7 +9,7 @@ use crate::suite::Report;
 const TOTAL: u32 = 4;
 
 pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
-    let cast = setting.theatre.cast(setting.namespace).await?;
+    let cast = setting.cast().await?;
     let workers = [
         (Kind::Rust, "rustLeads", 1),
         (Kind::Java, "javaFollows", 2),
@@ -35,7 +34,7 @@ async fn succession(
     let plan = JobPlan::new(job, TOTAL);
     let leader_id = leader.schedule(&plan).await?;
     assigned(cast, job, TOTAL, &[&leader_id]).await?;
-    let alone = next_fire(cast, job, TOTAL).await?;
+    let alone = between_fires(cast, &[job], TOTAL).await?;
     let follower_id = follower.schedule(&plan).await?;
     let what = format!("leader of {} and {}", leader.name(), follower.name());
     report.same(&what, &Some(leader_id.clone()), &cast.nodes().leader(job));
@@ -71,6 +70,6 @@ async fn all_run(
     report: &mut Report,
 ) -> Result<(), Failure> {
     let to = fires(cast, job, TOTAL, next_fire(cast, job, TOTAL).await?, 4).await?;
-    Account::of(job, &cast.log.entries()).judge(what, TOTAL, from, to, report);
+    judge(cast, job, TOTAL, (from, to), what, report);
     Ok(())
 }

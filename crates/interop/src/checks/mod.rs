@@ -11,12 +11,18 @@ mod operating;
 mod rolling;
 mod strategies;
 mod takeover;
+mod zones;
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
-use crate::stage::{Failure, Theatre};
+use crate::stage::{Cast, Failure, Log, Theatre};
 use crate::suite::{JavaVersion, Report};
+
+/// How long a check may take on a busy machine: several times of what it usually takes.
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// What a check does with its theatre; it returns early only if it cannot go on.
 type Played<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
@@ -27,6 +33,15 @@ pub(crate) struct Setting<'a> {
     theatre: &'a Theatre,
     namespace: &'a str,
     java: JavaVersion,
+    /// What the workers of the check say.
+    log: Log,
+}
+
+impl Setting<'_> {
+    /// Begins the check.
+    async fn cast(&self) -> Result<Cast<'_>, Failure> {
+        self.theatre.cast(self.namespace, self.log.clone()).await
+    }
 }
 
 /// A row of the table of checks.
@@ -37,6 +52,7 @@ pub(crate) struct Check {
 }
 
 impl Check {
+    /// Plays the check. It fails as well if any worker says that it cannot go on, and if it takes too long.
     pub(crate) async fn play(
         &self,
         theatre: &Theatre,
@@ -44,8 +60,26 @@ impl Check {
         java: JavaVersion,
         report: &mut Report,
     ) -> Result<(), Failure> {
-        (self.play)(&Setting { theatre, namespace, java }, report).await
+        let setting = Setting { theatre, namespace, java, log: Log::new() };
+        let played = tokio::time::timeout(LIMIT, (self.play)(&setting, report)).await;
+        said_beside(&setting.log, report);
+        let (check, title) = (self.number, self.title);
+        played.unwrap_or(Err(Failure::Overdue { check, title, after: LIMIT }))
     }
+}
+
+/// Judges what no check asks for: no worker may say that it cannot go on. What our workers could not make sense of in the
+/// registry is worth knowing, and how often Java had to be reminded.
+fn said_beside(log: &Log, report: &mut Report) {
+    let entries = log.entries();
+    for (who, text) in entries.iter().filter_map(|entry| Some((&entry.who, entry.error()?))) {
+        report.failed(&format!("{who} cannot go on: {text}"));
+    }
+    let anomalies = entries.iter().filter_map(|entry| Some((&entry.who, entry.anomaly()?)));
+    for (who, (job, text)) in anomalies.collect::<BTreeSet<_>>() {
+        report.note(&format!("{who} tells of {job}: {text}"));
+    }
+    report.reminded(log.n_reminders());
 }
 
 pub(crate) const CHECKS: [Check; 9] = [
@@ -76,7 +110,7 @@ pub(crate) const CHECKS: [Check; 9] = [
     },
     Check {
         number: 6,
-        title: "every strategy gives the same assignment whoever leads",
+        title: "the three strategies of the release give the same assignment whoever leads",
         play: |setting, report| Box::pin(strategies::play(setting, report)),
     },
     Check {
@@ -86,7 +120,7 @@ pub(crate) const CHECKS: [Check; 9] = [
     },
     Check {
         number: 8,
-        title: "Java workers are replaced by Rust workers without a lost or doubled fire",
+        title: "Java workers are replaced by Rust workers and back without a lost or doubled fire",
         play: |setting, report| Box::pin(rolling::play(setting, report)),
     },
     Check {

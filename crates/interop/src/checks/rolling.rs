@@ -1,8 +1,9 @@
-//! Java workers are replaced by Rust workers, one at a time, under one-second jobs: no fire is lost, none runs twice.
+//! Java workers are replaced by Rust workers, one at a time, under one-second jobs, and these by Java workers again: no fire
+//! is lost, none runs twice.
 
 use super::Setting;
 use super::account::{Account, SECOND};
-use super::common::{assigned, fires, next_fire};
+use super::common::{assigned, between_fires, fires, judge, next_fire, now_ms};
 use crate::protocol::JobPlan;
 use crate::stage::{Cast, Failure, Kind, Worker};
 use crate::suite::Report;
@@ -10,7 +11,7 @@ use crate::suite::Report;
 const TOTAL: u32 = 6;
 
 pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
-    let cast = setting.theatre.cast(setting.namespace).await?;
+    let cast = setting.cast().await?;
     let java = [(Kind::Java, "java1", 1), (Kind::Java, "java2", 2), (Kind::Java, "java3", 3)];
     let rust = [(Kind::Rust, "rust1", 1), (Kind::Rust, "rust2", 2), (Kind::Rust, "rust3", 3)];
     let java = cast.all(java).await?;
@@ -23,33 +24,45 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
             job.join(worker).await?;
             // A Java leader can forget who joins while it still reshards for somebody else.
             job.assigned().await?;
+            next_fire(&cast, job.name, TOTAL).await?;
         }
     }
     for job in &mut jobs {
-        job.from = job.settled(0).await?;
+        job.from = next_fire(&cast, job.name, TOTAL).await?;
     }
-    replace(&mut jobs, &java, &rust, report).await?;
-    for job in &jobs {
-        job.judge(report);
+    replace(&cast, &mut jobs, &java, &rust, report).await?;
+    for job in &mut jobs {
+        job.judge("over to Rust", report);
     }
-    for worker in &rust {
+    drop(java);
+    let back = [(Kind::Java, "java4", 1), (Kind::Java, "java5", 2), (Kind::Java, "java6", 3)];
+    let back = cast.all(back).await?;
+    replace(&cast, &mut jobs, &rust, &back, report).await?;
+    for job in &mut jobs {
+        job.judge("and back to Java", report);
+    }
+    for worker in &back {
         worker.leave().await?;
     }
     cast.tree.close().await
 }
 
-/// Replaces one Java worker after the other in all jobs; each time fires go by with both and without the old one.
+/// Replaces one worker after the other in all jobs; each time fires go by with both and without the old one.
 async fn replace(
+    cast: &Cast<'_>,
     jobs: &mut [Job<'_>],
-    java: &[Worker],
-    rust: &[Worker],
+    olds: &[Worker],
+    news: &[Worker],
     report: &mut Report,
 ) -> Result<(), Failure> {
-    for (old, new) in java.iter().zip(rust) {
+    for (old, new) in olds.iter().zip(news) {
         for job in &mut *jobs {
+            between_fires(cast, &[job.name], TOTAL).await?;
             job.join(new).await?;
         }
         settle(jobs, report).await;
+        // Whoever leaves does so in all jobs at once.
+        between_fires(cast, &jobs.iter().map(|job| job.name).collect::<Vec<_>>(), TOTAL).await?;
         old.leave().await?;
         for job in &mut *jobs {
             job.members.retain(|(name, _)| name != old.name());
@@ -59,12 +72,17 @@ async fn replace(
     Ok(())
 }
 
-/// Lets fires of every job go by. A job that does not get that far is reported once and not waited for again.
+/// Lets three fires of every job, the same ones, go by. A job that does not get that far is reported once and not waited for again.
 async fn settle(jobs: &mut [Job<'_>], report: &mut Report) {
     for job in jobs.iter_mut().filter(|job| !job.is_stuck) {
-        let outcome = job.settled(2).await.map(drop);
-        job.is_stuck = outcome.is_err();
-        report.part(outcome);
+        let outcome = job.assigned().await;
+        job.stop_at(outcome, report);
+    }
+    let now = now_ms();
+    let last = now - now % SECOND;
+    for job in jobs.iter_mut().filter(|job| !job.is_stuck) {
+        let outcome = fires(job.cast, job.name, TOTAL, last, 3).await;
+        job.stop_at(outcome.map(drop), report);
     }
 }
 
@@ -100,17 +118,18 @@ impl<'a> Job<'a> {
         assigned(self.cast, self.name, TOTAL, &ids).await
     }
 
-    /// Waits until the items belong to the members, and then for so many complete fires and one more; returns the last.
-    async fn settled(&self, n_fires: i64) -> Result<i64, Failure> {
-        self.assigned().await?;
-        let next = next_fire(self.cast, self.name, TOTAL).await?;
-        fires(self.cast, self.name, TOTAL, next, n_fires).await
+    /// Reports why the job cannot go on, if it cannot.
+    fn stop_at(&mut self, outcome: Result<(), Failure>, report: &mut Report) {
+        self.is_stuck = outcome.is_err();
+        report.part(outcome);
     }
 
-    /// Judges all fires but the last, of which some items may not have begun.
-    fn judge(&self, report: &mut Report) {
+    /// Judges all fires since the last time but the last, of which some items may not have begun.
+    fn judge(&mut self, what: &str, report: &mut Report) {
         let account = Account::of(self.name, &self.cast.log.entries());
         let to = account.last().map_or(self.from, |fire| fire - SECOND);
-        account.judge(&format!("fires of {}", self.name), TOTAL, self.from, to, report);
+        let what = format!("fires of {}, {what}", self.name);
+        judge(self.cast, self.name, TOTAL, (self.from, to), &what, report);
+        self.from = to + SECOND;
     }
 }

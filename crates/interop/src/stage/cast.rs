@@ -13,8 +13,9 @@ use super::{Failure, Host, Kind, Nodes, Worker};
 use crate::protocol::Registry;
 use crate::suite::JavaVersion;
 
-/// How long the registry waits for a silent worker. A killed one is missed after that.
-const SESSION: Duration = Duration::from_secs(4);
+/// How long the registry waits for a silent worker. A killed one is missed after that; one that merely waits for a
+/// processor is not.
+const SESSION: Duration = Duration::from_secs(8);
 /// How many hosts there are.
 const N_HOSTS: u8 = 4;
 /// ZooKeeper's usual port.
@@ -60,12 +61,12 @@ impl Theatre {
         Ok(())
     }
 
-    /// Begins a check in a namespace of its own.
-    pub(crate) async fn cast(&self, namespace: &str) -> Result<Cast<'_>, Failure> {
+    /// Begins a check in a namespace of its own. What its workers say is added to a log.
+    pub(crate) async fn cast(&self, namespace: &str, log: Log) -> Result<Cast<'_>, Failure> {
         let folder = self.folder.path().join(namespace);
         std::fs::create_dir_all(&folder).map_err(Failure::system("make a folder for logs"))?;
         let tree = Tree::watch(&self.server.connect_string(), namespace).await?;
-        Ok(Cast { theatre: self, namespace: namespace.to_owned(), folder, log: Log::new(), tree })
+        Ok(Cast { theatre: self, namespace: namespace.to_owned(), folder, log, tree })
     }
 }
 
@@ -82,17 +83,18 @@ pub(crate) struct Cast<'a> {
 impl Cast<'_> {
     /// Starts a worker on a host, from 1. It is not ready yet.
     pub(crate) fn start(&self, kind: Kind, name: &str, host: usize) -> Result<Worker, Failure> {
-        self.start_with_dump(kind, name, host, -1)
+        self.start_with(kind, name, host, Habits::default())
     }
 
-    /// Starts a worker that answers dumps at a port.
-    pub(crate) fn start_with_dump(
+    /// Starts a worker that differs from others.
+    pub(crate) fn start_with(
         &self,
         kind: Kind,
         name: &str,
         host: usize,
-        dump_port: i32,
+        habits: Habits,
     ) -> Result<Worker, Failure> {
+        let Habits { dump_port, time_zone } = habits;
         let theatre = self.theatre;
         let kind = if theatre.control { Kind::Java } else { kind };
         let host = &theatre.hosts[host - 1];
@@ -100,11 +102,11 @@ impl Cast<'_> {
         command.args(["--pdeathsig", "KILL"]);
         match kind {
             Kind::Rust => command.arg(&theatre.rust),
-            Kind::Java => command.arg(&theatre.java).args(JVM).args([
-                "-cp",
-                &theatre.class_path,
-                "ejob.interop.Main",
-            ]),
+            Kind::Java => command
+                .arg(&theatre.java)
+                .args(JVM)
+                .arg(format!("-Duser.timezone={time_zone}"))
+                .args(["-cp", &theatre.class_path, "ejob.interop.Main"]),
         };
         let registry = Registry {
             release: theatre.release.to_string(),
@@ -112,6 +114,7 @@ impl Cast<'_> {
             namespace: self.namespace.clone(),
             session_ms: u64::try_from(SESSION.as_millis()).unwrap_or(u64::MAX),
             dump_port,
+            time_zone: time_zone.to_owned(),
         };
         let (folder, log) = (&self.folder, &self.log);
         Worker::start(Start { name, kind, host, command, registry, folder, log })
@@ -130,6 +133,11 @@ impl Cast<'_> {
             worker.ready().await?;
         }
         Ok(started.try_into().expect("one worker was started for each"))
+    }
+
+    /// Returns the Java release that is played with.
+    pub(crate) fn release(&self) -> JavaVersion {
+        self.theatre.release
     }
 
     pub(crate) fn nodes(&self) -> Nodes {
@@ -152,12 +160,27 @@ impl Drop for Cast<'_> {
     }
 }
 
-/// A virtual machine that starts fast, counts time in UTC, and has one address family.
-const JVM: [&str; 7] = [
+/// In what a worker can differ from others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Habits {
+    /// The port that it answers dumps at; −1 is none.
+    pub(crate) dump_port: i32,
+    /// The zone of cron expressions whose configuration names none.
+    pub(crate) time_zone: &'static str,
+}
+
+impl Default for Habits {
+    /// No dumps, and UTC.
+    fn default() -> Self {
+        Self { dump_port: -1, time_zone: "UTC" }
+    }
+}
+
+/// A virtual machine that starts fast and has one address family.
+const JVM: [&str; 6] = [
     "-Xmx128m",
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
-    "-Duser.timezone=UTC",
     "-Djava.net.preferIPv4Stack=true",
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",

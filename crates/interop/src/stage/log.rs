@@ -1,6 +1,7 @@
 //! What all workers of a check have said, in the order in which the suite heard it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -8,6 +9,9 @@ use tokio::sync::watch;
 
 use super::Failure;
 use crate::protocol::{Fact, Run, Said};
+
+/// What the Rust product calls the event of a node that it cannot make sense of.
+const ANOMALY: &str = "anomaly";
 
 /// Something that a worker said.
 #[derive(Clone, Debug)]
@@ -31,15 +35,55 @@ impl Entry {
         }
     }
 
-    /// Returns the job that a Java worker is done with a fire of, if it is.
-    pub(crate) fn completed(&self) -> Option<&str> {
+    /// Returns the job and the fire that a Java worker is done with, if it is.
+    pub(crate) fn completed(&self) -> Option<(&str, i64)> {
         match &self.fact.ev {
-            Said::Complete { job, .. } => Some(job),
+            Said::Complete { job, fire } => Some((job, *fire)),
             Said::Begin(_)
             | Said::End(_)
             | Said::Ready
             | Said::Answer { .. }
             | Said::Event { .. }
+            | Said::Error { .. } => None,
+        }
+    }
+
+    /// Returns the id of an instance, if it is what the worker answers.
+    pub(crate) fn joined_as(&self) -> Option<&str> {
+        match &self.fact.ev {
+            Said::Answer { value, .. } => value.as_str(),
+            Said::Begin(_)
+            | Said::End(_)
+            | Said::Ready
+            | Said::Complete { .. }
+            | Said::Event { .. }
+            | Said::Error { .. } => None,
+        }
+    }
+
+    /// Returns why a worker cannot go on, if it says that.
+    pub(crate) fn error(&self) -> Option<&str> {
+        match &self.fact.ev {
+            Said::Error { text } => Some(text),
+            Said::Begin(_)
+            | Said::End(_)
+            | Said::Ready
+            | Said::Answer { .. }
+            | Said::Complete { .. }
+            | Said::Event { .. } => None,
+        }
+    }
+
+    /// Returns what the Rust product cannot make sense of in the registry, if it says that: the job and what it is.
+    pub(crate) fn anomaly(&self) -> Option<(&str, &str)> {
+        match &self.fact.ev {
+            Said::Event { job, name, text } if name == ANOMALY => Some((job, text)),
+            Said::Event { .. }
+            | Said::Begin(_)
+            | Said::End(_)
+            | Said::Ready
+            | Said::Answer { .. }
+            | Said::Complete { .. }
             | Said::Error { .. } => None,
         }
     }
@@ -62,12 +106,23 @@ impl Entry {
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     entries: Arc<Mutex<Vec<Entry>>>,
+    /// How often the suite had to remind Java of something.
+    n_reminders: Arc<AtomicUsize>,
     length: Arc<watch::Sender<usize>>,
 }
 
 impl Log {
     pub(crate) fn new() -> Self {
-        Self { entries: Arc::default(), length: Arc::new(watch::Sender::new(0)) }
+        let length = Arc::new(watch::Sender::new(0));
+        Self { entries: Arc::default(), n_reminders: Arc::default(), length }
+    }
+
+    pub(crate) fn count_reminder(&self) {
+        self.n_reminders.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn n_reminders(&self) -> usize {
+        self.n_reminders.load(Ordering::Relaxed)
     }
 
     pub(crate) fn add(&self, entry: Entry) {
@@ -88,6 +143,7 @@ impl Log {
     }
 
     /// Waits until `look` finds what it looks for among all that was said; it returns what it sees instead otherwise.
+    /// It must not ask the log for anything itself.
     pub(crate) async fn wait<T>(
         &self,
         limit: Duration,
@@ -99,8 +155,7 @@ impl Log {
         let search = async {
             loop {
                 length.mark_unchanged();
-                let entries = self.entries.lock().clone();
-                match look(&entries) {
+                match look(&self.entries.lock()) {
                     Ok(value) => return value,
                     Err(seen) => found = seen,
                 }

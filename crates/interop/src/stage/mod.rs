@@ -13,11 +13,11 @@ use std::fmt::Display;
 use std::io;
 use std::time::Duration;
 
-pub(crate) use cast::{Cast, Theatre};
+pub(crate) use cast::{Cast, Habits, Theatre};
 pub(crate) use host::{Host, enter};
-pub(crate) use log::Entry;
+pub(crate) use log::{Entry, Log};
 pub(crate) use process::{Kind, Worker};
-pub(crate) use tree::Nodes;
+pub(crate) use tree::{Dealing, Nodes, now_ms};
 
 /// How long anything that depends on sessions, elections or a new process may take on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -28,6 +28,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) enum Failure {
     #[error("expected within {after:?}: {expected}\n      found: {found}")]
     Deadline { expected: String, found: String, after: Duration },
+    #[error("check {check} ({title}) was to end within {after:?}")]
+    Overdue { check: u32, title: &'static str, after: Duration },
     #[error("{worker} was told to {order} and answered: {error}")]
     Refused { worker: String, order: String, error: String },
     #[error("{worker} has ended with {status}; the end of its log:\n{log}")]

@@ -167,6 +167,11 @@ impl Worker {
         self.tell(Act::Work { job: job.to_owned(), usual_ms, hold }).await.map(drop)
     }
 
+    /// Asks for a run of all items as an application can.
+    pub(crate) async fn trigger(&self, job: &str) -> Result<(), Failure> {
+        self.tell(Act::Trigger { job: job.to_owned() }).await.map(drop)
+    }
+
     /// Calls the Java lifecycle API.
     pub(crate) async fn call(
         &self,
@@ -217,12 +222,19 @@ impl Drop for Worker {
 /// Hears everything that a worker says until it has ended.
 fn listen(child: &mut Child, who: &Arc<str>, log: &Log, ended: &Mutex<Option<ExitStatus>>) {
     let output = child.stdout.take().expect("its output was asked for");
-    for line in BufReader::new(output).lines().map_while(Result::ok) {
-        let fact = serde_json::from_str(&line).unwrap_or_else(|error| Fact {
-            at: 0,
-            ev: Said::Error { text: format!("said {line:?}: {error}") },
+    let mut output = BufReader::new(output);
+    let mut line = String::new();
+    while output.read_line(&mut line).is_ok_and(|length| length > 0) {
+        let is_whole = line.ends_with('\n');
+        let fact = serde_json::from_str(&line).or_else(|error| match is_whole {
+            true => Ok(Fact { at: 0, ev: Said::Error { text: format!("said {line:?}: {error}") } }),
+            // It was killed before it had said all of it.
+            false => Err(error),
         });
-        log.add(Entry { who: Arc::clone(who), fact });
+        if let Ok(fact) = fact {
+            log.add(Entry { who: Arc::clone(who), fact });
+        }
+        line.clear();
     }
     // It is waited for here alone; an error would mean that there is no such process.
     let status = child.wait().unwrap_or_else(|_| ExitStatus::from_raw(-1));

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use reg_center::{
     Change, Lifetime, Node, NodePath, RegistryCenter, Revision, SessionChange, Txn, TxnOutcome,
 };
 use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
 use tokio::sync::watch;
 
-use super::Failure;
+use super::{Failure, PATIENCE};
 
 /// A namespace's nodes by path.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +56,12 @@ impl Nodes {
         self.children(&format!("/{job}/instances"))
     }
 
+    /// Tells whether an instance that is there is of Java: ours say in their data that they are not.
+    pub(crate) fn is_java(&self, job: &str, instance: &str) -> bool {
+        let data = self.text(&format!("/{job}/instances/{instance}"));
+        data.is_some_and(|data| !data.contains("RUST"))
+    }
+
     /// Draws what is below a path, one node per line: `E` for ephemeral ones, the data after the path.
     pub(crate) fn draw(&self, below: &str) -> String {
         let within = self.0.iter().filter(|(path, _)| path.starts_with(below));
@@ -66,11 +73,50 @@ impl Nodes {
     }
 }
 
+/// That an item was given to an instance.
+#[derive(Clone, Debug)]
+pub(crate) struct Dealing {
+    /// When the suite saw it, in milliseconds since 1970 UTC.
+    pub(crate) at: i64,
+    pub(crate) job: String,
+    pub(crate) item: u32,
+    /// Whether a Java instance led then.
+    pub(crate) by_java: bool,
+    /// Whether the item's new owner is a Java instance.
+    pub(crate) to_java: bool,
+    /// The id of the new owner.
+    pub(crate) owner: String,
+}
+
+impl Dealing {
+    /// Reads it from a node that was written, if it is an owner's.
+    fn read(node: &Node, nodes: &Nodes) -> Option<Self> {
+        let path: Vec<&str> = node.path.as_str().split('/').collect();
+        let ["", job, "sharding", item, "instance"] = path[..] else { return None };
+        let owner = String::from_utf8_lossy(&node.data);
+        Some(Self {
+            at: now_ms(),
+            job: job.to_owned(),
+            item: item.parse().ok()?,
+            by_java: nodes.is_java(job, &nodes.leader(job)?),
+            to_java: nodes.is_java(job, &owner),
+            owner: owner.into_owned(),
+        })
+    }
+}
+
+/// Returns the time by this machine's clock, in milliseconds since 1970 UTC.
+pub(crate) fn now_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
+}
+
 /// The namespace of a check, watched.
 #[derive(Debug)]
 pub(crate) struct Tree {
     center: Arc<ZookeeperCenter>,
     nodes: watch::Receiver<Nodes>,
+    dealings: Arc<Mutex<Vec<Dealing>>>,
 }
 
 impl Tree {
@@ -79,12 +125,15 @@ impl Tree {
         let options = ZookeeperOptions::new(addresses)
             .namespace(format!("/{namespace}"))
             .session_timeout(Duration::from_secs(30));
-        let center = ZookeeperCenter::connect(options).await?;
+        let connected = tokio::time::timeout(PATIENCE, ZookeeperCenter::connect(options)).await;
+        let center = connected.map_err(|_| overdue("a session for the suite"))??;
         let mut feed = center.watch(&NodePath::root());
         let sender = watch::Sender::new(Nodes::default());
         let nodes = sender.subscribe();
         let mut known = Nodes::default();
         let mut snapshot = None;
+        let dealings = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&dealings);
         tokio::spawn(async move {
             while let Some(change) = feed.next().await {
                 match change {
@@ -95,6 +144,7 @@ impl Tree {
                     }
                     Change::Ready => known = snapshot.take().unwrap_or_default(),
                     Change::Put(node) => {
+                        seen.lock().extend(Dealing::read(&node, &known));
                         known.0.insert(node.path.to_string(), node);
                     }
                     Change::Gone { path, .. } => {
@@ -106,7 +156,13 @@ impl Tree {
                 }
             }
         });
-        Ok(Self { center, nodes })
+        Ok(Self { center, nodes, dealings })
+    }
+
+    /// Returns when items of a job were given to instances.
+    pub(crate) fn dealings(&self, job: &str) -> Vec<Dealing> {
+        let dealings = self.dealings.lock();
+        dealings.iter().filter(|dealing| dealing.job == job).cloned().collect()
     }
 
     pub(crate) fn now(&self) -> Nodes {
@@ -140,7 +196,7 @@ impl Tree {
 
     /// Writes; what conflicts is an error. The watched tree shows it a moment later.
     pub(crate) async fn commit(&self, txn: Txn) -> Result<(), Failure> {
-        match self.center.commit(txn).await? {
+        match soon("the registry's answer to a write", self.center.commit(txn)).await? {
             TxnOutcome::Committed(_) => Ok(()),
             TxnOutcome::Conflict(conflict) => Err(Failure::Conflict(format!("{conflict:?}"))),
         }
@@ -176,7 +232,24 @@ impl Tree {
 
     /// Ends the suite's session in this namespace.
     pub(crate) async fn close(&self) -> Result<(), Failure> {
-        Ok(self.center.close().await?)
+        soon("the end of the suite's session", self.center.close()).await
+    }
+}
+
+/// Waits for the registry.
+async fn soon<T>(
+    expected: &str,
+    act: impl Future<Output = Result<T, reg_center::Error>>,
+) -> Result<T, Failure> {
+    let ended = tokio::time::timeout(PATIENCE, act).await;
+    Ok(ended.map_err(|_| overdue(expected))??)
+}
+
+fn overdue(expected: &str) -> Failure {
+    Failure::Deadline {
+        expected: expected.to_owned(),
+        found: "nothing".to_owned(),
+        after: PATIENCE,
     }
 }
 

@@ -59,8 +59,8 @@ async fn play_release(java: JavaVersion, line: &CommandLine) -> Result<usize, Fa
     println!("ElasticJob {java}");
     for round in 1..=line.rounds {
         for check in CHECKS.iter().filter(|check| line.wants(check.number)) {
-            let passed = play_one(check, java, round, &theatre, line.keep.as_deref()).await;
-            tally.note(check.number, java, passed);
+            let report = play_one(check, java, round, &theatre, line.keep.as_deref()).await;
+            tally.note(check.number, java, &report);
         }
     }
     let elapsed = begin.elapsed().as_secs_f64();
@@ -68,14 +68,14 @@ async fn play_release(java: JavaVersion, line: &CommandLine) -> Result<usize, Fa
     Ok(tally.n_failed())
 }
 
-/// Plays one check and prints what came of it. Returns whether it has passed.
+/// Plays one check, prints what came of it, and returns it.
 async fn play_one(
     check: &Check,
     java: JavaVersion,
     round: u32,
     theatre: &Theatre,
     keep: Option<&Path>,
-) -> bool {
+) -> Report {
     let begin = Instant::now();
     let title = format!("check {} ({java}): {}", check.number, check.title);
     println!("  {title}");
@@ -90,8 +90,7 @@ async fn play_one(
     if let Some(Err(error)) = kept {
         report.failed(&format!("cannot keep the logs: {error}"));
     }
-    let passed = report.passed();
-    let verdict = if passed { "passed" } else { "FAILED" };
+    let verdict = if report.passed() { "passed" } else { "FAILED" };
     println!("  {title}: {verdict} in {:.1} s", begin.elapsed().as_secs_f64());
-    passed
+    report
 }

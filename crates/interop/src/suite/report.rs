@@ -9,6 +9,8 @@ use crate::stage::Failure;
 pub(crate) struct Report {
     n_met: usize,
     n_failed: usize,
+    /// How often Java had to be reminded of something that it had forgotten.
+    n_reminders: usize,
 }
 
 impl Report {
@@ -22,7 +24,10 @@ impl Report {
     pub(crate) fn holds(&mut self, what: &str, expected: &str, found: &str, holds: bool) {
         if holds {
             self.n_met += 1;
-            println!("    ok: {what}: {found}");
+            match expected == found {
+                true => println!("    ok: {what}: {found}"),
+                false => println!("    ok: {what}: {found} (expected: {expected})"),
+            }
         } else {
             self.n_failed += 1;
             println!("    FAILED: {what}\n      expected: {expected}\n      found: {found}");
@@ -40,6 +45,15 @@ impl Report {
     pub(crate) fn failed(&mut self, why: &str) {
         self.n_failed += 1;
         println!("    FAILED: {why}");
+    }
+
+    /// Java had to be reminded so many times, as an operator would.
+    pub(crate) fn reminded(&mut self, times: usize) {
+        self.n_reminders += times;
+    }
+
+    pub(crate) fn n_reminders(&self) -> usize {
+        self.n_reminders
     }
 
     /// A fact that is worth knowing, whatever it is.

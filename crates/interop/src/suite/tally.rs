@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::JavaVersion;
+use super::{JavaVersion, Report};
 
 /// What has come of the checks.
 #[derive(Debug, Default)]
@@ -13,13 +13,15 @@ pub(super) struct Tally(BTreeMap<(u32, String), Count>);
 struct Count {
     n_passed: usize,
     n_played: usize,
+    n_reminders: usize,
 }
 
 impl Tally {
-    pub(super) fn note(&mut self, check: u32, java: JavaVersion, passed: bool) {
+    pub(super) fn note(&mut self, check: u32, java: JavaVersion, report: &Report) {
         let count = self.0.entry((check, java.to_string())).or_default();
-        count.n_passed += usize::from(passed);
+        count.n_passed += usize::from(report.passed());
         count.n_played += 1;
+        count.n_reminders += report.n_reminders();
     }
 
     pub(super) fn n_played(&self) -> usize {
@@ -32,16 +34,18 @@ impl Tally {
 }
 
 impl fmt::Display for Tally {
-    /// Draws a table: a row for each check, a column for each release.
+    /// Draws a table: a row for each check, a column for each release, with how often Java had to be reminded.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let releases: BTreeSet<&str> = self.0.keys().map(|(_, java)| java.as_str()).collect();
         let checks: BTreeSet<u32> = self.0.keys().map(|(check, _)| *check).collect();
-        let head: Vec<String> = releases.iter().map(|java| format!("{java:>8}")).collect();
+        let head: Vec<String> = releases.iter().map(|java| format!("{java:>8} reminded")).collect();
         writeln!(f, "check {}", head.join(" "))?;
         for check in checks {
             let shown = |java: &&str| match self.0.get(&(check, (*java).to_owned())) {
-                Some(Count { n_passed, n_played }) => format!("{n_passed:>3} of {n_played}"),
-                None => " ".repeat(8),
+                Some(Count { n_passed, n_played, n_reminders }) => {
+                    format!("{:>8} {n_reminders:>8}", format!("{n_passed} of {n_played}"))
+                }
+                None => " ".repeat(17),
             };
             let counts: Vec<String> = releases.iter().map(shown).collect();
             writeln!(f, "{check:>5} {}", counts.join(" "))?;
@@ -57,19 +61,25 @@ mod tests {
     #[test]
     fn every_check_and_release_that_was_played_is_counted() {
         let mut tally = Tally::default();
-        for (check, java, passed) in [
-            (1, JavaVersion::V2_1_5, true),
-            (1, JavaVersion::V2_1_5, false),
-            (1, JavaVersion::V3_0_4, true),
-            (9, JavaVersion::V3_0_4, true),
+        for (check, java, passed, n_reminders) in [
+            (1, JavaVersion::V2_1_5, true, 0),
+            (1, JavaVersion::V2_1_5, false, 0),
+            (1, JavaVersion::V3_0_4, true, 2),
+            (9, JavaVersion::V3_0_4, true, 1),
         ] {
-            tally.note(check, java, passed);
+            let mut report = Report::default();
+            report.holds("a", "b", "b", passed);
+            report.reminded(n_reminders);
+            tally.note(check, java, &report);
         }
         assert_eq!((tally.n_played(), tally.n_failed()), (4, 1));
         let shown = tally.to_string();
         let lines: Vec<&str> = shown.lines().map(str::trim_end).collect();
-        let expected =
-            ["check    2.1.5    3.0.4", "    1   1 of 2   1 of 1", "    9            1 of 1"];
+        let expected = [
+            "check    2.1.5 reminded    3.0.4 reminded",
+            "    1   1 of 2        0   1 of 1        2",
+            "    9                     1 of 1        1",
+        ];
         assert_eq!(lines, expected);
     }
 }

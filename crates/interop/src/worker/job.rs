@@ -41,6 +41,7 @@ impl Job for WorkingJob {
             parameter: context.parameter().map(str::to_owned),
             task_id: context.task_id(),
             interrupted: false,
+            merged_from: context.merged().map(|range| range.first.0),
         };
         let mut ended = Ended(Some(run.clone()));
         say(Said::Begin(run));

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use coordination::{Dialect, JavaFields, JavaSettings};
-use lite::{DumpListener, DumpOptions, JobBuilder, JobConfig, JobRecord, Scheduler};
+use lite::{DumpListener, DumpOptions, JobBuilder, JobConfig, JobHandle, JobRecord, Scheduler};
 use reg_center::RegistryCenter;
 use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -69,8 +69,17 @@ async fn obey(registry: Registry) -> Result<ExitCode, WorkerError> {
         .namespace(format!("/{}", registry.namespace))
         .session_timeout(Duration::from_millis(registry.session_ms));
     let center: Arc<dyn RegistryCenter> = ZookeeperCenter::connect(options).await?;
-    let scheduler = Scheduler::builder(Arc::clone(&center)).event_subscriber(tell).build()?;
-    let mut worker = Worker { scheduler, registry, behaviours: BTreeMap::new(), dumps: None };
+    let scheduler = Scheduler::builder(Arc::clone(&center))
+        .default_time_zone(&registry.time_zone)?
+        .event_subscriber(tell)
+        .build()?;
+    let mut worker = Worker {
+        scheduler,
+        registry,
+        behaviours: BTreeMap::new(),
+        handles: BTreeMap::new(),
+        dumps: None,
+    };
     say(Said::Ready);
     while let Some(line) = orders.recv().await {
         let Order { order, act } = parse(&line)?;
@@ -99,6 +108,7 @@ struct Worker {
     scheduler: Scheduler,
     registry: Registry,
     behaviours: BTreeMap<String, watch::Sender<Behaviour>>,
+    handles: BTreeMap<String, JobHandle>,
     /// The port for dumps, from the first job on.
     dumps: Option<DumpListener>,
 }
@@ -110,6 +120,11 @@ impl Worker {
             Act::Work { job, usual_ms, hold } => {
                 let usual = Duration::from_millis(usual_ms);
                 self.behaviour(&job).send_replace(Behaviour { usual, hold });
+                Ok(Value::Null)
+            }
+            Act::Trigger { job } => {
+                let handle = self.handles.get(&job).ok_or(WorkerError::NoJob(job))?;
+                handle.trigger().await?;
                 Ok(Value::Null)
             }
             Act::Call { call, .. } => Err(WorkerError::NoCall(call)),
@@ -151,6 +166,7 @@ impl Worker {
         let handle = self.scheduler.schedule(config, WorkingJob { behaviour }).await?;
         handle.joined().await?;
         let instance = handle.status().await?.instance.ok_or(WorkerError::NoInstance)?;
+        self.handles.insert(handle.name().to_string(), handle);
         Ok(instance.to_string())
     }
 }

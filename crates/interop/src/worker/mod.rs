@@ -36,6 +36,9 @@ pub enum WorkerError {
     /// The job is there but has no identity.
     #[error("the job has joined without an instance id")]
     NoInstance,
+    /// It takes no part in a job.
+    #[error("the worker takes no part in the job `{0}`")]
+    NoJob(String),
     /// Only Java has the lifecycle API.
     #[error("a Rust worker has no call `{0}`")]
     NoCall(String),

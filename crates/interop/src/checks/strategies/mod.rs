@@ -31,7 +31,7 @@ macro_rules! classes {
 type Owners = BTreeMap<u32, String>;
 
 pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
-    let cast = setting.theatre.cast(setting.namespace).await?;
+    let cast = setting.cast().await?;
     let [java, rust] = cast.all([(Kind::Java, "java", 1), (Kind::Rust, "rust", 2)]).await?;
     let memberships = memberships(&mut Rng::with_seed(7));
     for (job, strategy) in strategies(setting.java) {

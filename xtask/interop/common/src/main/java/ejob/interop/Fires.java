@@ -10,11 +10,14 @@ import org.quartz.impl.SchedulerRepository;
 import org.quartz.listeners.TriggerListenerSupport;
 
 import java.util.Date;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Which fire of its Quartz scheduler each job is busy with: ElasticJob does not tell the job's code. */
 final class Fires {
+
+    private static final Map<String, Scheduler> SCHEDULERS = new ConcurrentHashMap<>();
 
     private static final Map<String, Fire> CURRENT = new ConcurrentHashMap<>();
 
@@ -26,13 +29,16 @@ final class Fires {
 
         final Date scheduled;
 
-        final boolean isCron;
+        private final String id;
+
+        private final boolean isCron;
 
         private final Map<Integer, Boolean> begun = new ConcurrentHashMap<>();
 
-        private Fire(Date scheduled, boolean isCron) {
-            this.scheduled = scheduled;
-            this.isCron = isCron;
+        private Fire(JobExecutionContext context) {
+            scheduled = context.getScheduledFireTime();
+            id = context.getFireInstanceId();
+            isCron = context.getTrigger() instanceof CronTrigger;
         }
 
         /** Says why an item runs: a second run within one firing makes up for misfires. */
@@ -42,33 +48,30 @@ final class Fires {
         }
     }
 
-    /** Returns the present firing of a job; null before the first that was seen. */
-    static Fire of(String job) {
-        return CURRENT.get(job);
-    }
-
-    /**
-     * Listens to a job's scheduler from the moment at which ElasticJob makes it, which is long before the first fire.
-     * Its name is that of the job.
-     */
-    static Thread follow(String job) {
-        Thread waiter = new Thread(() -> listenTo(job), "fires-" + job);
-        waiter.setDaemon(true);
-        waiter.start();
-        return waiter;
-    }
-
-    private static void listenTo(String job) {
-        try {
-            Scheduler scheduler = SchedulerRepository.getInstance().lookup(job);
-            while (scheduler == null) {
-                Thread.sleep(1);
-                scheduler = SchedulerRepository.getInstance().lookup(job);
-            }
-            scheduler.getListenerManager().addTriggerListener(new Listener(job));
-        } catch (SchedulerException | InterruptedException ex) {
-            Worker.fail("cannot listen to the scheduler of " + job, ex);
+    /** Returns the firing that a job's scheduler, whose name is that of the job, is busy with. Its items ask this while they run. */
+    static Fire of(String job) throws SchedulerException {
+        List<JobExecutionContext> busy = schedulerOf(job).getCurrentlyExecutingJobs();
+        if (busy.size() != 1) {
+            throw new SchedulerException("it is busy with " + busy.size() + " fires");
         }
+        JobExecutionContext context = busy.get(0);
+        return CURRENT.compute(job, (name, last) ->
+            last != null && last.id.equals(context.getFireInstanceId()) ? last : new Fire(context));
+    }
+
+    /** Says from now on when a job's scheduler is done with a fire. */
+    static void tellOf(String job) throws SchedulerException {
+        schedulerOf(job).getListenerManager().addTriggerListener(new Listener(job));
+    }
+
+    /** A scheduler that is shut down is no longer in the repository, while its last items may still run. */
+    private static Scheduler schedulerOf(String job) throws SchedulerException {
+        Scheduler scheduler =
+            SCHEDULERS.computeIfAbsent(job, name -> SchedulerRepository.getInstance().lookup(name));
+        if (scheduler == null) {
+            throw new SchedulerException("the job has no scheduler");
+        }
+        return scheduler;
     }
 
     private static final class Listener extends TriggerListenerSupport {
@@ -82,11 +85,6 @@ final class Fires {
         @Override
         public String getName() {
             return "interop-" + job;
-        }
-
-        @Override
-        public void triggerFired(Trigger trigger, JobExecutionContext context) {
-            CURRENT.put(job, new Fire(context.getScheduledFireTime(), trigger instanceof CronTrigger));
         }
 
         @Override

@@ -1,6 +1,7 @@
 package ejob.interop;
 
 import com.google.gson.JsonObject;
+import org.quartz.SchedulerException;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -38,12 +39,13 @@ public final class Work {
         run.addProperty("job", job);
         run.addProperty("item", item);
         run.addProperty("run", RUNS.incrementAndGet());
-        Fires.Fire fire = Fires.of(job);
-        if (fire == null) {
-            Worker.fail("an item runs without a fire", new IllegalStateException(job));
+        try {
+            Fires.Fire fire = Fires.of(job);
+            run.addProperty("fire", fire.scheduled.getTime());
+            run.addProperty("source", fire.sourceOf(item));
+        } catch (SchedulerException ex) {
+            Worker.fail("an item of " + job + " runs without a fire", ex);
         }
-        run.addProperty("fire", fire.scheduled.getTime());
-        run.addProperty("source", fire.sourceOf(item));
         run.addProperty("total", total);
         run.addProperty("jobParameter", jobParameter);
         run.addProperty("parameter", parameter);

@@ -60,8 +60,9 @@ public final class Worker {
         switch (text(order, "do")) {
             case "schedule":
                 JobPlan plan = Facts.GSON.fromJson(order.get("job"), JobPlan.class);
-                Fires.follow(plan.name);
-                return dialect.schedule(plan);
+                String id = dialect.schedule(plan);
+                Fires.tellOf(plan.name);
+                return id;
             case "work":
                 List<Integer> hold = new ArrayList<>();
                 for (JsonElement item : order.getAsJsonArray("hold")) {
@@ -69,6 +70,8 @@ public final class Worker {
                 }
                 Work.of(text(order, "job")).behave(order.get("usualMs").getAsLong(), hold);
                 return null;
+            case "trigger":
+                return dialect.operate("trigger", order);
             case "call":
                 return dialect.operate(text(order, "call"), order);
             case "leave":

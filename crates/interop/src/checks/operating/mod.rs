@@ -1,11 +1,14 @@
 //! The Java lifecycle API lists, triggers, disables, enables, shuts down and removes Rust instances.
 
+mod idle;
+mod slowly;
+
 use serde_json::{Value, json};
 
 use super::Setting;
 use super::account::Account;
-use super::common::{RECOVERY, assigned, begins, held, items_of, next_fire, now_ms};
-use crate::protocol::{JobPlan, Run};
+use super::common::{RECOVERY, assigned, between_fires, fires, judge, next_fire};
+use crate::protocol::JobPlan;
 use crate::stage::{Cast, Failure, Kind, Worker};
 use crate::suite::{JavaVersion, Report};
 
@@ -14,25 +17,23 @@ const TOTAL: u32 = 4;
 const DESCRIBED: [&str; 5] = ["jobName", "status", "cron", "instanceCount", "shardingTotalCount"];
 
 pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
-    let cast = setting.theatre.cast(setting.namespace).await?;
-    let workers = [(Kind::Rust, "rust", 1), (Kind::Java, "java", 2), (Kind::Java, "operator", 4)];
-    let [rust, java, operator] = cast.all(workers).await?;
+    let cast = setting.cast().await?;
+    let workers = [
+        (Kind::Rust, "rust", 1),
+        (Kind::Java, "java", 2),
+        (Kind::Rust, "rustBeside", 3),
+        (Kind::Java, "operator", 4),
+    ];
+    let [rust, java, beside, operator] = cast.all(workers).await?;
     let plan = JobPlan::new(JOB, TOTAL);
     let (rust_id, java_id) = (rust.schedule(&plan).await?, java.schedule(&plan).await?);
     assigned(&cast, JOB, TOTAL, &[&rust_id, &java_id]).await?;
     next_fire(&cast, JOB, TOTAL).await?;
-    let java_version = setting.java;
-    let act = Operation {
-        cast: &cast,
-        operator: &operator,
-        rust: &rust,
-        rust_id,
-        java: &java,
-        java_id,
-        java_version,
-    };
+    let act =
+        Operation { cast: &cast, operator: &operator, rust: &rust, rust_id, java: &java, java_id };
     act.statistics(report).await?;
-    act.trigger(report).await?;
+    slowly::play(&cast, &operator, &beside, report).await?;
+    idle::play(&cast, &operator, &beside, report).await?;
     act.disable_and_enable(report).await?;
     act.shut_down(report).await?;
     act.remove(report).await?;
@@ -50,7 +51,14 @@ struct Operation<'a> {
     rust_id: String,
     java: &'a Worker,
     java_id: String,
-    java_version: JavaVersion,
+}
+
+/// 2.1.5 calls the part of an id after the address an instance's id.
+fn shown_id(java: JavaVersion, id: &str) -> &str {
+    match java {
+        JavaVersion::V2_1_5 => id.split("@-@").nth(1).unwrap_or(id),
+        JavaVersion::V3_0_4 => id,
+    }
 }
 
 impl Operation<'_> {
@@ -82,67 +90,21 @@ impl Operation<'_> {
         }))
     }
 
-    /// 2.1.5 calls the part of an id after the address an instance's id.
-    fn shown_id<'i>(&self, id: &'i str) -> &'i str {
-        match self.java_version {
-            JavaVersion::V2_1_5 => id.split("@-@").nth(1).unwrap_or(id),
-            JavaVersion::V3_0_4 => id,
-        }
-    }
-
     async fn statistics(&self, report: &mut Report) -> Result<(), Failure> {
         let wanted = json!([JOB, "OK", "* * * * * ?", 2, TOTAL]);
         report.same(&format!("the job's {DESCRIBED:?}"), &wanted, &self.job().await?);
         let wanted = json!([[self.rust_id], [JOB], 0]);
         report.same("the Rust worker's server", &wanted, &self.server(&self.rust.ip).await?);
 
-        // Held, so that the statistics see it running.
-        let items = items_of(self.cast, JOB, &self.rust_id);
-        self.rust.work(JOB, 0, &items[..1]).await?;
-        held(self.cast, "rust", JOB, items[0]).await?;
-        let shardings = self.call("sharding", &[("job", JOB)]).await?;
-        self.rust.work(JOB, 0, &[]).await?;
-        let mut shown = shardings.as_array().into_iter().flatten();
-        let shown = shown.find(|shown| shown["item"] == items[0]).cloned().unwrap_or(Value::Null);
-        let fields = ["serverIp", "instanceId", "status", "failover"];
-        let found: Value = fields.map(|field| shown[field].clone()).into();
-        let wanted = json!([self.rust.ip, self.shown_id(&self.rust_id), "RUNNING", false]);
-        report.same(&format!("a running Rust item's {fields:?}"), &wanted, &found);
-        next_fire(self.cast, JOB, TOTAL).await.map(drop)
-    }
-
-    /// A request runs every item once more, on both sides.
-    async fn trigger(&self, report: &mut Report) -> Result<(), Failure> {
-        let from = now_ms();
-        self.call("trigger", &[("job", JOB)]).await?;
-        let is_request = |run: &Run| matches!(&*run.source, "request" | "MANUAL");
-        for who in ["rust", "java"] {
-            let what = "a requested run";
-            begins(self.cast, RECOVERY, who, what, |run, at| is_request(run) && at >= from).await?;
-        }
-        next_fire(self.cast, JOB, TOTAL).await?;
-        let log = self.cast.log.entries();
-        let requested = log.iter().filter(|entry| entry.fact.at >= from);
-        let requested = requested.filter_map(|entry| entry.begun()).filter(|run| is_request(run));
-        let mut items: Vec<u32> = requested.map(|run| run.item).collect();
-        items.sort_unstable();
-        report.same("items that ran on request", &(0..TOTAL).collect(), &items);
-        let lines = self.cast.nodes();
-        let data = lines.text(&format!("/{JOB}/instances/{}", self.rust_id));
-        report.holds(
-            "data of the Rust instance after the request",
-            "not TRIGGER",
-            &format!("{data:?}"),
-            data.is_some_and(|data| data != "TRIGGER"),
-        );
         Ok(())
     }
 
     async fn disable_and_enable(&self, report: &mut Report) -> Result<(), Failure> {
+        between_fires(self.cast, &[JOB], TOTAL).await?;
         self.on_rust("disable").await?;
         assigned(self.cast, JOB, TOTAL, &[&self.java_id]).await?;
         let from = next_fire(self.cast, JOB, TOTAL).await?;
-        let to = super::common::fires(self.cast, JOB, TOTAL, from, 2).await?;
+        let to = fires(self.cast, JOB, TOTAL, from, 2).await?;
         let n_runs = Account::of(JOB, &self.cast.log.entries()).n_runs_of("rust", from);
         report.same("runs of a disabled Rust worker", &0, &n_runs);
         let wanted = json!([[self.rust_id], [JOB], 1]);
@@ -150,25 +112,26 @@ impl Operation<'_> {
         let found = self.cast.nodes().leader(JOB);
         report.same("leader while Rust is disabled", &Some(self.java_id.clone()), &found);
 
+        between_fires(self.cast, &[JOB], TOTAL).await?;
         self.on_rust("enable").await?;
         assigned(self.cast, JOB, TOTAL, &[&self.rust_id, &self.java_id]).await?;
         let again = next_fire(self.cast, JOB, TOTAL).await?;
-        let account = Account::of(JOB, &self.cast.log.entries());
-        account.judge("fires while Rust is disabled and enabled", TOTAL, to, again, report);
-        let n_runs = account.n_runs_of("rust", to);
+        let what = "fires while Rust is disabled and enabled";
+        judge(self.cast, JOB, TOTAL, (to, again), what, report);
+        let n_runs = Account::of(JOB, &self.cast.log.entries()).n_runs_of("rust", to);
         report.holds("runs of Rust once enabled", "some", &n_runs.to_string(), n_runs > 0);
         Ok(())
     }
 
     async fn shut_down(&self, report: &mut Report) -> Result<(), Failure> {
-        let before = next_fire(self.cast, JOB, TOTAL).await?;
+        let before = between_fires(self.cast, &[JOB], TOTAL).await?;
         self.on_rust("shutdown").await?;
         assigned(self.cast, JOB, TOTAL, &[&self.java_id]).await?;
         let from = next_fire(self.cast, JOB, TOTAL).await?;
-        let to = super::common::fires(self.cast, JOB, TOTAL, from, 3).await?;
-        let account = Account::of(JOB, &self.cast.log.entries());
-        report.same("runs of Rust after its shutdown", &0, &account.n_runs_of("rust", from));
-        account.judge("fires while Rust is shut down", TOTAL, before, to, report);
+        let to = fires(self.cast, JOB, TOTAL, from, 3).await?;
+        let n_runs = Account::of(JOB, &self.cast.log.entries()).n_runs_of("rust", from);
+        report.same("runs of Rust after its shutdown", &0, &n_runs);
+        judge(self.cast, JOB, TOTAL, (before, to), "fires while Rust is shut down", report);
         let found = self.cast.nodes().instances(JOB);
         report.same("instances after the shutdown", &vec![self.java_id.clone()], &found);
         let wanted = json!([JOB, "OK", "* * * * * ?", 1, TOTAL]);
