@@ -3,8 +3,6 @@
 
 mod support;
 
-use std::time::Duration;
-
 use coordination::{Dialect, JavaSettings, JobConfig, encode_config};
 use operations::{Finding, FindingCode as Code, ItemRun, Severity, diagnose, diagnose_all};
 use reg_center::{Lifetime, NodePath, RegistryCenter, Txn};
