@@ -98,6 +98,11 @@ impl Foreign {
         self.accounted.get(&item).copied()
     }
 
+    /// Returns the fire that came while items were about to be assigned anew, as long as they are.
+    pub(crate) fn held_back(&self) -> Option<FireTime> {
+        self.held_back
+    }
+
     /// Returns true if a Java instance has had an item as long as this instance has been looking.
     pub(crate) fn is_known(&self) -> bool {
         !self.accounted.is_empty()

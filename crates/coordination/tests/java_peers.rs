@@ -804,6 +804,35 @@ fn a_fire_that_comes_while_java_instances_hold_back_is_run_by_who_has_the_item_t
     assert_eq!(cluster.data_of(flag), None, "{}", cluster.story());
 }
 
+/// The Java leader is lost right before a fire, and the other Java instance, which says so, begins nothing. Nobody of ours has
+/// run the items that come here, so that they have no records yet.
+#[test]
+fn what_java_instances_hold_back_is_run_by_ours_although_it_has_no_record() {
+    for of_leader in [[0, 1], [2, 3]] {
+        let mut cluster = Cluster::unstarted(&job_of(4));
+        let [leader, other] = ["10.0.9.1", "10.0.9.2"].map(|ip| cluster.java_joins(ip));
+        cluster.java_leads(&leader);
+        cluster.join();
+        cluster.run_for(A_WHILE);
+        for item in 0..4 {
+            let owner = if of_leader.contains(&item) { &leader } else { &other };
+            cluster.java_assigns(&leader, item, owner.id());
+        }
+        cluster.run_for(A_WHILE);
+        cluster.fire();
+        cluster.run_for(A_WHILE);
+        cluster.java_crashes(&leader);
+        cluster.create(NECESSARY, "");
+        cluster.deliver_all(FIRST);
+        let fire = cluster.fire();
+        cluster.run_for(A_WHILE);
+        let ours = cluster.id_of(FIRST).clone();
+        let mine: Vec<u32> = (0..4).filter(|item| cluster.owner(*item) == Some(&ours)).collect();
+        assert_eq!(mine.len(), 2, "{}", cluster.story());
+        assert_eq!(cluster.items_run_for(fire), mine, "{}", cluster.story());
+    }
+}
+
 /// Lets our leader do one thing after the other until a node of the job is there, or is not.
 fn step_until(cluster: &mut Cluster, node: &str, there: bool) {
     while cluster.data_of(node).is_some() != there {

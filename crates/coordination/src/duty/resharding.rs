@@ -106,6 +106,16 @@ fn last_fire(cx: &Context<'_>) -> Option<FireTime> {
     of_items.chain(cx.local.last_fire_seen).max()
 }
 
+/// Returns the fire after which the record of an item begins. What Java instances had, and hold back because items are about to
+/// be assigned anew, is still to be run by whoever has the item then.
+fn born_after(cx: &Context<'_>, item: ShardingItem, last: Option<FireTime>) -> Option<FireTime> {
+    let (shown, foreign) = (cx.view.item(item), &cx.local.foreign);
+    let accounted = foreign.accounted(item);
+    let was_java = accounted.is_some() || cx.view.java_owner(shown).is_some();
+    let held_back = last.is_some() && foreign.held_back() == last && shown.ledger.is_none();
+    if held_back && was_java && !mutant::is(Mutant::BornHeldBack) { accounted } else { last }
+}
+
 /// Returns what is wrong with the strategy's answer, if resharding is wanted and the answer cannot be used.
 pub(crate) fn strategy_failure(cx: &Context<'_>) -> Option<String> {
     target(cx, cx.view.config_to_lead_by()?).err()
@@ -321,7 +331,7 @@ impl Moves {
             // What a Java instance has left unfinished of its last fire is still to be made an orphan of.
             let interrupted =
                 cx.interrupted(item).is_some() && !mutant::is(Mutant::BornBesideInterrupted);
-            let born = born.filter(|_| !interrupted);
+            let born = born_after(cx, item, born).filter(|_| !interrupted);
             let of_java = view.java_owner(view.item(item)).is_some();
             let monitored = config.monitor_execution;
             let steps = steps_to(view.item(item), item, owner, monitored, of_java, born);

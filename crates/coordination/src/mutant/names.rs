@@ -360,6 +360,8 @@ mutants! {
     DueBesideJava,
     /// New records count what a Java instance has left unfinished as done.
     BornBesideInterrupted,
+    /// New records count what Java instances hold back as done.
+    BornHeldBack,
     /// Instances stand for election, and take over, without standing in line where Java instances do.
     TurnsIgnored,
     /// Whoever stands in line acts as if its turn had come.

@@ -1387,6 +1387,15 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::BornHeldBack,
+        properties: &["S3"],
+        story: "a fire that Java instances hold back is run by nobody where ours have no record of the item",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_java_instances_hold_back_is_run_by_ours_although_it_has_no_record",
+        )),
+    },
+    Row {
         mutant: M::TurnsIgnored,
         properties: &["S8", "S1a"],
         story: "somebody is elected, or takes over, beside a Java instance whose turn it is",
