@@ -61,7 +61,7 @@ impl Namespace {
 }
 
 /// How long to wait before asking a registry again that has just said that it cannot answer.
-const RETRY_PAUSE: Duration = Duration::from_millis(100);
+pub(crate) const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Reads jobs of one registry.
 #[derive(Clone, Debug)]
@@ -153,7 +153,7 @@ impl Reader {
     }
 
     /// Asks until the registry answers, or refuses for good, or the time is up.
-    async fn asking<T, F>(&self, act: &str, ask: impl Fn() -> F) -> Result<T>
+    pub(crate) async fn asking<T, F>(&self, act: &str, ask: impl Fn() -> F) -> Result<T>
     where
         F: Future<Output = reg_center::Result<T>>,
     {

@@ -63,8 +63,8 @@ async fn a_job_is_operated_from_its_first_look_to_its_removal_in_both_dialects()
         let operations = Operations::new(center.clone());
         assert!(operations.namespace().await.unwrap().jobs.is_empty(), "{dialect}");
 
-        let _one = join(&server, namespace, 1, dialect).await;
-        let _two = join(&server, namespace, 2, dialect).await;
+        let (_first, one) = join(&server, namespace, 1, dialect).await;
+        let (_second, two) = join(&server, namespace, 2, dialect).await;
         let ip = ServerIp::new("10.0.0.1").unwrap();
         let shared = |job: &operations::JobSnapshot| {
             let owner = |item| job.owner(item).map(|owner| owner.as_str().starts_with("10.0.0.1@"));
@@ -84,6 +84,9 @@ async fn a_job_is_operated_from_its_first_look_to_its_removal_in_both_dialects()
 
         // In 2.1.5 marks go with their sessions, and ours take away at once what does not.
         if dialect == Dialect::V3 {
+            for handle in [one, two] {
+                within("leaving", handle.shutdown(PATIENCE)).await.unwrap();
+            }
             mend(&center, &operations, &job, &by).await;
         }
 
@@ -94,7 +97,7 @@ async fn a_job_is_operated_from_its_first_look_to_its_removal_in_both_dialects()
     }
 }
 
-/// Mends what Java leaves behind and nobody mends while nothing fires.
+/// Mends what Java leaves behind and nobody mends while nobody of ours is there.
 async fn mend(center: &ZookeeperCenter, operations: &Operations, job: &JobName, by: &By) {
     let left = NodePath::parse("/job/sharding/2/running").unwrap();
     let mark = Txn::new().create(left.clone(), "10.0.0.9@-@9", Lifetime::Persistent);

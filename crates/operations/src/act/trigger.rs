@@ -4,14 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use coordination::{
-    Dialect, FencingToken, FireTime, JobName, JobView, Layout, NodeKind, OperatorStep, Outcome,
+    Dialect, FencingToken, FireTime, JobName, JobView, Layout, Ledger, NodeKind, OperatorStep,
+    Outcome, decode_ledger,
 };
 use parking_lot::Mutex;
 use serde::Serialize;
 use sharding::{InstanceId, ShardingItem};
+use tokio::time::Instant;
 
 use super::items;
 use crate::change::Planned;
+use crate::reader::RETRY_PAUSE;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
 /// What was asked for.
@@ -144,11 +147,41 @@ impl Operations {
         request: &RequestedRun,
         deadline: Duration,
     ) -> Result<BTreeMap<u32, ItemRun>> {
+        let started = Instant::now();
         let mut progress = Progress::of(request);
         let layout = Layout::new(&request.job).speaking(request.dialect);
-        let is_over = |view: &JobView| progress.see(view);
-        self.watch_until(layout, deadline, is_over).await?;
-        Ok(progress.runs.into_iter().map(|(item, run)| (item.index(), run)).collect())
+        loop {
+            let left = deadline.saturating_sub(started.elapsed());
+            let is_over = |view: &JobView| progress.see(view);
+            let over = self.watch_until(layout.clone(), left, is_over).await?;
+            if !over || self.confirm_dropped(&layout, &mut progress).await? {
+                let runs = progress.runs.into_iter();
+                return Ok(runs.map(|(item, run)| (item.index(), run)).collect());
+            }
+            tokio::time::sleep(RETRY_PAUSE.min(left)).await;
+        }
+    }
+
+    /// Looks once more at the items that seem to be dropped: what was written together is seen one after the other, so that
+    /// the request can be gone before the records show it. Once it is gone for certain they do. Returns false if one was not
+    /// dropped.
+    async fn confirm_dropped(&self, layout: &Layout, progress: &mut Progress<'_>) -> Result<bool> {
+        let act = format!("reading what came of a request for job {}", progress.request.job);
+        let dropped = progress.dropped();
+        if dropped.is_empty() {
+            return Ok(true);
+        }
+        self.reader.asking(&act, || self.registry().sync()).await?;
+        let request = layout.path(&NodeKind::TriggerRequest(progress.request.id.clone()));
+        let request = self.reader.asking(&act, || self.registry().read(&request)).await?;
+        let mut confirmed = request.is_none();
+        for item in dropped {
+            let path = layout.ledger_path(item);
+            let node = self.reader.asking(&act, || self.registry().read(&path)).await?;
+            let record = node.and_then(|node| decode_ledger(&node.data).ok());
+            confirmed &= !progress.see_record(item, record.as_ref());
+        }
+        Ok(confirmed)
     }
 }
 
@@ -277,11 +310,31 @@ impl<'a> Progress<'a> {
         self.runs.values().all(ItemRun::is_over)
     }
 
+    /// Returns the items that seem to be dropped.
+    fn dropped(&self) -> Vec<ShardingItem> {
+        let dropped = self.runs.iter().filter(|(_, run)| **run == ItemRun::Dropped);
+        dropped.map(|(item, _)| *item).collect()
+    }
+
+    /// Looks at the record of an item whose request is not on its way any more; returns true if it was not dropped.
+    fn see_record(&mut self, item: ShardingItem, record: Option<&Ledger>) -> bool {
+        let run = self.run_in(record, item, false);
+        let is_known = run != ItemRun::Dropped;
+        self.runs.insert(item, run);
+        is_known
+    }
+
     fn run_of(&mut self, view: &JobView, item: ShardingItem) -> ItemRun {
-        let RequestedRun { id, at, items, .. } = self.request;
+        let id = &self.request.id;
         let waits_with = |of: Option<&BTreeSet<ShardingItem>>| of.is_none_or(|i| i.contains(&item));
         let on_its_way = view.requests().any(|(other, of)| other == id && waits_with(of));
-        let Some(record) = view.item(item).ledger.as_ref().map(|ledger| &ledger.value) else {
+        let record = view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
+        self.run_in(record, item, on_its_way)
+    }
+
+    fn run_in(&mut self, record: Option<&Ledger>, item: ShardingItem, on_its_way: bool) -> ItemRun {
+        let RequestedRun { id, at, items, .. } = self.request;
+        let Some(record) = record else {
             return if on_its_way { ItemRun::Waiting } else { ItemRun::Dropped };
         };
         let before = items.get(&item).copied().unwrap_or_default();
