@@ -36,6 +36,7 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
         let everybodys = !foreign_leader || mutant::is(Mutant::SweptByAnybody);
         everybodys || owner.is_some_and(abandoned)
     };
+    let has_schedule = config.cron.is_some();
     let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
     let items = cx.view.items().filter(|(_, view)| is_mine(view));
     let abandoned = items.filter_map(|(item, view)| {
@@ -72,7 +73,7 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     let of_java = cx.view.items().filter(|(_, view)| is_mine(view)).filter_map(|(item, view)| {
         let fails_over = config.fails_over() && in_force(item);
         let fails_over = fails_over && !mutant::is(Mutant::JavaRunsForgotten);
-        let left = left_by_java(cx, item, view, fails_over)?;
+        let left = left_by_java(cx, item, view, fails_over, has_schedule)?;
         Some((item, view, left))
     });
     let of_java: Vec<_> = of_java.take(room).collect();
@@ -109,6 +110,7 @@ fn left_by_java<'a>(
     item: ShardingItem,
     view: &ItemView,
     fails_over: bool,
+    has_schedule: bool,
 ) -> Option<LeftByJava<'a>> {
     if let Some(run) = cx.interrupted(item).filter(|_| fails_over) {
         return Some(LeftByJava::Run(run));
@@ -120,7 +122,7 @@ fn left_by_java<'a>(
     if let Some(taker) = taker.filter(|_| in_the_way) {
         return Some(LeftByJava::Takeover(taker));
     }
-    has_leftovers(cx, view, fails_over).then_some(LeftByJava::Marks)
+    has_leftovers(cx, view, fails_over, has_schedule).then_some(LeftByJava::Marks)
 }
 
 /// Puts an orphan back into the queue that a Java instance took out of it and did not end, unless somebody has taken it over
@@ -136,12 +138,11 @@ fn queue_again(plan: Plan, item: ShardingItem, view: &ItemView, taker: &Instance
 /// Returns true if marks tell of runs that nobody has to take over, by instances that are gone. Java leaves them if failover
 /// was turned off meanwhile, or whoever had taken the item over was lost as well; as long as they are there Java runs the
 /// item no more, and its leaders assign nothing.
-fn has_leftovers(cx: &Context<'_>, view: &ItemView, fails_over: bool) -> bool {
+fn has_leftovers(cx: &Context<'_>, view: &ItemView, fails_over: bool, has_schedule: bool) -> bool {
     let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
     let idle = idle || mutant::is(Mutant::MarksMendedBesideRuns);
     // Until the first fire nobody here knows what has to be taken over. Without a schedule there is none, and nobody waits.
-    let fires = cx.view.config_to_lead_by().is_some_and(|config| config.cron.is_some());
-    let fires = fires || mutant::is(Mutant::MarksAwaitNoFire);
+    let fires = has_schedule || mutant::is(Mutant::MarksAwaitNoFire);
     let unclear = fails_over && view.failover.is_none() && cx.local.last_fire_seen.is_none();
     let unclear = unclear && fires;
     let unclear = unclear && !mutant::is(Mutant::MarksMendedEarly);
