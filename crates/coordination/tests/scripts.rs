@@ -356,6 +356,23 @@ fn a_disabled_item_that_was_left_unfinished_is_taken_over() {
     assert_eq!(runs, expected, "item {item}\n{}", cluster.story());
 }
 
+/// The change reaches the instance that made it before the reply does.
+#[test]
+fn an_unfinished_run_is_told_of_although_the_view_shows_the_next_record_before_the_reply() {
+    let mut cluster = Cluster::settled(2, &job_of(2));
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    let (_, unfinished) = cluster.runs().find(|(instance, _)| *instance == SECOND).unwrap();
+    let (item, holder) = (unfinished.item, cluster.id_of(SECOND).clone());
+    cluster.crash(SECOND);
+    cluster.step_until_sending(FIRST, Duty::Sweep);
+    cluster.execute_all(FIRST);
+    cluster.deliver_all(FIRST);
+    cluster.reply_all(FIRST);
+    let orphaned = JobEvent::Orphaned { item, fire, holder, failover: true };
+    assert!(cluster.events(FIRST).contains(&orphaned), "{}", cluster.story());
+}
+
 #[test]
 fn a_late_reply_after_the_lease_has_expired_starts_nothing() {
     let mut cluster = Cluster::settled(1, &job_of(2));

@@ -366,7 +366,11 @@ impl Summary {
             Some(by) => println!("\nok: item {item} was taken over by {by}"),
             None => println!("\nFAILED: nobody took item {item} over"),
         }
-        let is_good = taken_over.is_some() && doubled == 0 && lost == 0 && !fates.is_empty();
+        let is_good = taken_over.is_some()
+            && self.orphaned > 0
+            && doubled == 0
+            && lost == 0
+            && !fates.is_empty();
         match (is_good, missed) {
             (true, 0) => println!("ok: nothing lost, nothing missed, nothing doubled"),
             (true, _) => {

@@ -76,7 +76,8 @@ impl Coordinator {
             }
         }
         let config = self.view.config_in_force().cloned();
-        self.in_flight.insert(plan.duty, InFlight { ticket, plan, config, stage: Stage::Sent });
+        let flight = InFlight::new(ticket, plan, config, &self.view);
+        self.in_flight.insert(flight.plan.duty, flight);
     }
 
     /// Forgets plans whose effect the view shows, and those that have waited long enough.

@@ -21,10 +21,10 @@ use crate::duty::{Duty, MAX_ITEMS_PER_PLAN, items_per_plan};
 use crate::layout::Layout;
 use crate::local::{Local, Phase};
 use crate::mutant::{self, Mutant};
-use crate::plan::Plan;
+use crate::plan::{Plan, Step};
 use crate::view::{ConfigCheck, JobView, Versioned};
 use crate::{
-    Command, Dialect, Event, FencingToken, FireTime, JobConfig, JobName, Now, ServerIp,
+    Command, Dialect, Event, FencingToken, FireTime, JobConfig, JobName, Ledger, Now, ServerIp,
     ServerState, Ticket,
 };
 
@@ -170,7 +170,29 @@ struct InFlight {
     plan: Plan,
     /// What was in force when it was decided: the runs that begin with it see this.
     config: Option<Versioned<Arc<JobConfig>>>,
+    /// The records that it replaces, if it is committed. The view may show the next ones before the reply comes.
+    replaced: BTreeMap<ShardingItem, Ledger>,
     stage: Stage,
+}
+
+impl InFlight {
+    /// A plan that is sent now.
+    fn new(
+        ticket: Ticket,
+        plan: Plan,
+        config: Option<Versioned<Arc<JobConfig>>>,
+        view: &JobView,
+    ) -> Self {
+        let replaced = plan.steps.iter().filter_map(|step| replaced_by(step, view)).collect();
+        Self { ticket, plan, config, replaced, stage: Stage::Sent }
+    }
+}
+
+/// Returns the record that a step replaces if it takes effect.
+fn replaced_by(step: &Step, view: &JobView) -> Option<(ShardingItem, Ledger)> {
+    let Step::SetLedger { item, expect, .. } = step else { return None };
+    let ledger = view.item(*item).ledger.as_ref()?;
+    (Some(ledger.version) == *expect).then(|| (*item, ledger.value.clone()))
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Replies: what became of a commit, and what that means beyond the registry.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,8 +38,9 @@ impl Coordinator {
             Reply::TooLarge => Stage::Held { until: now.mono + REFUSED_WAIT },
         };
         let (plan, config) = (flight.plan.clone(), flight.config.clone());
+        let replaced = std::mem::take(&mut flight.replaced);
         match reply {
-            Reply::Committed(_) => self.committed(&plan, config.as_ref(), out),
+            Reply::Committed(_) => self.committed(&plan, config.as_ref(), &replaced, out),
             Reply::Conflict(conflict) => self.conflicted(&plan, conflict),
             Reply::Unknown if mutant::is(Mutant::DoubtsForgotten) => {}
             Reply::Unknown => self.left_in_doubt(&plan, config.as_ref()),
@@ -53,6 +55,7 @@ impl Coordinator {
         &mut self,
         plan: &Plan,
         config: Option<&Versioned<Arc<JobConfig>>>,
+        replaced: &BTreeMap<ShardingItem, Ledger>,
         out: &mut Vec<Command>,
     ) {
         if let (Some(me), Some(config)) = (self.me.clone(), config) {
@@ -61,7 +64,7 @@ impl Coordinator {
             self.start_runs(plan.runs_of(&me), config, out);
         }
         for step in &plan.steps {
-            self.take_effect(plan, step, out);
+            self.take_effect(plan, step, replaced, out);
         }
     }
 
@@ -70,14 +73,22 @@ impl Coordinator {
         clippy::wildcard_enum_match_arm,
         reason = "most steps mean nothing beyond the registry"
     )]
-    fn take_effect(&mut self, plan: &Plan, step: &Step, out: &mut Vec<Command>) {
+    fn take_effect(
+        &mut self,
+        plan: &Plan,
+        step: &Step,
+        replaced: &BTreeMap<ShardingItem, Ledger>,
+        out: &mut Vec<Command>,
+    ) {
         match step {
             Step::Register(_) => self.local.maybe_registered = true,
             Step::Deregister(_) => self.local.maybe_registered = false,
             Step::SetTrigger { id, expect: None, .. } => {
                 self.local.wanted_triggers.remove(id);
             }
-            Step::SetLedger { item, ledger, .. } => self.tell_of(*item, ledger, out),
+            Step::SetLedger { item, ledger, .. } => {
+                self.tell_of(*item, replaced.get(item), ledger, out);
+            }
             Step::SetAssignment { record, .. } => {
                 let is_move = |step: &&Step| matches!(step, Step::SetOwner { .. });
                 out.push(Command::Emit(JobEvent::Resharded {
@@ -117,9 +128,14 @@ impl Coordinator {
         }
     }
 
-    /// Tells of the record that this instance has just written for an item.
-    fn tell_of(&mut self, item: ShardingItem, written: &Ledger, out: &mut Vec<Command>) {
-        let before = self.view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
+    /// Tells of the record that this instance has just written for an item, in place of the one before.
+    fn tell_of(
+        &mut self,
+        item: ShardingItem,
+        before: Option<&Ledger>,
+        written: &Ledger,
+        out: &mut Vec<Command>,
+    ) {
         let lost =
             before.and_then(Ledger::running).filter(|run| Some(&run.holder) != self.me.as_ref());
         if let Some(run) = lost
@@ -138,8 +154,8 @@ impl Coordinator {
         {
             out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting }));
         }
-        let Some(before) = before.cloned() else { return };
-        self.tell_of_gap(item, &before, written, out);
+        let Some(before) = before else { return };
+        self.tell_of_gap(item, before, written, out);
         let mut missed = |fire, reason| {
             out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
         };
@@ -154,7 +170,9 @@ impl Coordinator {
             missed(range.last, MissReason::ItemRetired);
         }
         let answered = written.running().is_some_and(|run| run.source == RunSource::Manual);
-        if let Some(request) = before.request.filter(|_| written.request.is_none() && !answered) {
+        if let Some(request) =
+            before.request.as_ref().filter(|_| written.request.is_none() && !answered)
+        {
             let reason = if retired { MissReason::ItemRetired } else { MissReason::ItemDisabled };
             missed(request.at, reason);
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use reg_center::SessionId;
 use sharding::{InstanceId, StrategyRegistry};
 
-use super::{Coordinator, Identity, InFlight, Stage, Told};
+use super::{Coordinator, Identity, InFlight, Told};
 use crate::duty::Duty;
 use crate::local::Local;
 use crate::plan::Plan;
@@ -68,11 +68,12 @@ impl Seat {
             leave_requested,
             ..Told::default()
         };
+        let seat = &mut self.0;
         let in_flight = flights.into_iter().map(|(duty, flight)| {
             let Flight { plan, config } = Arc::unwrap_or_clone(flight);
-            (duty, InFlight { ticket: ticket(duty), plan, config, stage: Stage::Sent })
+            (duty, InFlight::new(ticket(duty), plan, config, &seat.view))
         });
-        let seat = &mut self.0;
+        seat.in_flight = in_flight.collect();
         seat.identity = sitter.identity.clone();
         seat.settings.calls_back = sitter.calls_back;
         seat.me = Some(sitter.me.clone());
@@ -80,7 +81,6 @@ impl Seat {
         seat.connected = true;
         seat.local = local;
         seat.told = told;
-        seat.in_flight = in_flight.collect();
     }
 
     /// Takes the memory out again.
