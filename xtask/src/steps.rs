@@ -31,9 +31,7 @@ impl Steps {
         act: impl FnOnce() -> Result<(), Error>,
     ) -> Result<(), Error> {
         let start = Instant::now();
-        act().map_err(|error| Error::Step { step: name.to_owned(), source: Box::new(error) })?;
-        self.done.push((name.to_owned(), start.elapsed()));
-        Ok(())
+        self.note(name, act().map(|()| start.elapsed()))
     }
 
     /// Does anything as the next step. The task goes on whatever comes of it: its end tells.
@@ -47,10 +45,12 @@ impl Steps {
     /// Waits for a command that was started earlier, shows what it has printed, and counts it as the next step.
     pub(crate) fn join(&mut self, beside: Beside) -> Result<(), Error> {
         let name = beside.name().to_owned();
-        let ended = beside.end();
-        let duration =
-            ended.map_err(|error| Error::Step { step: name.clone(), source: Box::new(error) })?;
-        self.done.push((name, duration));
+        self.note(&name, beside.end())
+    }
+
+    fn note(&mut self, name: &str, ended: Result<Duration, Error>) -> Result<(), Error> {
+        let failed = |error| Error::Step { step: name.to_owned(), source: Box::new(error) };
+        self.done.push((name.to_owned(), ended.map_err(failed)?));
         Ok(())
     }
 

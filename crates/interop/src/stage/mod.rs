@@ -48,6 +48,8 @@ pub(crate) enum Failure {
     Conflict(String),
     #[error("{0}")]
     Unreadable(String),
+    #[error("{0}")]
+    NotPassed(String),
 }
 
 impl Failure {

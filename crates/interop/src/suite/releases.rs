@@ -11,8 +11,8 @@ use super::JavaVersion;
 use crate::stage::Failure;
 
 /// Plays the command line of this process once for each release. Every line that one prints is shown behind its name.
-/// Returns what failed, in words; nothing if everything has passed.
-pub(super) fn play(releases: &[JavaVersion]) -> Result<String, Failure> {
+/// Fails with the releases that have not passed.
+pub(super) fn play(releases: &[JavaVersion]) -> Result<(), Failure> {
     let suites = releases.iter().map(|&java| Ok((java, start(java)?)));
     let suites: Vec<(JavaVersion, Child)> = suites.collect::<Result<_, Failure>>()?;
     let ended = thread::scope(|scope| {
@@ -32,7 +32,7 @@ pub(super) fn play(releases: &[JavaVersion]) -> Result<String, Failure> {
             failed.push(format!("{java} has failed ({status})"));
         }
     }
-    Ok(failed.join("; "))
+    if failed.is_empty() { Ok(()) } else { Err(Failure::NotPassed(failed.join("; "))) }
 }
 
 /// Starts the suite of one release. It ends with this process, and all that it has started with it.
