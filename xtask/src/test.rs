@@ -6,8 +6,8 @@ use crate::{Error, program, zookeeper};
 
 /// The steps after a ZooKeeper server has been found.
 ///
-/// Benchmarks are left out of the first: as tests they would run for minutes and say nothing. The vectors are played with its
-/// features, which saves building everything again.
+/// Benchmarks are left out of the first: as tests they would run for minutes and say nothing. The vectors and the scenarios are
+/// played with its features, which saves building everything again.
 pub(crate) const STEPS: [(&str, &str); 8] = [
     ("tests", "test --workspace --all-features --lib --bins --tests --examples"),
     ("doc tests", "test --workspace --all-features --doc"),
@@ -25,7 +25,7 @@ pub(crate) const STEPS: [(&str, &str); 8] = [
     ("quick start", "run --example quickstart"),
     ("simulation", "run --release -p testkit --bin ejob-sim -- run --seeds 2000"),
     ("crash points", "run --release -p testkit --bin ejob-sim -- points"),
-    ("ten scenarios on ZooKeeper", "run -p verify --bin ejob-verify"),
+    ("ten scenarios on ZooKeeper", "run --all-features --bin ejob-verify"),
 ];
 
 /// What of the exhaustive model is searched each time. It keeps one processor busy for longer than all other steps take.
