@@ -215,31 +215,36 @@ pub(super) async fn hold(
     item: u32,
 ) -> Result<Run, Failure> {
     worker.work(job, 0, &[item]).await?;
-    held(cast, worker.name(), job, item, now_ms()).await
+    held(cast, worker.name(), job, &[item], now_ms()).await
 }
 
-/// Waits until a worker that was told to hold an item before a time is in the middle of it, and returns the run: of one that
-/// began before nobody can tell from its beginning whether it is held, so that it must not have ended for a while.
+/// Waits until a worker that was told to hold some items before a time is in the middle of one of them, and returns the run. Of one
+/// that began before nobody can tell from its beginning whether it is held, so that it must not have ended for a while. A worker
+/// that begins several at once can be told between two of them: it then holds the later one, and never begins the other again.
 pub(super) async fn held(
     cast: &Cast<'_>,
     who: &str,
     job: &str,
-    item: u32,
+    items: &[u32],
     held_from: i64,
 ) -> Result<Run, Failure> {
     let look = |log: &[Entry]| {
         let now = log.last().map_or(0, |entry| entry.fact.at);
         let mine = || log.iter().filter(|entry| &*entry.who == who);
-        let mut runs = mine().filter_map(|entry| Some((entry.begun()?, entry.fact.at)));
-        let last = runs.rfind(|(run, _)| run.job == job && run.item == item);
-        let Some((run, began)) = last else { return Err("no run".to_owned()) };
-        let has_ended = mine().filter_map(Entry::ended).any(|ended| ended.run == run.run);
-        match began > held_from || (!has_ended && now >= began + HELD_FOR) {
-            true => Ok(run.clone()),
-            false => Err(format!("its last run is {run:?} at {}", super::account::at(began))),
-        }
+        let begun = || mine().filter_map(|entry| Some((entry.begun()?, entry.fact.at)));
+        let last = |item: &u32| begun().rfind(|(run, _)| run.job == job && run.item == *item);
+        let is_held = |(run, began): &(&Run, i64)| {
+            let has_ended = mine().filter_map(Entry::ended).any(|ended| ended.run == run.run);
+            *began > held_from || (!has_ended && now >= began + HELD_FOR)
+        };
+        let last: Vec<(&Run, i64)> = items.iter().filter_map(last).collect();
+        let held = last.iter().find(|run| is_held(run));
+        held.map(|(run, _)| Run::clone(run))
+            .ok_or_else(|| format!("the last runs of its items are {last:?}"))
     };
-    cast.log.wait(RECOVERY, format!("{who} in the middle of item {item} of {job}"), look).await
+    cast.log
+        .wait(RECOVERY, format!("{who} in the middle of one of the items {items:?} of {job}"), look)
+        .await
 }
 
 /// Returns what the average strategy gives to whom: instances in descending order, as Java's leaders list them.

@@ -229,7 +229,7 @@ impl Changes<'_> {
         killed.work(job, 0, items).await?;
         let held_from = now_ms();
         let item = *items.first().ok_or_else(|| Failure::unreadable("it has no item"))?;
-        let run = held(self.cast, killed.name(), job, item, held_from).await?;
+        let run = held(self.cast, killed.name(), job, &[item], held_from).await?;
         killed.kill().await?;
         let killed_at = now_ms();
         let limit = run.fire + period();

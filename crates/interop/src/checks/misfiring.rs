@@ -89,7 +89,7 @@ impl Heirs<'_> {
     /// over, and replays it within its next fire, unless it is lost in between: it is released right after a fire that it
     /// has missed.
     async fn of_java(&self, item: u32, report: &mut Report) -> Result<(), Failure> {
-        let held = held(self.cast, "java", SLOW, item, now_ms()).await?;
+        let held = held(self.cast, "java", SLOW, &[item], now_ms()).await?;
         let now = now_ms();
         let missed = |run: &Run, _| run.job == SLOW && run.fire > held.fire && run.fire > now;
         let what = "a fire that the held item misses";

@@ -191,9 +191,10 @@ struct Case<'a> {
 impl Case<'_> {
     /// Waits until those who hold items are in the middle of them. Returns the fire that the one who will be killed is in.
     async fn held(&self) -> Result<i64, Failure> {
-        let run = held(self.cast, self.killed.name(), &self.job, self.held, self.held_from).await?;
+        let killed = self.killed.name();
+        let run = held(self.cast, killed, &self.job, &[self.held], self.held_from).await?;
         if let Some((worker, items)) = &self.beside {
-            held(self.cast, worker.name(), &self.job, items[0], self.held_from).await?;
+            held(self.cast, worker.name(), &self.job, items, self.held_from).await?;
         }
         Ok(run.fire)
     }
