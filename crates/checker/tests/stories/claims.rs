@@ -4,8 +4,8 @@ use checker::Property::{L0, L4, S1, S1a, S2, S3, S6, S7, S8, S10, S11};
 use checker::history::{Fact, RegOp};
 use serde_json::json;
 
-use crate::story::fire;
 use crate::story::verdict::{assert_bad, assert_good};
+use crate::story::{Story, fire};
 
 #[test]
 fn s1_claims_are_ordered_by_token_and_nobody_takes_a_running_item() {
@@ -151,6 +151,72 @@ fn s1a_a_fire_is_claimed_once() {
                 s.round(1).ledger("a", 0, |_| {}).ledger("a", 0, |_| {});
             }),
         ],
+    );
+}
+
+/// Item 0 is asked to run, and its run told something.
+fn asked(s: &mut Story) -> &mut Story {
+    s.at(12.0).ledger("a", 0, |l| {
+        l["request"] = json!({ "id": "r", "at": 12_001, "parameter": "february" });
+    });
+    s
+}
+
+/// The run of the request is told this.
+fn telling<'a>(s: &'a mut Story, parameter: &'static str) -> &'a mut Story {
+    s.tamper(move |l| {
+        l.as_object_mut().unwrap().remove("request");
+        l["parameter"] = json!(parameter);
+    })
+}
+
+#[test]
+fn s3_a_run_is_told_what_its_request_says() {
+    assert_bad(
+        S3,
+        &[S1],
+        &[
+            ("it is told nothing", |s| {
+                asked(s).claim_as("a", 0, "MANUAL", 12_001).done("a", 0);
+            }),
+            ("it is told something else", |s| {
+                telling(asked(s), "march").claim_as("a", 0, "MANUAL", 12_001).done("a", 0);
+            }),
+            ("the request is another one", |s| {
+                telling(asked(s), "february").claim_as("a", 0, "MANUAL", 12_003).done("a", 0);
+            }),
+            ("a scheduled run is told something", |s| {
+                s.at(10.01).tamper(|l| l["parameter"] = json!("february")).claim("a", 0, 1);
+                s.done("a", 0);
+            }),
+            ("the request says something else while it waits", |s| {
+                asked(s).at(13.0).ledger("a", 0, |l| l["request"]["parameter"] = json!("march"));
+            }),
+        ],
+    );
+    assert_bad(
+        S1,
+        &[S3],
+        &[
+            ("whoever takes it over is told nothing", |s| {
+                telling(asked(s), "february").claim_as("a", 0, "MANUAL", 12_001);
+                s.crash("a").at(17.0).expire("a").deal_by("b", &["b"]).sweep("b", 0);
+                s.tamper(|l| l["parameter"] = json!(null)).take_over("b", 0);
+            }),
+            ("what it is told changes while it runs", |s| {
+                telling(asked(s), "february").claim_as("a", 0, "MANUAL", 12_001);
+                s.at(13.0).ledger("a", 0, |l| l["parameter"] = json!("march"));
+            }),
+        ],
+    );
+    assert_good(
+        S3,
+        &[("it is told, and so is a later one that waits", |s| {
+            s.round(1);
+            telling(asked(s), "february").claim_as("a", 0, "MANUAL", 12_001);
+            s.ledger("a", 0, |l| l["request"] = json!({ "id": "q", "at": 12_003 }));
+            s.tamper(|l| drop(l.as_object_mut().unwrap().remove("parameter"))).done("a", 0);
+        })],
     );
 }
 

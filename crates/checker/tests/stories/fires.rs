@@ -6,6 +6,37 @@ use serde_json::json;
 use crate::story::fire;
 use crate::story::verdict::{assert_bad, assert_good};
 
+/// Stories begin on 1 January 1970, a Thursday.
+#[test]
+fn s3_days_that_are_left_out_have_no_fires() {
+    assert_bad(
+        S3,
+        &[],
+        &[("a fire of such a day is claimed", |s| {
+            s.at(1.0).configure(|c| c["excludedDays"] = json!("THU,12-25"));
+            s.at(10.01).claim("a", 0, 1).done("a", 0).claim("b", 1, 1).done("b", 1);
+        })],
+    );
+    assert_good(
+        S3,
+        &[
+            ("nobody runs anything", |s| {
+                s.at(1.0).configure(|c| c["excludedDays"] = json!("01-01..01-02")).at(90.0);
+            }),
+            ("other days are left out", |s| {
+                s.at(1.0).configure(|c| c["excludedDays"] = json!("FRI..WED")).round(1).round(2);
+            }),
+        ],
+    );
+    assert_bad(
+        L0,
+        &[S3],
+        &[("other days are left out, and nobody runs anything", |s| {
+            s.at(1.0).configure(|c| c["excludedDays"] = json!("FRI..WED")).at(90.0);
+        })],
+    );
+}
+
 #[test]
 fn s3_every_fire_is_accounted_for_once() {
     assert_bad(
