@@ -26,6 +26,7 @@ use crate::{FencingToken, FireRange, FireTime, Outcome, RunSource};
 /// | `Anomaly` | a node holds what it should not; it is ignored |
 /// | `RequestDropped` | a request to run that this process was asked for is not pursued any more, with the reason |
 /// | `CommitRefused` | a transaction is over the registry's limit |
+/// | `Stopped` | an error handler has stopped the job here, until somebody resumes the server |
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JobEvent {
@@ -153,6 +154,11 @@ pub enum JobEvent {
         /// What it was for.
         reason: String,
     },
+    /// An error handler has stopped the job here: the server is paused for it, until somebody resumes it.
+    Stopped {
+        /// Which handler, and what it was told.
+        reason: String,
+    },
 }
 
 /// Why a fire is not run.
@@ -240,6 +246,7 @@ impl JobEvent {
             Self::Anomaly { .. } => "anomaly",
             Self::RequestDropped { .. } => "request_dropped",
             Self::CommitRefused { .. } => "commit_refused",
+            Self::Stopped { .. } => "stopped",
             Self::Gap { .. } => "gap",
         }
     }
@@ -290,6 +297,7 @@ impl fmt::Display for JobEvent {
             Self::Anomaly { path, reason } => write!(f, "{path}: {reason}"),
             Self::RequestDropped { id, reason } => write!(f, "request {id} dropped: {reason}"),
             Self::CommitRefused { reason } => write!(f, "transaction too large: {reason}"),
+            Self::Stopped { reason } => write!(f, "stopped here: {reason}"),
         }
     }
 }

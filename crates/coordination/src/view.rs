@@ -179,7 +179,7 @@ impl fmt::Display for ServerState {
 impl ServerState {
     /// Reads the data of a server node. What nobody here knows is what it is for Java instances: enabled in 2.1.5, and in 3.x,
     /// where they run nothing on such a server, disabled.
-    fn read(dialect: Dialect, data: &[u8]) -> Result<Self, (Self, String)> {
+    pub(crate) fn read(dialect: Dialect, data: &[u8]) -> Result<Self, (Self, String)> {
         let lenient = dialect == Dialect::V2 || mutant::is(Mutant::UnknownServersEnabled);
         match data {
             data if data == layout::DISABLED.as_bytes() => Ok(Self::Disabled),

@@ -65,12 +65,13 @@ pub(crate) struct ConfigStore<'a> {
 
 impl ConfigStore<'_> {
     /// Reads, decides and writes until the stored configuration is as it shall be. Returns also the local one in the dialect
-    /// of the job's nodes.
-    pub(crate) async fn settle(&self) -> Result<(Settled, JobConfig)> {
+    /// of the job's nodes, and the one that is stored, if it can be read.
+    pub(crate) async fn settle(&self) -> Result<(Settled, JobConfig, Option<JobConfig>)> {
         let path = Layout::new(&self.local.job_name).config_path();
         loop {
             let node = self.read(&path).await?;
             let stored = node.as_ref().map(|node| decode_config(&node.data));
+            let in_force = stored.as_ref().and_then(|stored| stored.as_ref().ok()).cloned();
             let found = self.found_dialect(stored.as_ref()).await?;
             let local = self.in_dialect(found, node.as_ref())?;
             let root = self.root_of_3(&local).await?;
@@ -89,7 +90,7 @@ impl ConfigStore<'_> {
                 }
                 (Verdict::Keep(settled), _) => {
                     let differing = root.and_then(|root| root.difference());
-                    return Ok((settled.with(differing), local));
+                    return Ok((settled.with(differing), local, in_force));
                 }
             }
         }

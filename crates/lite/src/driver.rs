@@ -15,6 +15,7 @@ use tracing::Span;
 use trigger::Zone;
 
 use crate::config_check::Timing;
+use crate::error_handler::{ErrorDesk, Stop};
 use crate::executor::{Executor, FinishedRun, RunningItem};
 use crate::identity::Lives;
 use crate::inbox::{Answer, Inbox, Request, Signal};
@@ -49,6 +50,7 @@ pub(crate) struct Driver {
     pub(crate) lives: Arc<Lives>,
     pub(crate) executor: Executor,
     pub(crate) listener: Option<Arc<dyn OnceListener>>,
+    pub(crate) errors: ErrorDesk,
     pub(crate) timer: JobTimer,
     pub(crate) subscribers: Arc<Subscribers>,
     pub(crate) answers: mpsc::UnboundedSender<Answer>,
@@ -74,6 +76,10 @@ pub(crate) struct State {
     /// What is wrong with the schedule of the configuration in force.
     pub(crate) schedule_fault: Option<InvalidConfig>,
     pub(crate) shutdown: Option<Shutdown>,
+    /// The program itself holds runs back.
+    pub(crate) paused_by_program: bool,
+    /// An error handler has stopped the job here, and nobody has resumed it.
+    pub(crate) stop: Option<Stop>,
     pub(crate) over: bool,
     /// Events that came up while commands were carried out.
     pub(crate) events: VecDeque<Event>,
@@ -87,11 +93,25 @@ impl Driver {
             let signal = inbox.next(&self.seams, wake).await;
             let _entered = self.state.span.clone().entered();
             self.take(signal);
+            self.watch_stop();
             self.meet_deadlines();
         }
+        self.finish_error_handlers(&inbox).await;
         let _entered = self.state.span.clone().entered();
         self.state.unchecked_fires.extend(inbox.left_over_fires());
         ended(self.end());
+    }
+
+    /// Error handlers have what a shutdown has left of its time, and otherwise none: then nobody waits.
+    async fn finish_error_handlers(&mut self, inbox: &Inbox) {
+        let now = self.seams.clock.monotonic();
+        let until = self.state.shutdown.as_ref().and_then(Shutdown::gives_up_at);
+        let finished = self.errors.finish(until.unwrap_or(now));
+        tokio::select! {
+            biased;
+            () = inbox.abort.cancelled() => {}
+            () = finished => {}
+        }
     }
 
     fn take(&mut self, signal: Signal) {
@@ -168,6 +188,9 @@ impl Driver {
     fn requested(&mut self, request: Request) {
         match request {
             Request::Tell(event, done) => {
+                if matches!(event, Event::Paused | Event::Resumed) {
+                    self.state.paused_by_program = event == Event::Paused;
+                }
                 self.feed(event);
                 let _ = done.send(());
             }
@@ -182,6 +205,7 @@ impl Driver {
             Answer::Finished(run) => self.finished(run),
             Answer::Clock(verdict) => self.clock_checked(verdict),
             Answer::Called { stage, token } => self.feed(Event::OnceReturned { stage, token }),
+            Answer::StopJob { reason } => self.stop_job(reason),
         }
     }
 
@@ -190,11 +214,11 @@ impl Driver {
         if let Some(shutdown) = &mut self.state.shutdown {
             shutdown.note(&run);
         }
-        let FinishedRun { item, token, outcome, cause, .. } = run;
-        if let Some(RunningItem { fire, source, holder, began, .. }) = known {
+        let FinishedRun { item, token, outcome, cause, more, .. } = run;
+        if let Some(RunningItem { fire, source, holder, began, span, .. }) = known {
             let (job, ended) = (self.job.clone(), self.seams.clock.wall());
             let instance = holder;
-            self.subscribers.tell_end(&RunReport {
+            let report = RunReport {
                 job,
                 instance,
                 item,
@@ -205,7 +229,11 @@ impl Driver {
                 ended,
                 outcome,
                 cause,
-            });
+            };
+            self.subscribers.tell_end(&report);
+            if let Some(reason) = self.errors.run_ended(&report, more, &span) {
+                self.stop_job(reason);
+            }
         }
         self.feed(Event::ItemFinished { item, token, outcome });
     }
@@ -280,6 +308,7 @@ impl Driver {
             time_zone: self.state.timing.as_ref().map(|timing| timing.zone.name().to_owned()),
             config: self.state.config.clone(),
             config_fault: self.config_fault(),
+            stopped: self.state.stop.as_ref().map(|stop| stop.reason.clone()),
         }
     }
 
@@ -297,7 +326,8 @@ impl Driver {
         match self.coordinator.view().config_state() {
             ConfigState::Invalid { reason, .. } => Some(reason.clone()),
             ConfigState::Absent | ConfigState::Valid(_) => {
-                self.state.schedule_fault.as_ref().map(ToString::to_string)
+                let fault = self.state.schedule_fault.as_ref().or(self.errors.fault());
+                fault.map(ToString::to_string)
             }
         }
     }

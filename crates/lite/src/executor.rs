@@ -12,8 +12,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
 use crate::inbox::Answer;
+use crate::job_listener::Listeners;
 use crate::prospect::{self, Prospect};
-use crate::run::{Ending, Run, RunRules};
+use crate::run::{Ending, MoreOnTheEnd, Run, RunRules};
 use crate::seams::Seams;
 use crate::{Job, ShardingContext};
 
@@ -29,6 +30,8 @@ pub(crate) struct FinishedRun {
     pub(crate) outcome: Outcome,
     /// What the job's code said, if it failed.
     pub(crate) cause: Option<String>,
+    /// What error handlers are told besides.
+    pub(crate) more: MoreOnTheEnd,
 }
 
 /// A run in progress.
@@ -40,6 +43,8 @@ pub(crate) struct RunningItem {
     pub(crate) source: RunSource,
     pub(crate) holder: InstanceId,
     pub(crate) began: Timestamp,
+    /// What is logged about the run is logged in here.
+    pub(crate) span: Span,
     /// Asks the job's code to end.
     cancel: CancellationToken,
     /// Drops the job's future at its next await.
@@ -54,6 +59,7 @@ pub(crate) struct Executor {
     seams: Seams,
     answers: mpsc::UnboundedSender<Answer>,
     rules: RunRules,
+    listeners: Listeners,
     permits: Option<Arc<Semaphore>>,
     running: BTreeMap<RunNumber, RunningItem>,
     next: RunNumber,
@@ -66,10 +72,11 @@ impl Executor {
         answers: mpsc::UnboundedSender<Answer>,
         max_concurrency: Option<NonZeroUsize>,
         rules: RunRules,
+        listeners: Listeners,
     ) -> Self {
         let permits = max_concurrency.map(|max| Arc::new(Semaphore::new(max.get())));
         let seams = seams.clone();
-        Self { job, seams, answers, rules, permits, running: BTreeMap::new(), next: 0 }
+        Self { job, seams, answers, rules, listeners, permits, running: BTreeMap::new(), next: 0 }
     }
 
     /// Starts an item and returns its run. It is answered with [`Answer::Finished`] whatever happens to it.
@@ -95,12 +102,13 @@ impl Executor {
             source,
             holder,
             began,
+            span: span.clone(),
             cancel: cancel.clone(),
             abandon: abandon.clone(),
             prospect,
         };
-        let outcome = Outcome::Interrupted;
-        let finished = FinishedRun { number, item, token, outcome, cause: None };
+        let (outcome, more) = (Outcome::Interrupted, MoreOnTheEnd::default());
+        let finished = FinishedRun { number, item, token, outcome, cause: None, more };
         let report = Report { finished, answers: self.answers.clone() };
         let run = Run {
             job: Arc::clone(&self.job),
@@ -108,6 +116,7 @@ impl Executor {
             permits: self.permits.clone(),
             clock: Arc::clone(&self.seams.clock),
             rules: self.rules,
+            listeners: self.listeners.clone(),
             cancel,
             abandon,
         };
@@ -166,6 +175,7 @@ impl Report {
     fn send(mut self, ending: Ending) {
         self.finished.outcome = ending.outcome;
         self.finished.cause = ending.cause;
+        self.finished.more = ending.more;
     }
 }
 

@@ -40,6 +40,10 @@ pub(crate) enum Answer {
         stage: OnceStage,
         token: FencingToken,
     },
+    /// An error handler wants the job to stop here.
+    StopJob {
+        reason: String,
+    },
 }
 
 /// One of the things that a driver waits for.

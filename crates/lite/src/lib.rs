@@ -11,12 +11,14 @@ mod context;
 mod driver;
 mod dump;
 mod error;
+mod error_handler;
 mod executor;
 mod handle;
 mod identity;
 mod inbox;
 mod job;
 mod job_builder;
+mod job_listener;
 mod job_record;
 mod log;
 mod once_listener;
@@ -43,9 +45,14 @@ pub use coordination::{
 };
 pub use dump::{DumpListener, DumpOptions};
 pub use error::{Error, Result};
+pub use error_handler::{
+    ErrorHandler, ErrorHandlerType, ErrorHandlers, FailedIn, HandlerSettings, IgnoreErrors,
+    LogErrors, Reaction, RunFailure, StopOnErrors,
+};
 pub use handle::JobHandle;
 pub use job::{Job, JobError, JobFn, job_fn};
 pub use job_builder::JobBuilder;
+pub use job_listener::{JobListener, RunEnd};
 pub use job_record::{EventSubscriber, JobEvents, JobRecord, RunReport};
 pub use once_listener::{OnceContext, OnceListener};
 pub use registration::Registration;

@@ -64,6 +64,7 @@ fn log(event: &JobEvent) {
         JobEvent::Anomaly { path, reason } => warn!(path, reason, "unexpected node content"),
         JobEvent::RequestDropped { id, reason } => warn!(id, %reason, "request to run dropped"),
         JobEvent::CommitRefused { reason } => error!(reason, "transaction too large"),
+        JobEvent::Stopped { reason } => error!(reason, "stopped here, until somebody resumes it"),
         other => info!(event = %other, "job event"),
     }
 }

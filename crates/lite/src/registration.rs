@@ -14,16 +14,18 @@ use tokio::sync::mpsc;
 
 use crate::config_store::{ConfigStore, Settled};
 use crate::driver::{Driver, Patience, State, job_span};
+use crate::error_handler::{self, ErrorDesk, Selection};
 use crate::executor::Executor;
 use crate::handle::Shared;
 use crate::inbox::Inbox;
+use crate::job_listener::Listeners;
 use crate::job_record::Subscribers;
 use crate::log::LogSubscriber;
 use crate::run::RunRules;
 use crate::scheduler::Inner;
 use crate::{
-    ConfigDifference, EventSubscriber, Job, JobHandle, OnceListener, Result, RetryPolicy,
-    config_check,
+    ConfigDifference, ErrorHandler, EventSubscriber, Job, JobHandle, JobListener, OnceListener,
+    Result, RetryPolicy, config_check,
 };
 
 /// A job about to be registered. Set what is local to this process, then `.await` it.
@@ -38,6 +40,9 @@ pub struct Registration {
     patience: Patience,
     subscribers: Vec<Arc<dyn EventSubscriber>>,
     listener: Option<Arc<dyn OnceListener>>,
+    listeners: Vec<Arc<dyn JobListener>>,
+    listener_timeout: Duration,
+    errors: error_handler::Rules,
 }
 
 impl Registration {
@@ -45,6 +50,11 @@ impl Registration {
         let patience =
             Patience { grace: Duration::from_secs(1), leave_deadline: Duration::from_secs(30) };
         let subscribers = scheduler.subscribers.clone();
+        let errors = error_handler::Rules {
+            given: Vec::new(),
+            types: scheduler.error_handlers.clone(),
+            limit: CALLBACK_TIMEOUT,
+        };
         Self {
             scheduler,
             config,
@@ -55,6 +65,9 @@ impl Registration {
             patience,
             subscribers,
             listener: None,
+            listeners: Vec::new(),
+            listener_timeout: CALLBACK_TIMEOUT,
+            errors,
         }
     }
 
@@ -141,6 +154,32 @@ impl Registration {
         self
     }
 
+    /// Adds a listener, to be called before and after each run in this process. Those added first are the outer ones.
+    pub fn listener(mut self, listener: impl JobListener) -> Self {
+        self.listeners.push(Arc::new(listener));
+        self
+    }
+
+    /// Sets how long each call of a listener may take, more than zero. Default 30 s.
+    pub fn listener_timeout(mut self, timeout: Duration) -> Self {
+        self.listener_timeout = timeout;
+        self
+    }
+
+    /// Adds an error handler. All that were added are told of each failure, in this order, and what the stored configuration
+    /// chooses does not count. Without any, the configuration chooses among
+    /// [`SchedulerBuilder::error_handlers`](crate::SchedulerBuilder::error_handlers).
+    pub fn error_handler(mut self, handler: impl ErrorHandler) -> Self {
+        self.errors.given.push(Arc::new(handler));
+        self
+    }
+
+    /// Sets how long each call of an error handler may take, more than zero. Default 30 s.
+    pub fn error_handler_timeout(mut self, timeout: Duration) -> Self {
+        self.errors.limit = timeout;
+        self
+    }
+
     /// Makes the coordinator of the job, whose nodes are in this dialect.
     fn coordinator(&self, dialect: Dialect) -> Coordinator {
         let Inner { lives, strategies, seams, stable_name, .. } = &*self.scheduler;
@@ -163,12 +202,14 @@ impl Registration {
         config_check::check(&self.config, strategies, default_time_zone, seams.clock.wall())?;
         let max_concurrency = self.max_concurrency.map(at_least_one).transpose()?;
         self.check_rules()?;
+        self.check_error_handler(&self.config)?;
         let reserved = self.scheduler.reserve(&self.config.job_name)?;
         let started = seams.clock.monotonic();
         let deadline = started.saturating_add(self.scheduler.connect_deadline);
         let dialect = self.scheduler.dialect;
         let store = ConfigStore { seams, local: &self.config, dialect, started, deadline };
-        let (settled, local) = store.settle().await?;
+        let (settled, local, in_force) = store.settle().await?;
+        in_force.iter().try_for_each(|config| self.check_error_handler(config))?;
         let (dialect, caveat) = (local.java.dialect(), local.java_caveat());
         // From here on fires are noticed, unless there is no telling yet when it fires.
         let fires_since = match &settled {
@@ -192,7 +233,23 @@ impl Registration {
             let valid = "more than zero, or no timeout at all";
             return Err(InvalidConfig::new("timeout", "0s", valid));
         }
+        let limits = [
+            ("listener_timeout", self.listener_timeout),
+            ("error_handler_timeout", self.errors.limit),
+        ];
+        if let Some((field, _)) = limits.into_iter().find(|(_, limit)| limit.is_zero()) {
+            return Err(InvalidConfig::new(field, "0s", "more than zero"));
+        }
         self.retry.iter().try_for_each(RetryPolicy::check)
+    }
+
+    /// Makes the handler that a configuration chooses, to see whether it can be made.
+    fn check_error_handler(&self, config: &JobConfig) -> Result<(), InvalidConfig> {
+        let error_handler::Rules { given, types, .. } = &self.errors;
+        if !given.is_empty() {
+            return Ok(());
+        }
+        Selection::of(config, types).make(config, types).map(drop)
     }
 
     /// Says what the stored configuration means for this job.
@@ -234,6 +291,11 @@ impl Registration {
         differences: Vec<ConfigDifference>,
     ) -> JobHandle {
         let Self { scheduler, config, job, patience, subscribers, listener, .. } = self;
+        let listeners = Listeners::new(
+            self.listeners,
+            self.listener_timeout,
+            Arc::clone(&scheduler.seams.clock),
+        );
         let rules = RunRules { timeout: self.timeout, grace: patience.grace, retry: self.retry };
         let name = config.job_name;
         let seams = scheduler.seams.clone();
@@ -263,7 +325,15 @@ impl Registration {
             coordinator,
             listener,
             lives: Arc::clone(&scheduler.lives),
-            executor: Executor::new(job, &seams, answers.clone(), max_concurrency, rules),
+            executor: Executor::new(
+                job,
+                &seams,
+                answers.clone(),
+                max_concurrency,
+                rules,
+                listeners,
+            ),
+            errors: ErrorDesk::new(self.errors, &seams, answers.clone(), inbox.abort.clone()),
             timer: scheduler.timer().place(fires),
             subscribers,
             answers,
@@ -279,6 +349,8 @@ impl Registration {
                 unchecked_fires: Vec::new(),
                 schedule_fault: None,
                 shutdown: None,
+                paused_by_program: false,
+                stop: None,
                 over: false,
                 events: VecDeque::new(),
             },
@@ -307,6 +379,9 @@ impl fmt::Debug for Registration {
         f.debug_struct("Registration").field("config", &self.config).finish_non_exhaustive()
     }
 }
+
+/// How long a listener or an error handler may take, unless the registration says otherwise.
+const CALLBACK_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn at_least_one(max: usize) -> Result<NonZeroUsize, InvalidConfig> {
     NonZeroUsize::new(max)

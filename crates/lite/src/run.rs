@@ -13,8 +13,9 @@ use tokio::select;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use crate::job_listener::{ListenerFault, Listeners};
 use crate::seams::Clock;
-use crate::{Job, JobError, RetryPolicy, ShardingContext};
+use crate::{FailedIn, Job, JobError, RetryPolicy, RunEnd, ShardingContext};
 
 /// What the registration says about the runs of a job.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +34,7 @@ pub(crate) struct Run {
     pub(crate) permits: Option<Arc<Semaphore>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) rules: RunRules,
+    pub(crate) listeners: Listeners,
     /// Asks the job's code to end.
     pub(crate) cancel: CancellationToken,
     /// Drops the job's future at its next await.
@@ -42,11 +44,27 @@ pub(crate) struct Run {
 /// What the code of a job did, as far as it got.
 type Ended = Result<Result<(), JobError>, Box<dyn Any + Send>>;
 
+/// A free place among the runs of a job; `None` where they are not limited.
+type Place = Option<OwnedSemaphorePermit>;
+
 /// How an attempt ended, or the run with it.
+#[derive(Debug)]
 pub(crate) struct Ending {
     pub(crate) outcome: Outcome,
     /// What the job's code said, if it failed, or what is to be said about it.
     pub(crate) cause: Option<String>,
+    pub(crate) more: MoreOnTheEnd,
+}
+
+/// What error handlers and listeners are told about the end of a run, besides its outcome and cause.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MoreOnTheEnd {
+    /// What has failed, if the run has.
+    pub(crate) failed_in: FailedIn,
+    /// How often the job's code was called.
+    pub(crate) attempts: u32,
+    /// Listeners that have failed after it.
+    pub(crate) after: Vec<ListenerFault>,
 }
 
 impl Run {
@@ -59,25 +77,41 @@ impl Run {
         }
     }
 
+    /// Listeners are called around all attempts, with the place of the first one before and that of the last one after.
     async fn execute(self) -> Ending {
+        let Some(mut place) = self.permit().await else {
+            return Ending::of(Outcome::Interrupted);
+        };
+        let (entered, fault) = self.listeners.before(&self.context).await;
+        let mut ending = match fault {
+            Some(fault) => Ending::before_the_code(fault, self.cancel.is_cancelled()),
+            None if self.cancel.is_cancelled() && !self.listeners.is_empty() => {
+                Ending::because(Outcome::Interrupted, "it was cancelled before its code was called")
+            }
+            None => self.attempts(&mut place).await,
+        };
+        ending.more.after = self.listeners.after(entered, &self.context, &ending.told()).await;
+        ending.tell();
+        ending
+    }
+
+    async fn attempts(&self, place: &mut Place) -> Ending {
         let mut attempt = 1;
         loop {
-            let end = {
-                let Some(_permit) = self.permit().await else {
-                    return Ending::of(Outcome::Interrupted);
-                };
-                tracing::debug!(attempt, "item started");
-                self.attempt(attempt).await
-            };
-            let Some(delay) = self.delay_after(attempt, end.outcome) else {
-                end.tell(attempt);
-                return end;
-            };
-            let Ending { outcome, cause } = &end;
+            tracing::debug!(attempt, "item started");
+            let mut end = self.attempt(attempt).await;
+            end.more.attempts = attempt;
+            let Some(delay) = self.delay_after(attempt, end.outcome) else { return end };
+            let Ending { outcome, cause, .. } = &end;
             tracing::warn!(attempt, %outcome, error = cause, ?delay, "attempt failed, item is tried again");
+            *place = None;
             if !self.wait(delay).await {
                 return Ending { outcome: Outcome::Interrupted, ..end };
             }
+            let Some(next) = self.permit().await else {
+                return Ending { outcome: Outcome::Interrupted, cause: None, ..end };
+            };
+            *place = next;
             attempt += 1;
         }
     }
@@ -145,7 +179,7 @@ impl Run {
     }
 
     /// Waits for a free place; `None` if the run is cancelled before it gets one.
-    async fn permit(&self) -> Option<Option<OwnedSemaphorePermit>> {
+    async fn permit(&self) -> Option<Place> {
         let Some(permits) = &self.permits else { return Some(None) };
         select! {
             biased;
@@ -168,30 +202,46 @@ fn timed_out(timeout: Duration, ended: Option<Ended>) -> Ending {
 
 impl Ending {
     fn of(outcome: Outcome) -> Self {
-        Self { outcome, cause: None }
+        Self { outcome, cause: None, more: MoreOnTheEnd::default() }
     }
 
     fn because(outcome: Outcome, cause: impl Into<String>) -> Self {
-        Self { outcome, cause: Some(cause.into()) }
+        Self { cause: Some(cause.into()), ..Self::of(outcome) }
     }
 
-    /// Says what there is to say about the end of a run.
-    fn tell(&self, attempt: u32) {
-        let error = self.cause.as_deref();
+    /// A run whose code is not called, because of what a listener did.
+    fn before_the_code(fault: ListenerFault, was_cancelled: bool) -> Self {
+        let ListenerFault { listener, outcome, cause } = fault;
+        let gave_up = was_cancelled && outcome == Outcome::Failed;
+        let outcome = if gave_up { Outcome::Interrupted } else { outcome };
+        let mut ending = Self::because(outcome, format!("listener {listener}: {cause}"));
+        ending.more.failed_in = FailedIn::Before { listener };
+        ending
+    }
+
+    /// Returns what listeners are told.
+    fn told(&self) -> RunEnd {
+        let Self { outcome, cause, more } = self;
+        RunEnd { outcome: *outcome, cause: cause.clone(), attempts: more.attempts }
+    }
+
+    /// Says what there is to say about the end of a run. What its error handlers have to say is not said here.
+    fn tell(&self) {
+        let (attempt, error) = (self.more.attempts, self.cause.as_deref());
         match self.outcome {
             Outcome::Succeeded | Outcome::Disabled => {}
             Outcome::Interrupted => {
                 tracing::info!(attempt, error, "item stopped because it was cancelled");
             }
-            Outcome::Failed => tracing::error!(attempt, error, "item failed"),
-            Outcome::TimedOut => tracing::error!(attempt, error, "item timed out"),
-            Outcome::Panicked => tracing::error!(attempt, panic = error, "item panicked"),
+            Outcome::Failed | Outcome::TimedOut | Outcome::Panicked => {
+                tracing::debug!(attempt, outcome = %self.outcome, error, "item ended");
+            }
         }
     }
 }
 
 /// Returns what an error says, and its causes, as far as they are not in it already.
-fn with_causes(error: &(dyn Error + 'static)) -> String {
+pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     causes.map(ToString::to_string).fold(error.to_string(), |text, cause| {
         match text.contains(&cause) {
@@ -201,7 +251,7 @@ fn with_causes(error: &(dyn Error + 'static)) -> String {
     })
 }
 
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("a value that is no text")

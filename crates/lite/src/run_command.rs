@@ -84,6 +84,9 @@ impl Driver {
                 self.state.schedule_fault = Some(fault);
             }
         }
+        if let Err(fault) = self.errors.choose(&config) {
+            self.record(JobEvent::ConfigRejected { reason: fault.to_string() });
+        }
         self.state.config = Some(config);
     }
 

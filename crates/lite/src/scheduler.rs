@@ -17,8 +17,8 @@ use crate::identity::{Lives, default_server};
 use crate::seams::{Clock, Randomness, Seams, Spawn, SystemClock, SystemRandomness, TokioSpawn};
 use crate::timer::Timer;
 use crate::{
-    DumpListener, DumpOptions, Error, EventSubscriber, Job, JobHandle, Registration, Result,
-    ShutdownReport, config_check,
+    DumpListener, DumpOptions, Error, ErrorHandlers, EventSubscriber, Job, JobHandle, Registration,
+    Result, ShutdownReport, config_check,
 };
 
 /// A process that takes part in jobs: one registry, one identity, any number of jobs.
@@ -62,6 +62,7 @@ pub(crate) struct Inner {
     /// The zone of configurations that name none.
     pub(crate) default_time_zone: Zone,
     pub(crate) strategies: StrategyRegistry,
+    pub(crate) error_handlers: ErrorHandlers,
     pub(crate) subscribers: Vec<Arc<dyn EventSubscriber>>,
     pub(crate) connect_deadline: Duration,
     pub(crate) abort: CancellationToken,
@@ -256,6 +257,7 @@ impl fmt::Debug for Inner {
 /// | [`default_time_zone`](Self::default_time_zone) | UTC |
 /// | [`connect_deadline`](Self::connect_deadline) | 30 s |
 /// | [`strategies`](Self::strategies) | those of the `sharding` crate |
+/// | [`error_handlers`](Self::error_handlers) | `LOG`, `IGNORE` and `THROW` |
 /// | [`event_subscriber`](Self::event_subscriber) | the log only |
 /// | [`clock`](Self::clock), [`spawner`](Self::spawner), [`randomness`](Self::randomness) | those of the operating system and tokio |
 pub struct SchedulerBuilder {
@@ -266,6 +268,7 @@ pub struct SchedulerBuilder {
     dialect: Option<Dialect>,
     default_time_zone: Zone,
     strategies: StrategyRegistry,
+    error_handlers: ErrorHandlers,
     subscribers: Vec<Arc<dyn EventSubscriber>>,
     connect_deadline: Duration,
 }
@@ -286,6 +289,7 @@ impl SchedulerBuilder {
             dialect: None,
             default_time_zone: Zone::utc(),
             strategies: StrategyRegistry::default(),
+            error_handlers: ErrorHandlers::default(),
             subscribers: Vec::new(),
             connect_deadline: Duration::from_secs(30),
         }
@@ -374,6 +378,13 @@ impl SchedulerBuilder {
         self
     }
 
+    /// Sets the types of error handlers that the stored configurations of jobs can choose.
+    #[must_use]
+    pub fn error_handlers(mut self, types: ErrorHandlers) -> Self {
+        self.error_handlers = types;
+        self
+    }
+
     /// Adds somebody to be told what happens to all jobs.
     #[must_use]
     pub fn event_subscriber(mut self, subscriber: impl EventSubscriber) -> Self {
@@ -414,6 +425,7 @@ impl SchedulerBuilder {
             default_time_zone: self.default_time_zone,
             seams: self.seams,
             strategies: self.strategies,
+            error_handlers: self.error_handlers,
             subscribers: self.subscribers,
             connect_deadline: self.connect_deadline,
             abort: CancellationToken::new(),

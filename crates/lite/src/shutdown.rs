@@ -113,6 +113,11 @@ impl Shutdown {
         self.steps.front().map(|(at, _)| *at)
     }
 
+    /// Returns when the shutdown is over, whatever has not happened by then.
+    pub(crate) fn gives_up_at(&self) -> Option<Duration> {
+        self.steps.back().map(|(at, _)| *at)
+    }
+
     pub(crate) fn due_step(&mut self, now: Duration) -> Option<Step> {
         let (_, step) = self.steps.pop_front_if(|(at, _)| *at <= now)?;
         self.last_step = Some(step);

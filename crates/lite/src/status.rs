@@ -43,4 +43,7 @@ pub struct JobStatus {
     pub config: Option<Arc<JobConfig>>,
     /// What is wrong with the stored configuration. The last good one stays in force until it is repaired.
     pub config_fault: Option<String>,
+    /// Which error handler has stopped the job here, and what it was told; `None` if none has, or somebody has resumed
+    /// the server since.
+    pub stopped: Option<String>,
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use reg_center::{Expect, Node, NodePath, Op};
 
 use super::{ENABLED, NodeKind, config};
-use crate::{AuditLog, Dialect, Layout, ServerIp, Versioned, server_of};
+use crate::{AuditLog, Dialect, Layout, ServerIp, ServerState, Versioned, server_of};
 
 /// A node that is no part of a job and stands where it does harm, or shows that the job is of another kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -129,6 +129,12 @@ impl Layout {
     pub fn read_audit(&self, node: &Node) -> Result<Versioned<AuditLog>, String> {
         let value = super::decode_audit(&node.data)?;
         Ok(Versioned { value, version: node.stat.version })
+    }
+
+    /// Reads what operators want of a server. What nobody knows counts as it does for instances.
+    #[must_use]
+    pub fn read_server(&self, node: &Node) -> ServerState {
+        ServerState::read(self.dialect(), &node.data).unwrap_or_else(|(state, _)| state)
     }
 
     /// Returns what removes a job. `nodes` is its subtree, the root included.

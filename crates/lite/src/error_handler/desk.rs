@@ -1,0 +1,263 @@
+//! Handing failures on: at once where a handler can, else one after the other in a task of its own.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use coordination::{InvalidConfig, JobConfig, Outcome};
+use futures_util::FutureExt;
+use tokio::select;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span};
+
+use super::{ErrorHandler, ErrorHandlers, FailedIn, LogErrors, Reaction, RunFailure, Selection};
+use crate::RunReport;
+use crate::inbox::Answer;
+use crate::job_listener::ListenerFault;
+use crate::run::{MoreOnTheEnd, panic_text, with_causes};
+use crate::seams::{Elapsed, Seams};
+
+/// How many failures of a job can wait for its handlers.
+const MAX_WAITING: usize = 1024;
+
+/// What the registration says about the error handlers of a job.
+pub(crate) struct Rules {
+    /// Those that the program has given. They keep the configuration from choosing.
+    pub(crate) given: Vec<Arc<dyn ErrorHandler>>,
+    pub(crate) types: ErrorHandlers,
+    /// How long a call may take.
+    pub(crate) limit: Duration,
+}
+
+/// Where the failures of a job are handed on.
+pub(crate) struct ErrorDesk {
+    rules: Rules,
+    /// What was chosen last, in vain or not.
+    selection: Option<Selection>,
+    handlers: Vec<Arc<dyn ErrorHandler>>,
+    fault: Option<InvalidConfig>,
+    seams: Seams,
+    answers: mpsc::UnboundedSender<Answer>,
+    abort: CancellationToken,
+    worker: Option<Worker>,
+}
+
+/// The task that calls handlers which take time.
+struct Worker {
+    errands: mpsc::UnboundedSender<Errand>,
+    waiting: Arc<AtomicUsize>,
+    done: oneshot::Receiver<()>,
+}
+
+enum Errand {
+    Handle { handler: Arc<dyn ErrorHandler>, failure: Arc<RunFailure>, span: Span },
+    Close(Arc<dyn ErrorHandler>),
+}
+
+impl ErrorDesk {
+    pub(crate) fn new(
+        rules: Rules,
+        seams: &Seams,
+        answers: mpsc::UnboundedSender<Answer>,
+        abort: CancellationToken,
+    ) -> Self {
+        let handlers = match rules.given.is_empty() {
+            true => vec![Arc::new(LogErrors) as Arc<dyn ErrorHandler>],
+            false => rules.given.clone(),
+        };
+        let (seams, selection, fault, worker) = (seams.clone(), None, None, None);
+        Self { rules, selection, handlers, fault, seams, answers, abort, worker }
+    }
+
+    /// Takes note of the configuration in force. What it chooses and cannot be made is an error, and the handler that was
+    /// there stays.
+    pub(crate) fn choose(&mut self, config: &JobConfig) -> Result<(), InvalidConfig> {
+        if !self.rules.given.is_empty() {
+            return Ok(());
+        }
+        let selection = Selection::of(config, &self.rules.types);
+        if self.selection.as_ref() == Some(&selection) {
+            return Ok(());
+        }
+        selection.warn();
+        let made = selection.make(config, &self.rules.types);
+        self.selection = Some(selection);
+        self.fault = made.as_ref().err().cloned();
+        let handlers = vec![made?];
+        for former in std::mem::replace(&mut self.handlers, handlers) {
+            self.close(former);
+        }
+        Ok(())
+    }
+
+    /// Returns what is wrong with the handler that the configuration chooses.
+    pub(crate) fn fault(&self) -> Option<&InvalidConfig> {
+        self.fault.as_ref()
+    }
+
+    /// Hands on what has failed in a run. Returns the handler that wants the job to stop, and what it was told, if one has
+    /// decided so at once.
+    pub(crate) fn run_ended(
+        &mut self,
+        run: &RunReport,
+        more: MoreOnTheEnd,
+        span: &Span,
+    ) -> Option<String> {
+        let MoreOnTheEnd { failed_in, attempts, after } = more;
+        let has_failed =
+            matches!(run.outcome, Outcome::Failed | Outcome::TimedOut | Outcome::Panicked);
+        let of_run = has_failed.then_some(failed_in);
+        let of_listeners = after.into_iter().map(|fault| {
+            let ListenerFault { listener, outcome, cause } = fault;
+            FailedIn::After { listener, outcome, error: cause }
+        });
+        let mut stop = None;
+        for failed_in in of_run.into_iter().chain(of_listeners) {
+            let failure = Arc::new(RunFailure { run: run.clone(), attempts, failed_in });
+            for at in 0..self.handlers.len() {
+                let wants_stop = self.hand_on(at, &failure, span);
+                stop = stop.or(wants_stop);
+            }
+        }
+        stop
+    }
+
+    fn hand_on(&mut self, at: usize, failure: &Arc<RunFailure>, span: &Span) -> Option<String> {
+        let handler = Arc::clone(&self.handlers[at]);
+        let now = AssertUnwindSafe(|| span.in_scope(|| handler.handle_now(failure)));
+        match catch_unwind(now) {
+            Ok(Some(Reaction::GoOn)) => None,
+            Ok(Some(Reaction::StopJob)) => Some(why(&*handler, failure)),
+            Ok(None) => {
+                self.queue(handler, failure, span);
+                None
+            }
+            Err(panic) => {
+                span.in_scope(|| give_up(&*handler, panic_text(&*panic), failure));
+                None
+            }
+        }
+    }
+
+    fn queue(&mut self, handler: Arc<dyn ErrorHandler>, failure: &Arc<RunFailure>, span: &Span) {
+        let worker = self.worker();
+        if worker.waiting.load(Ordering::Relaxed) >= MAX_WAITING {
+            let error = format!("{MAX_WAITING} failures wait for it");
+            return span.in_scope(|| give_up(&*handler, &error, failure));
+        }
+        worker.waiting.fetch_add(1, Ordering::Relaxed);
+        let (failure, span) = (Arc::clone(failure), span.clone());
+        // The worker is gone only if the job was aborted.
+        let _ = worker.errands.send(Errand::Handle { handler, failure, span });
+    }
+
+    /// A handler that never was called for a failure in the worker has nothing to bring to an end.
+    fn close(&self, handler: Arc<dyn ErrorHandler>) {
+        if let Some(worker) = &self.worker {
+            let _ = worker.errands.send(Errand::Close(handler));
+        }
+    }
+
+    /// The worker is started with the first failure that takes time: most jobs have none.
+    fn worker(&mut self) -> &Worker {
+        let (seams, answers) = (&self.seams, &self.answers);
+        let (abort, limit) = (&self.abort, self.rules.limit);
+        self.worker.get_or_insert_with(|| {
+            let (errands, inbox) = mpsc::unbounded_channel();
+            let (ended, done) = oneshot::channel();
+            let waiting = Arc::<AtomicUsize>::default();
+            let clerk = Clerk {
+                seams: seams.clone(),
+                answers: answers.clone(),
+                waiting: Arc::clone(&waiting),
+                limit,
+            };
+            let abort = abort.clone();
+            seams.spawn.spawn(Box::pin(async move {
+                select! {
+                    biased;
+                    () = abort.cancelled() => {}
+                    () = clerk.work(inbox) => {}
+                }
+                // Nobody waits for it unless the job leaves in order.
+                let _ = ended.send(());
+            }));
+            Worker { errands, waiting, done }
+        })
+    }
+
+    /// Closes all handlers, and waits until they have dealt with everything, at the latest until a time of the monotonic clock.
+    pub(crate) async fn finish(&mut self, until: Duration) {
+        for handler in std::mem::take(&mut self.handlers) {
+            self.close(handler);
+        }
+        let Some(Worker { errands, done, .. }) = self.worker.take() else { return };
+        drop(errands);
+        if self.seams.until(until, done).await.is_err() {
+            tracing::warn!("the job ends before its error handlers have dealt with everything");
+        }
+    }
+}
+
+/// What calls handlers, one failure after the other.
+struct Clerk {
+    seams: Seams,
+    answers: mpsc::UnboundedSender<Answer>,
+    waiting: Arc<AtomicUsize>,
+    limit: Duration,
+}
+
+impl Clerk {
+    async fn work(self, mut inbox: mpsc::UnboundedReceiver<Errand>) {
+        while let Some(errand) = inbox.recv().await {
+            match errand {
+                Errand::Handle { handler, failure, span } => {
+                    self.handle(&*handler, &failure).instrument(span).await;
+                    self.waiting.fetch_sub(1, Ordering::Relaxed);
+                }
+                Errand::Close(handler) => self.close(&*handler).await,
+            }
+        }
+    }
+
+    async fn handle(&self, handler: &dyn ErrorHandler, failure: &RunFailure) {
+        let call = async { handler.handle(failure).await };
+        match self.in_time(call).await {
+            Ok(Ok(Reaction::GoOn)) => {}
+            Ok(Ok(Reaction::StopJob)) => {
+                // The driver is gone if the job has ended; then nothing is left to stop.
+                let _ = self.answers.send(Answer::StopJob { reason: why(handler, failure) });
+            }
+            Ok(Err(error)) => give_up(handler, &with_causes(&*error), failure),
+            Err(error) => give_up(handler, &error, failure),
+        }
+    }
+
+    async fn close(&self, handler: &dyn ErrorHandler) {
+        if let Err(error) = self.in_time(async { handler.close().await }).await {
+            tracing::error!(handler = handler.name(), error, "error handler was not closed");
+        }
+    }
+
+    async fn in_time<T>(&self, call: impl Future<Output = T>) -> Result<T, String> {
+        let deadline = self.seams.clock.monotonic().saturating_add(self.limit);
+        match self.seams.until(deadline, AssertUnwindSafe(call).catch_unwind()).await {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(panic)) => Err(format!("it panicked: {}", panic_text(&*panic))),
+            Err(Elapsed) => Err(format!("not done after {:?}", self.limit)),
+        }
+    }
+}
+
+/// No failure is lost with its handler.
+fn give_up(handler: &dyn ErrorHandler, error: &str, failure: &RunFailure) {
+    tracing::error!(handler = handler.name(), error, "error handler failed");
+    failure.log();
+}
+
+/// Says who stops a job and why. The text of the error stays here: what is written to the registry, everybody can read.
+fn why(handler: &dyn ErrorHandler, failure: &RunFailure) -> String {
+    format!("error handler {}: {}", handler.name(), failure.summary())
+}

@@ -1,0 +1,565 @@
+//! Error handlers: who is told of what, and what becomes of the job.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use coordination::{JobName, Layout, ServerIp, ServerState, encode_config};
+use lite::{
+    Clock, ErrorHandler, ErrorHandlerType, ErrorHandlers, FailedIn, HandlerSettings, IgnoreErrors,
+    InvalidConfig, JavaFields, JavaFields2, JavaFields3, JavaSettings, JobBuilder, JobConfig,
+    JobError, JobEvent, JobHandle, JobListener, MissReason, Outcome, Reaction, RetryPolicy, RunEnd,
+    RunFailure, ShardingContext, StopOnErrors, TokioClock, job_fn,
+};
+use parking_lot::Mutex;
+use reg_center::{Lifetime, RegistryCenter, Txn};
+use tokio::sync::mpsc;
+use tracing::Level;
+
+use support::log::Log;
+use support::{Cluster, Member, Runs, event, settled, within};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Hands on what it is told, and reacts.
+struct Telling(mpsc::UnboundedSender<RunFailure>, Reaction);
+
+#[async_trait]
+impl ErrorHandler for Telling {
+    fn name(&self) -> &str {
+        "TELLING"
+    }
+
+    async fn handle(&self, failure: &RunFailure) -> Result<Reaction, JobError> {
+        self.0.send(failure.clone()).unwrap();
+        Ok(self.1)
+    }
+}
+
+fn telling(reaction: Reaction) -> (Telling, mpsc::UnboundedReceiver<RunFailure>) {
+    let (sender, failures) = mpsc::unbounded_channel();
+    (Telling(sender, reaction), failures)
+}
+
+/// A job whose items each end in another way; 3 succeeds.
+fn every_outcome() -> impl lite::Job {
+    job_fn(|context: ShardingContext| async move {
+        match context.item().index() {
+            0 => Err("the disk is full".into()),
+            1 => panic!("a bug"),
+            2 => pending().await,
+            _ => Ok(()),
+        }
+    })
+}
+
+fn failing() -> impl lite::Job {
+    job_fn(|_| async { Err("the disk is full".into()) })
+}
+
+/// A stored configuration of 3.x that chooses an error handler.
+fn choosing(handler: &str, properties: &[(&str, &str)]) -> JobConfig {
+    let props: BTreeMap<_, _> =
+        properties.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let error_handler = Some(handler.to_owned());
+    let fields = JavaFields::V3(JavaFields3 { error_handler, props, ..JavaFields3::default() });
+    let java = JavaSettings { fields, ..JavaSettings::default() };
+    JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).java_settings(java).build().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn handlers_are_told_of_runs_that_fail_in_any_way_and_of_no_others() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let ((first, mut failures), (second, mut again)) =
+        (telling(Reaction::GoOn), telling(Reaction::GoOn));
+    let handle = member
+        .scheduler
+        .schedule(JobBuilder::new("job", 4).build().unwrap(), every_outcome())
+        .timeout(SECOND)
+        .retry(RetryPolicy::new(2))
+        .error_handler(first)
+        .error_handler(second)
+        .await
+        .unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    handle.trigger().await.unwrap();
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let failure = within("a failure", failures.recv()).await.unwrap();
+        assert_eq!(failure.failed_in, FailedIn::Code);
+        assert_eq!(within("the second handler", again.recv()).await.unwrap(), failure);
+        let item = failure.run.item.index();
+        seen.push((item, failure.outcome(), failure.attempts, failure.error().to_owned()));
+    }
+    seen.sort_unstable();
+    let late = "not done after 1s: it did not end when it was asked to, and was dropped";
+    let expected = [
+        (0, Outcome::Failed, 2, "the disk is full".to_owned()),
+        (1, Outcome::Panicked, 1, "a bug".to_owned()),
+        (2, Outcome::TimedOut, 2, late.to_owned()),
+    ];
+    assert_eq!(seen, expected);
+    let report = within("the shutdown", handle.shutdown(SECOND)).await.unwrap();
+    assert!(report.deregistered);
+    assert!(failures.recv().await.is_none(), "the item that succeeded is no failure");
+}
+
+#[tokio::test(start_paused = true)]
+async fn runs_that_are_cancelled_are_nobodys_fault() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let (handler, mut failures) = telling(Reaction::GoOn);
+    let job = job_fn(|context: ShardingContext| async move {
+        context.cancelled().await;
+        Err("not finished".into())
+    });
+    let config = JobBuilder::new("job", 1).build().unwrap();
+    let handle = member.scheduler.schedule(config, job).error_handler(handler).await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    let mut events = handle.events();
+    handle.trigger().await.unwrap();
+    event(&mut events, "a claim", |event| matches!(event, JobEvent::Claimed { .. })).await;
+    handle.shutdown(Duration::ZERO).await.unwrap();
+    assert!(failures.recv().await.is_none());
+}
+
+/// Fails after each run.
+struct Forgetful;
+
+#[async_trait]
+impl JobListener for Forgetful {
+    fn name(&self) -> &str {
+        "forgetful"
+    }
+
+    async fn after(&self, _: &ShardingContext, _: &RunEnd) -> Result<(), JobError> {
+        Err("no lamp".into())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn handlers_are_told_of_listeners_that_fail_after_a_run() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let (handler, mut failures) = telling(Reaction::GoOn);
+    let handle = member
+        .scheduler
+        .schedule(JobBuilder::new("job", 1).build().unwrap(), job_fn(|_| async { Ok(()) }))
+        .listener(Forgetful)
+        .error_handler(handler)
+        .await
+        .unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    handle.trigger().await.unwrap();
+    let failure = within("a failure", failures.recv()).await.unwrap();
+    let (listener, outcome) = ("forgetful".to_owned(), Outcome::Failed);
+    let failed_in = FailedIn::After { listener, outcome, error: "no lamp".to_owned() };
+    assert_eq!((failure.run.outcome, &failure.failed_in), (Outcome::Succeeded, &failed_in));
+    let text = failure.to_string();
+    assert!(
+        text.contains("listener forgetful failed after item 0 for the fire of 2024-"),
+        "{text}"
+    );
+    assert!(text.ends_with("no lamp"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn log_logs_and_ignore_does_not() {
+    let rows: [(&str, JobConfig, usize); 4] = [
+        ("nothing", JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).build().unwrap(), 1),
+        ("LOG", choosing("LOG", &[]), 1),
+        ("blank", choosing(" ", &[]), 1),
+        ("IGNORE", choosing("IGNORE", &[]), 0),
+    ];
+    for (case, config, expected) in rows {
+        let (log, _guard) = Log::listen();
+        let cluster = Cluster::new();
+        let member = cluster.member(1);
+        let handle = member.scheduler.schedule(config, failing()).await.unwrap();
+        settled(&mut handle.events(), Outcome::Failed).await;
+        member.scheduler.abort();
+        let text = log.text();
+        let errors: Vec<&str> = text.lines().filter(|line| line.contains("ERROR")).collect();
+        assert_eq!(errors.len(), expected, "{case}: {text}");
+        for error in errors {
+            assert!(error.contains("item{item=0") && error.contains("item failed"), "{error}");
+            assert!(error.contains("error=\"the disk is full\""), "{error}");
+        }
+    }
+}
+
+/// Does not do what it should.
+enum Broken {
+    Hangs,
+    Fails,
+    Panics,
+    PanicsAtOnce,
+}
+
+#[async_trait]
+impl ErrorHandler for Broken {
+    fn name(&self) -> &str {
+        "broken"
+    }
+
+    fn handle_now(&self, _: &RunFailure) -> Option<Reaction> {
+        assert!(!matches!(self, Self::PanicsAtOnce), "another bug");
+        None
+    }
+
+    async fn handle(&self, _: &RunFailure) -> Result<Reaction, JobError> {
+        match self {
+            Self::Fails => Err("no mail today".into()),
+            Self::Panics => panic!("another bug"),
+            Self::Hangs | Self::PanicsAtOnce => pending().await,
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_waits_for_a_handler_and_no_failure_is_lost_with_it() {
+    let rows = [
+        (Broken::Hangs, "not done after 25s"),
+        (Broken::Fails, "no mail today"),
+        (Broken::Panics, "it panicked: another bug"),
+        (Broken::PanicsAtOnce, "another bug"),
+    ];
+    for (handler, error) in rows {
+        let (log, _guard) = Log::listen();
+        let cluster = Cluster::new();
+        let member = cluster.member(1);
+        let config = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).build().unwrap();
+        let handle = member
+            .scheduler
+            .schedule(config, failing())
+            .error_handler(handler)
+            .error_handler_timeout(25 * SECOND)
+            .await
+            .unwrap();
+        let mut events = handle.events();
+        let began = cluster.clock.monotonic();
+        settled(&mut events, Outcome::Failed).await;
+        settled(&mut events, Outcome::Failed).await;
+        assert!(cluster.clock.monotonic() - began <= 20 * SECOND, "{error}");
+        cluster.pass(30 * SECOND).await;
+        member.scheduler.abort();
+        let text = log.text();
+        let said = text.lines().any(|line| {
+            line.contains("error handler failed")
+                && line.contains("handler=\"broken\"")
+                && line.contains(error)
+        });
+        assert!(said, "{error}: {text}");
+        assert!(text.contains("item failed"), "{error}: {text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_finds_no_place_is_logged() {
+    let (log, _guard) = Log::listen_at(Level::WARN);
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let n = 1_100;
+    let config = JobBuilder::new("job", n).build().unwrap();
+    let handle = member
+        .scheduler
+        .schedule(config, failing())
+        .error_handler(Broken::Hangs)
+        .error_handler_timeout(Duration::from_secs(3600))
+        .await
+        .unwrap();
+    let mut events = handle.events();
+    within("joining", handle.joined()).await.unwrap();
+    handle.trigger().await.unwrap();
+    for _ in 0..n {
+        settled(&mut events, Outcome::Failed).await;
+    }
+    member.scheduler.abort();
+    let text = log.text();
+    let count = |what: &str| text.lines().filter(|line| line.contains(what)).count();
+    assert_eq!(count("1024 failures wait for it"), 1_100 - 1_024, "{}", text.len());
+    assert_eq!(count("item failed"), 1_100 - 1_024);
+}
+
+/// Waits until the job has missed a fire because it is paused.
+async fn missed_while_paused(events: &mut lite::JobEvents) {
+    let is_it =
+        |event: &JobEvent| matches!(event, JobEvent::Missed { reason: MissReason::Paused, .. });
+    event(events, "a fire that is missed", is_it).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn throw_stops_the_job_here_until_the_server_is_resumed() {
+    type Chosen = fn(&Member, JobConfig, Runs) -> lite::Registration;
+    fn job(runs: Runs) -> impl lite::Job {
+        job_fn(move |context: ShardingContext| {
+            runs.note(&context);
+            let first = runs.all().len() == 1;
+            async move { if first { Err("the key is s3cret".into()) } else { Ok(()) } }
+        })
+    }
+    let rows: [(&str, JobConfig, Chosen); 3] = [
+        ("stored", choosing("THROW", &[]), |member, config, runs| {
+            member.scheduler.schedule(config, job(runs))
+        }),
+        ("given", choosing("LOG", &[]), |member, config, runs| {
+            member.scheduler.schedule(config, job(runs)).error_handler(StopOnErrors)
+        }),
+        ("the user's", choosing("LOG", &[]), |member, config, runs| {
+            let (handler, failures) = telling(Reaction::StopJob);
+            Box::leak(Box::new(failures));
+            member.scheduler.schedule(config, job(runs)).error_handler(handler)
+        }),
+    ];
+    for (case, config, chosen) in rows {
+        let (cluster, runs) = (Cluster::new(), Runs::default());
+        let member = cluster.member(1);
+        let handle = chosen(&member, config, runs.clone()).await.unwrap();
+        let mut events = handle.events();
+        let stop = event(&mut events, "the stop", |e| matches!(e, JobEvent::Stopped { .. })).await;
+        let JobEvent::Stopped { reason } = stop.event else { unreachable!("{case}") };
+        assert!(reason.contains("item 0 failed for the fire of 2024-02-29T"), "{case}: {reason}");
+        let paused = || cluster.stored("job", &["servers", "10.0.0.1"]).unwrap() == "PAUSED";
+        cluster.until("job", "a paused server", paused).await;
+        for _ in 0..3 {
+            missed_while_paused(&mut events).await;
+        }
+        assert_eq!(runs.all().len(), 1, "{case}");
+        let status = handle.status().await.unwrap();
+        assert_eq!((status.paused, status.stopped), (true, Some(reason.clone())), "{case}");
+        let audit = cluster.stored("job", &["coordination", "audit"]).unwrap();
+        assert!(audit.contains(&reason) && audit.contains("server 10.0.0.1"), "{case}: {audit}");
+        let secret =
+            |(_, data): &(String, Vec<u8>)| String::from_utf8_lossy(data).contains("s3cret");
+        assert!(!cluster.everything().iter().any(secret), "{case}: what code says stays here");
+
+        set_server(&cluster, ServerState::Enabled).await;
+        runs.until("a run after the resumption", |seen| seen.len() > 1).await;
+        let status = handle.status().await.unwrap();
+        assert_eq!((status.paused, status.stopped), (false, None), "{case}");
+    }
+}
+
+async fn set_server(cluster: &Cluster, state: ServerState) {
+    let layout = Layout::new(&JobName::new("job").unwrap()).speaking(lite::Dialect::V3);
+    let txn = layout.set_server(&ServerIp::new("10.0.0.1").unwrap(), state);
+    let operator = cluster.registry.connect();
+    assert!(operator.commit(txn).await.unwrap().is_committed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_was_stopped_is_still_stopped_after_a_restart() {
+    let (cluster, runs) = (Cluster::new(), Runs::default());
+    let member = cluster.member(1);
+    let job = |runs: &Runs| {
+        let runs = runs.clone();
+        job_fn(move |context: ShardingContext| {
+            runs.note(&context);
+            async { Err("the disk is full".into()) }
+        })
+    };
+    let handle = member.scheduler.schedule(choosing("THROW", &[]), job(&runs)).await.unwrap();
+    let paused = || cluster.stored("job", &["servers", "10.0.0.1"]).unwrap() == "PAUSED";
+    runs.until("the first run", |seen| seen.len() == 1).await;
+    cluster.until("job", "a paused server", paused).await;
+    handle.shutdown(SECOND).await.unwrap();
+    member.center.close().await.unwrap();
+
+    let again = cluster.member_with(1, |builder| builder.life("again"));
+    let handle = again.scheduler.schedule(choosing("THROW", &[]), job(&runs)).await.unwrap();
+    missed_while_paused(&mut handle.events()).await;
+    assert_eq!(runs.all().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_of_the_program_outlasts_the_stop() {
+    let (cluster, runs) = (Cluster::new(), Runs::default());
+    let member = cluster.member(1);
+    let noted = runs.clone();
+    let job = job_fn(move |context: ShardingContext| {
+        noted.note(&context);
+        async { Err("the disk is full".into()) }
+    });
+    let handle = member.scheduler.schedule(choosing("THROW", &[]), job).await.unwrap();
+    let mut events = handle.events();
+    event(&mut events, "the stop", |event| matches!(event, JobEvent::Stopped { .. })).await;
+    handle.pause().await.unwrap();
+    let paused = || cluster.stored("job", &["servers", "10.0.0.1"]).unwrap() == "PAUSED";
+    cluster.until("job", "a paused server", paused).await;
+    set_server(&cluster, ServerState::Enabled).await;
+    missed_while_paused(&mut events).await;
+    let status = handle.status().await.unwrap();
+    assert_eq!((status.paused, status.stopped), (true, None));
+    handle.resume().await.unwrap();
+    runs.until("a run after both", |seen| seen.len() == 2).await;
+}
+
+/// A type whose handlers tell what they are told, and which has one property.
+struct TellingType(mpsc::UnboundedSender<RunFailure>);
+
+impl ErrorHandlerType for TellingType {
+    fn name(&self) -> &str {
+        "com.acme.Telling"
+    }
+
+    fn make(&self, settings: &HandlerSettings<'_>) -> Result<Arc<dyn ErrorHandler>, InvalidConfig> {
+        match settings.properties.get("telling.to").map(String::as_str) {
+            None | Some("us") => Ok(Arc::new(Telling(self.0.clone(), Reaction::GoOn))),
+            Some(other) => Err(InvalidConfig::new("telling.to", format!("{other:?}"), "us")),
+        }
+    }
+}
+
+fn member_with_telling(cluster: &Cluster) -> (Member, mpsc::UnboundedReceiver<RunFailure>) {
+    let (sender, failures) = mpsc::unbounded_channel();
+    let types = ErrorHandlers::default().with(TellingType(sender));
+    (cluster.member_with(1, |builder| builder.error_handlers(types)), failures)
+}
+
+/// Stores the first configuration of a job, as somebody else does.
+async fn store(cluster: &Cluster, config: &JobConfig) {
+    let path = support::path("job", &["config"]);
+    let txn = Txn::new().create(path, encode_config(config), Lifetime::Persistent);
+    assert!(cluster.registry.connect().commit(txn).await.unwrap().is_committed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_choice_that_cannot_be_made_is_refused_and_nothing_is_written() {
+    let rows = [
+        (choosing("EMIAL", &[]), "error_handler", "one of IGNORE, LOG, THROW, com.acme.Telling"),
+        (choosing("com.acme.Telling", &[("telling.to", "them")]), "telling.to", "us"),
+    ];
+    for (config, field, valid) in rows {
+        let cluster = Cluster::new();
+        let (member, _failures) = member_with_telling(&cluster);
+        let before = cluster.everything();
+        let error = member.scheduler.schedule(config.clone(), failing()).await.unwrap_err();
+        let fault = error.as_invalid_config().unwrap();
+        assert_eq!(fault.field, field);
+        assert!(fault.valid.starts_with(valid), "{fault}");
+        assert_eq!(cluster.everything(), before);
+
+        // What is stored wins, and is no better.
+        store(&cluster, &config).await;
+        let local = JobBuilder::new("job", 1).build().unwrap();
+        let error = member.scheduler.schedule(local.clone(), failing()).await.unwrap_err();
+        assert_eq!(error.as_invalid_config().unwrap().field, field);
+        let given = member.scheduler.schedule(local, failing()).error_handler(IgnoreErrors);
+        given.await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_later_choice_that_cannot_be_made_leaves_the_former_one_in_force() {
+    let cluster = Cluster::new();
+    let (member, mut failures) = member_with_telling(&cluster);
+    let chosen = choosing("com.acme.Telling", &[("telling.to", "us")]);
+    let handle = member.scheduler.schedule(chosen, failing()).await.unwrap();
+    let mut events = handle.events();
+    within("a failure", failures.recv()).await.unwrap();
+
+    cluster.configure(&choosing("EMIAL", &[])).await;
+    let is_rejection = |event: &JobEvent| matches!(event, JobEvent::ConfigRejected { .. });
+    let record = event(&mut events, "a rejection", is_rejection).await;
+    assert!(record.event.to_string().contains("error_handler is \"EMIAL\""), "{record}");
+    let fault = handle.status().await.unwrap().config_fault.unwrap();
+    assert!(fault.contains("EMIAL"), "{fault}");
+    while failures.try_recv().is_ok() {}
+    within("the former handler", failures.recv()).await.unwrap();
+
+    cluster.configure(&choosing("IGNORE", &[])).await;
+    let is_repaired = |fault: Option<String>| fault.is_none();
+    let mut repaired = false;
+    while !repaired {
+        settled(&mut events, Outcome::Failed).await;
+        repaired = is_repaired(handle.status().await.unwrap().config_fault);
+    }
+    while failures.try_recv().is_ok() {}
+    settled(&mut events, Outcome::Failed).await;
+    settled(&mut events, Outcome::Failed).await;
+    assert!(failures.try_recv().is_err(), "the handler is another one now");
+}
+
+#[tokio::test(start_paused = true)]
+async fn classes_of_2_1_5_are_types_where_the_worker_has_them() {
+    let of_class = |class: &str| {
+        let exception_handler = class.to_owned();
+        let fields = JavaFields2 { exception_handler, ..JavaFields2::default() };
+        let java = JavaSettings { fields: JavaFields::V2(fields), ..JavaSettings::default() };
+        let job = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).java_settings(java);
+        job.build().unwrap()
+    };
+    for (class, told, warned) in
+        [("com.acme.Telling", true, false), ("com.acme.Other", false, true)]
+    {
+        let (log, _guard) = Log::listen();
+        let cluster = Cluster::new();
+        let (member, mut failures) = member_with_telling(&cluster);
+        let handle = member.scheduler.schedule(of_class(class), failing()).await.unwrap();
+        settled(&mut handle.events(), Outcome::Failed).await;
+        handle.shutdown(SECOND).await.unwrap();
+        assert_eq!(failures.try_recv().is_ok(), told, "{class}");
+        let text = log.text();
+        assert_eq!(text.contains("no error handler of this class"), warned, "{text}");
+        assert_eq!(text.contains("item failed"), !told, "{text}");
+    }
+}
+
+/// Takes its time, also to close.
+struct Slow(Arc<TokioClock>, Arc<Mutex<Vec<&'static str>>>);
+
+impl Slow {
+    async fn takes(&self, what: &'static str) {
+        self.0.sleep_until(self.0.monotonic() + 3 * SECOND).await;
+        self.1.lock().push(what);
+    }
+}
+
+#[async_trait]
+impl ErrorHandler for Slow {
+    async fn handle(&self, _: &RunFailure) -> Result<Reaction, JobError> {
+        self.takes("told").await;
+        Ok(Reaction::GoOn)
+    }
+
+    async fn close(&self) {
+        self.takes("closed").await;
+    }
+}
+
+/// Returns what a slow handler had done when a shutdown with this deadline was over, and how long that took.
+async fn shut_down_within(deadline: Duration) -> (Vec<&'static str>, Duration) {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let handler = Slow(cluster.clock.clone(), done.clone());
+    let config = JobBuilder::new("job", 1).build().unwrap();
+    let handle: JobHandle =
+        member.scheduler.schedule(config, failing()).error_handler(handler).await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    let mut events = handle.events();
+    handle.trigger().await.unwrap();
+    settled(&mut events, Outcome::Failed).await;
+    let began = cluster.clock.monotonic();
+    let report = within("the shutdown", handle.shutdown(deadline)).await.unwrap();
+    assert!(report.deregistered);
+    let took = cluster.clock.monotonic() - began;
+    let done = done.lock().clone();
+    (done, took)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_waits_for_the_handlers_as_long_as_it_may() {
+    let (done, took) = shut_down_within(10 * SECOND).await;
+    assert_eq!(done, ["told", "closed"]);
+    assert!(took >= 6 * SECOND && took < 7 * SECOND, "{took:?}");
+    let (done, took) = shut_down_within(Duration::ZERO).await;
+    assert_eq!(done, Vec::<&str>::new());
+    assert!(took <= 2 * SECOND, "{took:?}");
+}
