@@ -232,7 +232,7 @@ mod tests {
             (
                 registry(reg_center::Error::Unknown { act: "read", cause: "two\nlines".into() }),
                 6,
-                "two lines",
+                "two; lines",
             ),
         ];
         for (error, code, part) in rows {

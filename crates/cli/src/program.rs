@@ -52,10 +52,9 @@ pub async fn run(
     err: &mut (dyn Write + Send),
 ) -> Exit {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    let wants_json = arguments.iter().any(|argument| argument == "--json");
     let line = match CommandLine::try_parse_from(&arguments) {
         Ok(line) => line,
-        Err(error) => return refuse(&error, wants_json, out, err),
+        Err(error) => return refuse(&error, &arguments, out, err),
     };
     let CommandLine { connect, json, command } = line;
     let context = Context::new(connect, json, registries, out);
@@ -115,7 +114,7 @@ fn completions(shell: clap_complete::Shell) -> Page {
 /// Tells in one line what is wrong with the command line; shows help and version where they are asked for.
 fn refuse(
     error: &clap::Error,
-    wants_json: bool,
+    arguments: &[OsString],
     out: &mut (dyn Write + Send),
     err: &mut (dyn Write + Send),
 ) -> Exit {
@@ -128,13 +127,16 @@ fn refuse(
     let first = text.split("\nUsage:").next().unwrap_or(&text);
     let first = first.split("\nFor more information").next().unwrap_or(first);
     let what = one_line(first.trim().trim_start_matches("error: "));
+    let help = help_of(arguments);
     let fault = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            Fault::usage("a command is missing; `ejob --help` lists them")
+            Fault::usage(format!("a command is missing; `{help}` lists them"))
         }
-        _ => Fault::usage(format!("{what}; see `{}`", help_of(&text))),
+        // These say themselves what would be valid.
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => Fault::usage(what),
+        _ => Fault::usage(format!("{what}; see `{help}`")),
     };
-    if wants_json {
+    if arguments.iter().any(|argument| argument == "--json") {
         let _ = writeln!(out, "{:#}", fault.json());
     }
     tell(err, &fault);
@@ -142,11 +144,16 @@ fn refuse(
 }
 
 /// Returns the command line that shows the help for the command that was meant.
-fn help_of(text: &str) -> String {
-    let usage = text.split("\nUsage: ").nth(1).unwrap_or("ejob");
-    let words = usage.split_whitespace().take_while(|word| !word.starts_with(['[', '<', '-']));
-    let words: Vec<&str> = words.collect();
-    format!("{} --help", words.join(" "))
+fn help_of(arguments: &[OsString]) -> String {
+    let mut command = &CommandLine::command();
+    let mut line = "ejob".to_owned();
+    for word in arguments.iter().skip(1).filter_map(|argument| argument.to_str()) {
+        if let Some(found) = command.find_subcommand(word) {
+            command = found;
+            line = format!("{line} {word}");
+        }
+    }
+    format!("{line} --help")
 }
 
 fn tell(err: &mut (dyn Write + Send), fault: &Fault) {

@@ -9,11 +9,22 @@ use jiff::{SignedDuration, Timestamp};
 use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
-/// Puts a text on one line: line breaks become spaces, lines of carets go, control characters are shown as such.
+/// Puts a text on one line: lines are parted by semicolons, lines of carets go, control characters are shown as such.
 pub(crate) fn one_line(text: &str) -> String {
-    let is_marker = |line: &&str| line.trim().chars().all(|c| c == '^');
-    let lines: Vec<&str> = text.lines().filter(|line| !is_marker(line)).map(str::trim).collect();
-    clean(&lines.join(" "))
+    let is_marker = |line: &str| line.chars().all(|c| c == '^');
+    let mut whole = String::new();
+    for line in text.lines().map(str::trim).filter(|line| !is_marker(line)) {
+        let goes_on = whole.is_empty() || whole.ends_with([':', ',', ';']);
+        whole.push_str(if whole.is_empty() {
+            ""
+        } else if goes_on {
+            " "
+        } else {
+            "; "
+        });
+        whole.push_str(line);
+    }
+    clean(&whole)
 }
 
 /// Shows control characters as their escapes, so that what is stored somewhere cannot move the cursor.
@@ -90,6 +101,12 @@ pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Items(pub(crate) BTreeSet<ShardingItem>);
 
+/// One item.
+pub(crate) fn item(text: &str) -> Result<u32, String> {
+    let item = text.parse().ok().filter(|item| *item < MAX_SHARDING_TOTAL_COUNT);
+    item.ok_or_else(|| "valid is the number of an item, counted from 0".to_owned())
+}
+
 pub(crate) fn items(text: &str) -> Result<Items, String> {
     let valid = || "valid are items and ranges of them, such as 0,3-5".to_owned();
     let number = |text: &str| {
@@ -152,8 +169,9 @@ mod tests {
     fn what_is_shown_is_one_line_and_moves_no_cursor() {
         let rows = [
             ("plain", "plain"),
-            ("two\n  lines\n", "two lines"),
-            ("at\n  0 0 25 * * ?\n      ^^", "at 0 0 25 * * ?"),
+            ("two\n  lines\n", "two; lines"),
+            ("these:\n  one\n", "these: one"),
+            ("at\n  0 0 25 * * ?\n      ^^", "at; 0 0 25 * * ?"),
             ("\u{1b}[2J", "\\u{1b}[2J"),
         ];
         for (text, expected) in rows {

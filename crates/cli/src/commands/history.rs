@@ -77,7 +77,7 @@ pub(crate) struct HistoryArguments {
     #[command(flatten)]
     store: StoreArguments,
     /// Only this item
-    #[arg(long, conflicts_with = "events")]
+    #[arg(long, conflicts_with = "events", value_parser = crate::text::item)]
     item: Option<u32>,
     /// Only fires with this outcome, such as failed, missed, gap
     #[arg(long, value_name = "WORD", conflicts_with = "events")]

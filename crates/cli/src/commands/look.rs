@@ -110,6 +110,7 @@ pub(crate) struct WhyArguments {
     #[arg(value_parser = job_name)]
     job: JobName,
     /// Which item, if one is meant
+    #[arg(value_parser = crate::text::item)]
     item: Option<u32>,
 }
 
@@ -145,7 +146,7 @@ pub(crate) struct NextArguments {
     #[arg(long, value_name = "EXPRESSION")]
     cron: Option<String>,
     /// The zone that the expression is meant in
-    #[arg(long, value_name = "ZONE", requires = "cron")]
+    #[arg(long, value_name = "ZONE", requires = "cron", conflicts_with = "job")]
     time_zone: Option<String>,
     /// How many fires
     #[arg(short, value_name = "COUNT", default_value_t = 5,

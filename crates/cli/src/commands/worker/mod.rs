@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use coordination::{Dialect, ServerIp};
+use coordination::{Dialect, JobConfig, JobName, ServerIp};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use job_types::{DeclaredJob, JobFile, JobFileError};
@@ -63,6 +63,7 @@ impl WorkerArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let file = JobFile::read(&self.file).map_err(|error| file_fault(&self.file, &error))?;
         check_configurations(&self.file, &file)?;
+        self.check_zone()?;
         if self.check {
             return Ok(checked(&file));
         }
@@ -89,6 +90,17 @@ impl WorkerArguments {
         Ok(ending.page(written))
     }
 
+    /// Before anything is connected.
+    fn check_zone(&self) -> Result<(), Fault> {
+        let name = JobName::new("zone").map_err(Fault::usage)?;
+        let time_zone = self.default_time_zone.clone();
+        let config = JobConfig { time_zone, ..JobConfig::new(name, 1) };
+        operations::schedule_of(&config).map(drop).map_err(|error| {
+            let (value, valid) = (error.value, error.valid);
+            Fault::usage(format!("--default-time-zone is {value}; valid is {valid}"))
+        })
+    }
+
     async fn scheduler(&self, cx: &Context<'_>, outlets: &Outlets) -> Result<Scheduler, Fault> {
         let namespace = cx.connect().namespace()?.to_owned();
         let registry = cx.registry(&namespace, true, Some(self.session_timeout)).await?;
@@ -103,9 +115,7 @@ impl WorkerArguments {
             builder = builder.dialect(dialect);
         }
         if let Some(zone) = &self.default_time_zone {
-            builder = builder
-                .default_time_zone(zone)
-                .map_err(|error| Fault::usage(format!("--default-time-zone: {error}")))?;
+            builder = builder.default_time_zone(zone)?;
         }
         Ok(builder.build()?)
     }
