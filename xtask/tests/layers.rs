@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// From the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 17] = [
+const LAYERS: [Row; 18] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -43,6 +43,21 @@ const LAYERS: [Row; 17] = [
         name: "job-metrics",
         normal: &["coordination", "lite"],
         dev: &["reg-center", "sharding"],
+    },
+    Row {
+        name: "cli",
+        normal: &[
+            "coordination",
+            "job-history",
+            "job-metrics",
+            "job-types",
+            "lite",
+            "operations",
+            "reg-center",
+            "reg-center-zookeeper",
+            "sharding",
+        ],
+        dev: &["zookeeper-fixture"],
     },
     Row { name: "zookeeper-fixture", normal: &[], dev: &[] },
     Row { name: "checker", normal: &[], dev: &[] },

@@ -64,6 +64,15 @@ pub enum OperatorStep {
         /// The version of its node.
         version: Version,
     },
+    /// Stores the configuration of a job that has none.
+    AddConfig(Box<JobConfig>),
+    /// Names the class of Java's job in the root node of a job of 3.x.
+    SetClass {
+        /// Which class.
+        class: String,
+        /// The version of the root node; `None` if there is none yet.
+        version: Option<Version>,
+    },
     /// Replaces the record of the last changes.
     SetAudit {
         /// By what.
@@ -91,6 +100,8 @@ impl fmt::Display for OperatorStep {
                 write!(f, "request a run of {} items as {id}", items.len())
             }
             Self::SetConfig { version, .. } => write!(f, "replace the configuration {version}"),
+            Self::AddConfig(_) => f.write_str("store the configuration"),
+            Self::SetClass { class, .. } => write!(f, "name the class {class} in the root"),
             Self::SetAudit { .. } => f.write_str("record who and why"),
         }
     }
@@ -166,6 +177,18 @@ impl Layout {
                 data: layout::encode_config(config).into(),
                 expect: Expect::Version(*version),
             },
+            OperatorStep::AddConfig(config) => Op::Create {
+                path: self.config_path(),
+                data: layout::encode_config(config).into(),
+                lifetime: persistent,
+            },
+            OperatorStep::SetClass { class, version } => {
+                let (path, data) = (self.root(), Bytes::from(class.clone()));
+                match version {
+                    None => Op::Create { path, data, lifetime: persistent },
+                    Some(version) => Op::Put { path, data, expect: Expect::Version(*version) },
+                }
+            }
             OperatorStep::SetAudit { log, expect } => {
                 let path = self.path(&NodeKind::Audit);
                 let data = layout::encode_audit(log).into();

@@ -85,6 +85,8 @@ pub struct Entry {
     pub target: String,
     /// What was done to it, or why not.
     pub what: String,
+    /// It was left alone because it is as wanted already.
+    pub as_wanted: bool,
 }
 
 /// A change as it was recorded.
@@ -109,7 +111,8 @@ impl Report {
     /// Adds that a job could not be changed.
     pub(crate) fn fail(&mut self, job: &str, error: &Error) {
         let (job, target) = (job.to_owned(), "job".to_owned());
-        self.failed.push(Entry { job, target, what: error.to_string() });
+        let what = error.to_string();
+        self.failed.push(Entry { job, target, what, as_wanted: false });
     }
 
     /// Returns true if something was changed.
@@ -124,7 +127,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = [("done", &self.done), ("left alone", &self.left), ("failed", &self.failed)];
         for (word, entries) in rows {
-            for Entry { job, target, what } in entries {
+            for Entry { job, target, what, .. } in entries {
                 writeln!(f, "{word}: {job}, {target}: {what}")?;
             }
         }
@@ -138,6 +141,8 @@ pub(crate) struct Planned {
     pub(crate) steps: Vec<OperatorStep>,
     pub(crate) done: Vec<(String, String)>,
     pub(crate) left: Vec<(String, String)>,
+    /// What was left alone because it is as wanted already.
+    pub(crate) kept: Vec<(String, String)>,
 }
 
 impl Planned {
@@ -155,6 +160,11 @@ impl Planned {
         self.left.push((target.to_string(), why.into()));
     }
 
+    /// Leaves alone what is as wanted already.
+    pub(crate) fn keep(&mut self, target: impl ToString, why: impl Into<String>) {
+        self.kept.push((target.to_string(), why.into()));
+    }
+
     /// Returns what is changed, for people, bounded.
     pub(crate) fn target(&self) -> String {
         let mut text = String::new();
@@ -170,11 +180,12 @@ impl Planned {
     }
 
     pub(crate) fn report(self, job: &JobName, record: Option<AuditRecord>) -> Report {
-        let entry = |(target, what)| Entry { job: job.to_string(), target, what };
+        let entry = |(target, what)| Entry { job: job.to_string(), target, what, as_wanted: false };
+        let kept = self.kept.into_iter().map(|kept| Entry { as_wanted: true, ..entry(kept) });
         let recorded = |record| Recorded { job: job.to_string(), record };
         Report {
             done: self.done.into_iter().map(entry).collect(),
-            left: self.left.into_iter().map(entry).collect(),
+            left: self.left.into_iter().map(entry).chain(kept).collect(),
             failed: Vec::new(),
             records: record.into_iter().map(recorded).collect(),
         }

@@ -78,6 +78,12 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// There is a configuration where one was to be stored.
+    #[error("job {job} has a configuration already")]
+    AlreadyThere {
+        /// Which job.
+        job: JobName,
+    },
     /// Somebody else has changed the configuration meanwhile.
     #[error(
         "the configuration of job {job} is of revision {found}, not {expected}; read it again and repeat the change"

@@ -10,6 +10,7 @@ mod plan;
 mod reader;
 mod snapshot;
 mod statistics;
+mod transfer;
 mod validate;
 mod watch;
 mod why;
@@ -29,6 +30,10 @@ pub use snapshot::JobSnapshot;
 pub use statistics::{
     ItemBrief, ItemState, JobBrief, JobState, ServerBrief, ServerJob, item_brief, item_briefs,
     job_brief, job_briefs, job_state, jobs_of_server, server_briefs,
+};
+pub use transfer::{
+    Converted, Export, ExportError, ExportedJob, ImportAct, ImportStep, convert_version_1, export,
+    plan_import,
 };
 pub use validate::{schedule_of, validate};
 pub use why::{WhyNot, why_item_not_running, why_not_running};

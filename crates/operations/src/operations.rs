@@ -129,10 +129,32 @@ impl Operations {
         by: &By,
         plan: impl Fn(&JobSnapshot, &str) -> Result<Planned>,
     ) -> Result<Report> {
+        self.change_or_make(job, Absence::IsError, act, by, plan).await
+    }
+
+    /// Reads a job that is about to be changed, or made.
+    async fn job_or_nothing(&self, job: &JobName, absence: Absence) -> Result<JobSnapshot> {
+        match (self.job(job).await, absence) {
+            (Err(Error::NoSuchJob { .. }), Absence::IsEmpty) => {
+                Ok(JobSnapshot::of_nodes(job, Vec::new()))
+            }
+            (read, _) => read,
+        }
+    }
+
+    /// As [`change`](Self::change), also of a job of which there is no node yet.
+    pub(crate) async fn change_or_make(
+        &self,
+        job: &JobName,
+        absence: Absence,
+        act: &'static str,
+        by: &By,
+        plan: impl Fn(&JobSnapshot, &str) -> Result<Planned>,
+    ) -> Result<Report> {
         let id = unique_id(self.now());
         let mut sent: Option<(Planned, AuditRecord)> = None;
         for _ in 0..ATTEMPTS {
-            let snapshot = self.job(job).await?;
+            let snapshot = self.job_or_nothing(job, absence).await?;
             if let Some((planned, record)) = sent.take_if(|_| snapshot.has_recorded(&id)) {
                 return Ok(told(job, planned, record));
             }
@@ -205,6 +227,15 @@ impl Operations {
         }
         Ok(report)
     }
+}
+
+/// What it means for a change that there is no node of its job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absence {
+    /// There is nothing to change.
+    IsError,
+    /// It is to be made.
+    IsEmpty,
 }
 
 /// A name that no other change has.

@@ -183,7 +183,7 @@ impl Operations {
         let changes = job.config().map_or_else(Vec::new, |stored| differences(stored, wanted));
         let mut planned = Planned::default();
         if changes.is_empty() && job.config().is_some() {
-            planned.leave("configuration", "it is as wanted already");
+            planned.keep("configuration", "it is as wanted already");
             return Ok((planned, changes));
         }
         let what = match changes.is_empty() {

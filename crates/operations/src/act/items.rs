@@ -47,11 +47,11 @@ fn set(job: &JobSnapshot, items: &BTreeSet<ShardingItem>, disabled: bool) -> Res
         let target = format!("item {item}");
         match (disabled, version) {
             (true, None) => planned.change(target, "disabled", [OperatorStep::Mark(node)]),
-            (true, Some(_)) => planned.leave(target, "it is disabled already"),
+            (true, Some(_)) => planned.keep(target, "it is disabled already"),
             (false, Some(version)) => {
                 planned.change(target, "enabled", [OperatorStep::Remove(node, version)]);
             }
-            (false, None) => planned.leave(target, "it is enabled already"),
+            (false, None) => planned.keep(target, "it is enabled already"),
         }
     }
     Ok(planned)

@@ -117,7 +117,8 @@ impl Operations {
             act: "remove job".to_owned(),
             target: job.to_string(),
         };
-        let done = vec![Entry { job: job.to_string(), target: "job".to_owned(), what }];
+        let (name, target) = (job.to_string(), "job".to_owned());
+        let done = vec![Entry { job: name, target, what, as_wanted: false }];
         Report { done, records: vec![recorded(job, record)], ..Report::default() }
     }
 

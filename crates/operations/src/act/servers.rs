@@ -93,7 +93,7 @@ pub(crate) fn set(
     for (ip, is) in meant(job, scope, &mut planned) {
         let target = format!("server {ip}");
         match step(job, ip, state) {
-            _ if is == state => planned.leave(target, format!("it is {state} already")),
+            _ if is == state => planned.keep(target, format!("it is {state} already")),
             _ if !may(is) => planned.leave(target, format!("it is {is}")),
             step => planned.change(target, format!("{state}; it was {is}"), step),
         }
@@ -108,7 +108,10 @@ fn pause(job: &JobSnapshot, scope: &Scope) -> Planned {
         let target = format!("server {ip}");
         let has_java = job.instances_on(ip).any(|id| job.is_java(id) != Some(false));
         let why_not = match (is, has_java, job.dialect()) {
-            (ServerState::Paused, ..) => Some("it is paused already"),
+            (ServerState::Paused, ..) => {
+                planned.keep(target, "it is paused already");
+                continue;
+            }
             (ServerState::Disabled, ..) => Some("it is disabled, which is more"),
             (ServerState::Enabled, true, Dialect::V2) => {
                 Some("a Java instance of 2.1.5 lives there, which would go on; disable it instead")

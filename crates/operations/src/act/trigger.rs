@@ -320,7 +320,7 @@ fn ask_instances(job: &JobSnapshot, planned: &mut Planned) {
             continue;
         }
         if view.is_triggered(instance) {
-            planned.leave(target, "it has been asked already and has yet to notice");
+            planned.keep(target, "it has been asked already and has yet to notice");
             continue;
         }
         // In 3.x the request is a node of its own, which alone would not tell that the instance is gone.

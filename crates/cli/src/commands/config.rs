@@ -1,0 +1,199 @@
+//! `config get`, `set`, `diff`: configurations, each change under the revision that it was made for.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use coordination::{JavaSettings, JobConfig, JobName, decode_config};
+use job_types::JobFile;
+use operations::{FieldChange, StoredConfig, differences};
+use reg_center::Revision;
+use serde_json::json;
+
+use super::config_fields::{assign, document};
+use super::report;
+use super::worker::file_fault;
+use crate::context::{Context, Signed};
+use crate::fault::{Exit, Fault};
+use crate::output::{Page, pairs};
+use crate::text::{job_name, one_line, revision};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show a configuration and its revision
+    Get(GetArguments),
+    /// Change a configuration, unless somebody else has changed it since
+    Set(SetArguments),
+    /// Show in which fields a configuration would change; exit code 1 if in any
+    Diff(DiffArguments),
+}
+
+impl ConfigCommand {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        match self {
+            Self::Get(given) => given.run(cx).await,
+            Self::Set(given) => given.run(cx).await,
+            Self::Diff(given) => given.run(cx).await,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GetArguments {
+    /// Which job
+    #[arg(value_parser = job_name)]
+    job: JobName,
+    /// Show the document as it is stored, which may hold secrets
+    #[arg(long)]
+    document: bool,
+}
+
+impl GetArguments {
+    async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let stored = cx.operations().await?.config(&self.job).await?;
+        let mut shown = json!({
+            "job": self.job.as_str(),
+            "revision": stored.revision.to_string(),
+            "config": stored.config.as_ref().ok().map(document),
+            "fault": stored.config.as_ref().err(),
+        });
+        if self.document {
+            shown["document"] = json!(stored.document);
+            let text = stored.document.trim_end_matches('\n').to_owned() + "\n";
+            return Ok(Page::new(text, &shown));
+        }
+        let revision = ("revision", stored.revision.to_string());
+        let text = match &stored.config {
+            Ok(config) => {
+                let dialect = ("dialect", config.java.dialect().to_string());
+                pairs([revision, dialect].into_iter().chain(config.fields()))
+            }
+            Err(fault) => pairs([revision, ("fault", fault.clone())]),
+        };
+        Ok(Page::new(text, &shown))
+    }
+}
+
+/// What a configuration shall be.
+#[derive(Debug, Args)]
+struct Wanted {
+    /// Fields and their new values, such as failover=true "cron=0 0 3 * * ?"
+    #[arg(value_name = "FIELD=VALUE", required_unless_present_any = ["document", "jobs"])]
+    fields: Vec<String>,
+    /// A document as ElasticJob stores it, in place of the stored one; - for the standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "jobs")]
+    document: Option<PathBuf>,
+    /// A worker's file, which declares the job
+    #[arg(long, value_name = "FILE")]
+    jobs: Option<PathBuf>,
+}
+
+impl Wanted {
+    /// Returns the configuration that is wanted in place of a stored one.
+    fn of(&self, job: &JobName, stored: &StoredConfig) -> Result<JobConfig, Fault> {
+        let mut config = match (&self.document, &self.jobs) {
+            (Some(path), _) => read_document(path, job)?,
+            (None, Some(path)) => declared(path, job, stored)?,
+            (None, None) => stored.config.clone().map_err(|fault| {
+                Fault::refused(format!(
+                    "the configuration of job {job} cannot be used: {fault}; replace it by --document"
+                ))
+            })?,
+        };
+        self.fields
+            .iter()
+            .try_for_each(|field| assign(&mut config, field).map_err(Fault::usage))?;
+        Ok(config)
+    }
+}
+
+fn read_document(path: &Path, job: &JobName) -> Result<JobConfig, Fault> {
+    let mut bytes = Vec::new();
+    let read = match path.as_os_str() == "-" {
+        true => std::io::stdin().read_to_end(&mut bytes).map(drop),
+        false => std::fs::read(path).map(|read| bytes = read),
+    };
+    let shown = path.display();
+    read.map_err(|error| Fault::usage(format!("--document {shown} cannot be read: {error}")))?;
+    let config = decode_config(&bytes).map_err(|error| {
+        Fault::usage(format!("--document {shown} is no configuration: {error}"))
+    })?;
+    match config.job_name == *job {
+        true => Ok(config),
+        false => Err(Fault::usage(format!(
+            "--document {shown} is of job {}; valid is one of job {job}",
+            config.job_name
+        ))),
+    }
+}
+
+/// A file of jobs says nothing about what only Java reads; that stays.
+fn declared(path: &Path, job: &JobName, stored: &StoredConfig) -> Result<JobConfig, Fault> {
+    let file = JobFile::read(path).map_err(|error| file_fault(path, &error))?;
+    let declared = file.jobs().iter().find(|declared| declared.config().job_name == *job);
+    let declared = declared
+        .ok_or_else(|| Fault::not_found(format!("{} declares no job {job}", path.display())))?;
+    let (java, unknown) = match &stored.config {
+        Ok(config) => (config.java.clone(), config.unknown.clone()),
+        Err(_) => (JavaSettings::default(), Vec::new()),
+    };
+    Ok(JobConfig { java, unknown, ..declared.config().clone() })
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SetArguments {
+    /// Which job
+    #[arg(value_parser = job_name)]
+    job: JobName,
+    #[command(flatten)]
+    wanted: Wanted,
+    /// Only if the stored configuration has this revision still, as `config get` shows it
+    #[arg(long, value_name = "REVISION", value_parser = revision)]
+    revision: Option<Revision>,
+    #[command(flatten)]
+    signed: Signed,
+}
+
+impl SetArguments {
+    async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let by = self.signed.by("config set")?;
+        let operations = cx.operations().await?;
+        let stored = operations.config(&self.job).await?;
+        let expected = self.revision.unwrap_or(stored.revision);
+        if expected != stored.revision {
+            let (job, found) = (self.job, stored.revision);
+            return Err(operations::Error::StaleConfig { job, expected, found }.into());
+        }
+        let wanted = self.wanted.of(&self.job, &stored)?;
+        let updated = operations.update_config(&wanted, expected, &by).await?;
+        let page = report::page(&updated.report);
+        Ok(Page { json: json!({ "report": updated.report, "changes": updated.changes }), ..page })
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArguments {
+    /// Which job
+    #[arg(value_parser = job_name)]
+    job: JobName,
+    #[command(flatten)]
+    wanted: Wanted,
+}
+
+impl DiffArguments {
+    async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let stored = cx.operations().await?.config(&self.job).await?;
+        let wanted = self.wanted.of(&self.job, &stored)?;
+        let Ok(config) = &stored.config else {
+            let text = "the stored configuration cannot be read; everything would be replaced\n";
+            return Ok(Page::new(text, &json!({ "changes": null })).ending(Exit::Partly));
+        };
+        let changes = differences(config, &wanted);
+        let line = |change: &FieldChange| one_line(&change.to_string()) + "\n";
+        let (text, exit) = match changes.is_empty() {
+            true => ("no difference\n".to_owned(), Exit::Done),
+            false => (changes.iter().map(line).collect(), Exit::Partly),
+        };
+        Ok(Page::new(text, &json!({ "changes": changes })).ending(exit))
+    }
+}

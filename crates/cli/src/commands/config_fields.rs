@@ -1,0 +1,217 @@
+//! The fields of a configuration by the names that people use: what each shows, and how its value is written.
+
+use std::time::Duration;
+
+use coordination::{CatchUp, JobConfig};
+use jiff::SignedDuration;
+use serde_json::{Map, Value, json};
+
+/// A field of a configuration.
+struct Field {
+    name: &'static str,
+    shows: fn(&JobConfig) -> Value,
+    takes: fn(&mut JobConfig, &str) -> Result<(), &'static str>,
+}
+
+const BOOLEAN: &str = "true or false";
+const SECONDS: &str = "a whole number of seconds, or any";
+const CATCH_UP: &str = "none, or how many fires in which time, such as \"5 in 10m\"";
+
+/// All fields that people set, in the order of `JobConfig::fields`.
+const FIELDS: [Field; 16] = [
+    Field {
+        name: "cron",
+        shows: |config| json!(config.cron),
+        takes: |config, text| set(&mut config.cron, Ok(optional(text))),
+    },
+    Field {
+        name: "time_zone",
+        shows: |config| json!(config.time_zone),
+        takes: |config, text| set(&mut config.time_zone, Ok(optional(text))),
+    },
+    Field {
+        name: "sharding_total_count",
+        shows: |config| json!(config.sharding_total_count),
+        takes: |config, text| {
+            set(&mut config.sharding_total_count, text.parse().map_err(|_| "1 to 100000"))
+        },
+    },
+    Field {
+        name: "sharding_item_parameters",
+        shows: |config| json!(config.sharding_item_parameters),
+        takes: |config, text| set(&mut config.sharding_item_parameters, Ok(text.to_owned())),
+    },
+    Field {
+        name: "job_parameter",
+        shows: |config| json!(config.job_parameter),
+        takes: |config, text| set(&mut config.job_parameter, Ok(text.to_owned())),
+    },
+    Field {
+        name: "failover",
+        shows: |config| json!(config.failover),
+        takes: |config, text| set(&mut config.failover, boolean(text)),
+    },
+    Field {
+        name: "misfire",
+        shows: |config| json!(config.misfire),
+        takes: |config, text| set(&mut config.misfire, boolean(text)),
+    },
+    Field {
+        name: "monitor_execution",
+        shows: |config| json!(config.monitor_execution),
+        takes: |config, text| set(&mut config.monitor_execution, boolean(text)),
+    },
+    Field {
+        name: "max_time_diff_seconds",
+        shows: |config| json!(config.max_time_diff_seconds),
+        takes: |config, text| {
+            let seconds = match text {
+                "any" | "" => Ok(None),
+                _ => text.parse().map(Some).map_err(|_| SECONDS),
+            };
+            set(&mut config.max_time_diff_seconds, seconds)
+        },
+    },
+    Field {
+        name: "reconcile_interval_minutes",
+        shows: |config| json!(config.reconcile_interval_minutes),
+        takes: |config, text| {
+            let minutes = text.parse().map_err(|_| "a whole number of minutes, 0 for never");
+            set(&mut config.reconcile_interval_minutes, minutes)
+        },
+    },
+    Field {
+        name: "catch_up",
+        shows: |config| {
+            json!(
+                config
+                    .catch_up
+                    .map(|c| json!({ "window_seconds": c.window_seconds, "max": c.max }))
+            )
+        },
+        takes: |config, text| set(&mut config.catch_up, catch_up(text)),
+    },
+    Field {
+        name: "static_sharding",
+        shows: |config| json!(config.static_sharding),
+        takes: |config, text| set(&mut config.static_sharding, boolean(text)),
+    },
+    Field {
+        name: "strategy",
+        shows: |config| json!(config.strategy),
+        takes: |config, text| set(&mut config.strategy, Ok(text.to_owned())),
+    },
+    Field {
+        name: "description",
+        shows: |config| json!(config.description),
+        takes: |config, text| set(&mut config.description, Ok(text.to_owned())),
+    },
+    Field {
+        name: "disabled",
+        shows: |config| json!(config.disabled),
+        takes: |config, text| set(&mut config.disabled, boolean(text)),
+    },
+    Field {
+        name: "overwrite",
+        shows: |config| json!(config.overwrite),
+        takes: |config, text| set(&mut config.overwrite, boolean(text)),
+    },
+];
+
+fn set<T>(field: &mut T, value: Result<T, &'static str>) -> Result<(), &'static str> {
+    *field = value?;
+    Ok(())
+}
+
+fn optional(text: &str) -> Option<String> {
+    Some(text).filter(|text| !text.trim().is_empty()).map(str::to_owned)
+}
+
+fn boolean(text: &str) -> Result<bool, &'static str> {
+    text.parse().map_err(|_| BOOLEAN)
+}
+
+fn catch_up(text: &str) -> Result<Option<CatchUp>, &'static str> {
+    if matches!(text, "none" | "") {
+        return Ok(None);
+    }
+    let (max, window) = text.split_once(" in ").ok_or(CATCH_UP)?;
+    let window: SignedDuration = window.parse().map_err(|_| CATCH_UP)?;
+    let window = Duration::try_from(window).map_err(|_| CATCH_UP)?;
+    let window_seconds = u32::try_from(window.as_secs()).map_err(|_| CATCH_UP)?;
+    Ok(Some(CatchUp { window_seconds, max: max.trim().parse().map_err(|_| CATCH_UP)? }))
+}
+
+/// Returns the fields as a document for programs.
+pub(crate) fn document(config: &JobConfig) -> Value {
+    let fields = FIELDS.iter().map(|field| (field.name.to_owned(), (field.shows)(config)));
+    Value::Object(fields.collect::<Map<_, _>>())
+}
+
+/// Changes one field: `name=value`. The configuration as a whole is checked when it is written.
+pub(crate) fn assign(config: &mut JobConfig, assignment: &str) -> Result<(), String> {
+    let Some((name, value)) = assignment.split_once('=') else {
+        return Err(format!(
+            "{assignment:?} is no change; valid is FIELD=VALUE, such as failover=true"
+        ));
+    };
+    let wanted = name.trim().replace('-', "_");
+    let Some(field) = FIELDS.iter().find(|field| field.name == wanted) else {
+        let known: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
+        return Err(format!("there is no field {name:?}; valid are {}", known.join(", ")));
+    };
+    (field.takes)(config, value).map_err(|valid| format!("{name} is {value:?}; valid is {valid}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use coordination::JobName;
+
+    use super::*;
+
+    fn config() -> JobConfig {
+        JobConfig::new(JobName::new("report").unwrap(), 3)
+    }
+
+    #[test]
+    fn every_field_of_a_configuration_is_here() {
+        let names: Vec<&str> = config().fields().iter().map(|(name, _)| *name).collect();
+        let here: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
+        assert_eq!(here, names);
+    }
+
+    #[test]
+    fn a_value_is_taken_or_told_what_would_be_valid() {
+        let rows: [(&str, Result<Value, &str>); 14] = [
+            ("cron=0 0 9 * * ?", Ok(json!("0 0 9 * * ?"))),
+            ("cron=", Ok(Value::Null)),
+            ("sharding_total_count=4", Ok(json!(4))),
+            ("sharding-total-count=4", Ok(json!(4))),
+            ("sharding_item_parameters=0=A,1=B", Ok(json!("0=A,1=B"))),
+            ("failover=true", Ok(json!(true))),
+            ("max_time_diff_seconds=any", Ok(Value::Null)),
+            ("catch_up=5 in 10m", Ok(json!({ "window_seconds": 600, "max": 5 }))),
+            ("catch_up=5 in 600 s", Ok(json!({ "window_seconds": 600, "max": 5 }))),
+            ("catch_up=none", Ok(Value::Null)),
+            ("catch_up=5", Err("valid is none, or how many fires in which time")),
+            ("failover=yes", Err("failover is \"yes\"; valid is true or false")),
+            ("crom=x", Err("there is no field \"crom\"; valid are cron, time_zone")),
+            ("failover", Err("is no change; valid is FIELD=VALUE")),
+        ];
+        for (assignment, expected) in rows {
+            let mut config = config();
+            let found = assign(&mut config, assignment);
+            match expected {
+                Ok(value) => {
+                    assert_eq!(found, Ok(()), "{assignment}");
+                    let name = assignment.split('=').next().unwrap_or_default().replace('-', "_");
+                    assert_eq!(document(&config)[&name], value, "{assignment}");
+                }
+                Err(part) => {
+                    let error = found.unwrap_err();
+                    assert!(error.contains(part), "{assignment}: {error}");
+                }
+            }
+        }
+    }
+}

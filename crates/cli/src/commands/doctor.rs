@@ -1,0 +1,179 @@
+//! `doctor`: what is left over, stuck, damaged or mixed up, and mending it.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use coordination::JobName;
+use operations::{Finding, Namespace, Operations, Report, Severity, diagnose_all};
+use serde_json::json;
+
+use super::report;
+use crate::context::{Context, Signed};
+use crate::fault::{Exit, Fault};
+use crate::output::{Page, counted};
+use crate::text::{duration, job_name, one_line};
+
+/// A ghost of an instance takes two fixes, one after the other.
+const PASSES: usize = 3;
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// Which job [default: all]
+    #[arg(value_parser = job_name)]
+    job: Option<JobName>,
+    /// Look twice, so far apart: what has not moved is told as stuck
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    twice: Option<Duration>,
+    /// Leave out what is less than this
+    #[arg(long, value_name = "SEVERITY", default_value = "info")]
+    least: Least,
+    /// Show what would mend the findings; nothing is done without --apply
+    #[arg(long)]
+    fix: bool,
+    /// Mend them
+    #[arg(long, requires = "fix")]
+    apply: bool,
+    #[command(flatten)]
+    signed: Signed,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Least {
+    Info,
+    Warning,
+    Error,
+}
+
+impl Least {
+    fn severity(self) -> Severity {
+        match self {
+            Self::Info => Severity::Info,
+            Self::Warning => Severity::Warning,
+            Self::Error => Severity::Error,
+        }
+    }
+}
+
+impl DoctorArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let by = match self.apply {
+            true => Some(self.signed.by_with_reason("doctor --fix --apply")?),
+            false => None,
+        };
+        let operations = cx.operations().await?;
+        let (findings, jobs) = self.examine(cx, &operations).await?;
+        let Some(by) = by else { return Ok(self.page(&findings, jobs, None)) };
+        let mut mended = Report::default();
+        let mut findings = findings;
+        for _ in 0..PASSES {
+            let fixable: Vec<&Finding> = findings.iter().filter(|f| f.fix.is_some()).collect();
+            if fixable.is_empty() {
+                break;
+            }
+            let bar = cx.progress(fixable.len(), "mending");
+            let mut has_changed = false;
+            for finding in fixable {
+                let report = operations.fix(finding, &by).await?;
+                has_changed |= report.has_changed();
+                mended.done.extend(report.done);
+                mended.left.extend(report.left);
+                mended.failed.extend(report.failed);
+                mended.records.extend(report.records);
+                bar.inc(1);
+            }
+            bar.finish_and_clear();
+            findings = self.examine_once(&operations).await?.findings(None, &self);
+            if !has_changed {
+                break;
+            }
+        }
+        Ok(self.page(&findings, jobs, Some(&mended)))
+    }
+
+    async fn examine(
+        &self,
+        cx: &Context<'_>,
+        operations: &Operations,
+    ) -> Result<(Vec<Finding>, usize), Fault> {
+        let mut earlier = None;
+        if let Some(apart) = self.twice {
+            earlier = Some(self.examine_once(operations).await?);
+            let waiting = cx.waiting(format!("looking again in {apart:?}"));
+            tokio::time::sleep(apart).await;
+            waiting.finish_and_clear();
+        }
+        let now = self.examine_once(operations).await?;
+        let findings = now.findings(earlier.as_ref(), self);
+        Ok((findings, now.0.jobs.len() + now.0.unread.len()))
+    }
+
+    async fn examine_once(&self, operations: &Operations) -> Result<Reading, Fault> {
+        Ok(Reading(match &self.job {
+            None => operations.namespace().await?,
+            Some(job) => {
+                Namespace { jobs: vec![operations.job(job).await?], ..Namespace::default() }
+            }
+        }))
+    }
+
+    fn page(&self, findings: &[Finding], jobs: usize, mended: Option<&Report>) -> Page {
+        let has_errors = findings.iter().any(|finding| finding.severity == Severity::Error);
+        let mut text = mended.map(report::text).unwrap_or_default();
+        if mended.is_some() && !findings.is_empty() {
+            text.push_str("what is left:\n");
+        }
+        findings.iter().for_each(|finding| text.push_str(&self.line(finding)));
+        text.push_str(&summary(findings, jobs));
+        if self.fix && !self.apply && findings.iter().any(|finding| finding.fix.is_some()) {
+            text.push_str("nothing was done; to mend it, repeat with --apply --why TEXT\n");
+        }
+        let document = json!({ "findings": findings, "mended": mended });
+        let failed = mended.is_some_and(|mended| !mended.failed.is_empty());
+        Page::new(text, &document).ending(match (has_errors, failed) {
+            (true, _) => Exit::Findings,
+            (false, true) => Exit::Partly,
+            (false, false) => Exit::Done,
+        })
+    }
+
+    /// One line for each finding; its fix follows on lines of their own if it was asked for.
+    fn line(&self, finding: &Finding) -> String {
+        let fault = finding.fault.map(|fault| format!(" ({fault})")).unwrap_or_default();
+        let at = finding.node.as_deref().unwrap_or(&finding.job);
+        let Finding { severity, code, text, .. } = finding;
+        let mut line = one_line(&format!("{severity} {code}{fault} {at}: {text}")) + "\n";
+        match (&finding.fix, self.fix) {
+            (Some(fix), true) => {
+                for step in fix.steps() {
+                    line.push_str(&format!("    fix: {}\n", one_line(&step.to_string())));
+                }
+            }
+            (Some(_), false) => line.insert_str(line.len() - 1, " [can be fixed: --fix]"),
+            (None, _) => {}
+        }
+        line
+    }
+}
+
+/// What was read at one time.
+struct Reading(Namespace);
+
+impl Reading {
+    fn findings(&self, earlier: Option<&Self>, given: &DoctorArguments) -> Vec<Finding> {
+        let all = diagnose_all(&self.0, earlier.map(|earlier| &earlier.0));
+        all.into_iter().filter(|finding| finding.severity >= given.least.severity()).collect()
+    }
+}
+
+fn summary(findings: &[Finding], jobs: usize) -> String {
+    let n = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+    let found = [
+        (n(Severity::Error), "error"),
+        (n(Severity::Warning), "warning"),
+        (n(Severity::Info), "remark"),
+    ];
+    let found: Vec<String> =
+        found.iter().filter(|(n, _)| *n > 0).map(|(n, what)| counted(*n, what)).collect();
+    let found = if found.is_empty() { "nothing".to_owned() } else { found.join(", ") };
+    format!("found in {}: {found}\n", counted(jobs, "job"))
+}

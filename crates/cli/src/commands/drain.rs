@@ -1,0 +1,67 @@
+//! `drain`: hold a server back and wait until nothing of a job runs there.
+
+use std::time::Duration;
+
+use clap::Args;
+use coordination::{JobName, ServerIp};
+use operations::{DrainMode, Drained};
+
+use super::list::ranges;
+use super::report;
+use crate::context::{Context, Reasoned};
+use crate::fault::{Exit, Fault};
+use crate::output::Page;
+use crate::text::{duration, job_name, server_ip};
+
+#[derive(Debug, Args)]
+pub(crate) struct DrainArguments {
+    /// Which job
+    #[arg(value_parser = job_name)]
+    job: JobName,
+    /// Which server
+    #[arg(long, value_name = "IP", value_parser = server_ip)]
+    server: ServerIp,
+    /// Pause the server in place of disabling it: its items stay
+    #[arg(long)]
+    pause: bool,
+    /// How long to wait; the server stays as it is then
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    deadline: Duration,
+    #[command(flatten)]
+    signed: Reasoned,
+}
+
+impl DrainArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let by = self.signed.by()?;
+        let operations = cx.operations().await?;
+        let mode = if self.pause { DrainMode::Pause } else { DrainMode::Disable };
+        let waiting = cx.waiting(format!("draining {} of {}", self.server, self.job));
+        let drained = operations.drain(&self.job, &self.server, mode, &by, self.deadline).await;
+        waiting.finish_and_clear();
+        let drained = drained?;
+        let exit = if drained.complete { Exit::Done } else { Exit::Partly };
+        Ok(Page::new(self.text(&drained), &drained).ending(exit))
+    }
+
+    fn text(&self, drained: &Drained) -> String {
+        let Self { job, server, deadline, .. } = self;
+        let told = match (drained.complete, drained.running.is_empty(), drained.owned.is_empty()) {
+            (true, _, true) => format!("drained: nothing of {job} runs on {server}"),
+            (true, _, false) => format!(
+                "drained: nothing of {job} runs on {server}; items {} stay there",
+                ranges(&drained.owned)
+            ),
+            (false, true, true) => format!("not drained: {server} is not held back"),
+            (false, true, false) => format!(
+                "not drained within {deadline:?}: items {} still belong to {server}",
+                ranges(&drained.owned)
+            ),
+            (false, false, _) => format!(
+                "not drained within {deadline:?}: items {} still run on {server}",
+                ranges(&drained.running)
+            ),
+        };
+        format!("{}{told}\n", report::text(&drained.report))
+    }
+}

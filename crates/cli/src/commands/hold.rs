@@ -1,0 +1,138 @@
+//! `pause`, `resume`, `disable`, `enable`: holding servers and items back, and letting them go on.
+
+use clap::Args;
+use coordination::{JobName, ServerIp};
+use operations::{Operations, Report, Scope};
+
+use super::list::no_server;
+use super::report;
+use crate::context::{Context, Reasoned, Signed};
+use crate::fault::Fault;
+use crate::output::Page;
+use crate::text::{Items, items, job_name, server_ip};
+
+/// Which jobs and servers are meant.
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// Which job [default: all that know the server]
+    #[arg(value_parser = job_name, required_unless_present = "server")]
+    pub(crate) job: Option<JobName>,
+    /// Which server [default: all of the job]
+    #[arg(long, value_name = "IP", value_parser = server_ip)]
+    pub(crate) server: Option<ServerIp>,
+}
+
+impl Which {
+    /// Returns the scope, once the server is known to be there.
+    pub(crate) async fn scope(self, operations: &Operations) -> Result<Scope, Fault> {
+        let Self { job, server } = self;
+        if let (Some(job), Some(ip)) = (&job, &server) {
+            known(operations, job, ip).await?;
+        }
+        Ok(Scope::new(job, server)?)
+    }
+}
+
+/// Refuses a server that a job does not know.
+pub(crate) async fn known(
+    operations: &Operations,
+    job: &JobName,
+    ip: &ServerIp,
+) -> Result<(), Fault> {
+    let snapshot = operations.job(job).await?;
+    if snapshot.view().server_state(ip).is_some() {
+        return Ok(());
+    }
+    let servers: Vec<String> = snapshot.view().servers().map(|(ip, _)| ip.to_string()).collect();
+    let servers = if servers.is_empty() { "none".to_owned() } else { servers.join(", ") };
+    Err(Fault::not_found(format!("job {job} has no server {ip}; it has {servers}")))
+}
+
+/// Returns the page of a change of servers.
+pub(crate) fn page(report: &Report, scope: &Scope) -> Result<Page, Fault> {
+    let is_empty = report.done.is_empty() && report.left.is_empty() && report.failed.is_empty();
+    match (is_empty, scope.job(), scope.server()) {
+        (true, None, Some(ip)) => Err(no_server(ip)),
+        _ => Ok(report::page(report)),
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PauseArguments {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    signed: Reasoned,
+}
+
+impl PauseArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let by = self.signed.by()?;
+        let operations = cx.operations().await?;
+        let scope = self.which.scope(&operations).await?;
+        page(&operations.pause(&scope, &by).await?, &scope)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArguments {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    signed: Signed,
+}
+
+impl ResumeArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let by = self.signed.by("resume")?;
+        let operations = cx.operations().await?;
+        let scope = self.which.scope(&operations).await?;
+        page(&operations.resume(&scope, &by).await?, &scope)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DisableArguments {
+    #[command(flatten)]
+    which: Which,
+    /// Items of the job in place of servers, such as 0,3-5
+    #[arg(long, value_name = "ITEMS", value_parser = items, requires = "job", conflicts_with = "server")]
+    items: Option<Items>,
+    #[command(flatten)]
+    signed: Reasoned,
+}
+
+impl DisableArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let by = self.signed.by()?;
+        let operations = cx.operations().await?;
+        if let (Some(job), Some(Items(items))) = (&self.which.job, &self.items) {
+            return Ok(report::page(&operations.disable_items(job, items, &by).await?));
+        }
+        let scope = self.which.scope(&operations).await?;
+        page(&operations.disable(&scope, &by).await?, &scope)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EnableArguments {
+    #[command(flatten)]
+    which: Which,
+    /// Items of the job in place of servers, such as 0,3-5
+    #[arg(long, value_name = "ITEMS", value_parser = items, requires = "job", conflicts_with = "server")]
+    items: Option<Items>,
+    #[command(flatten)]
+    signed: Signed,
+}
+
+impl EnableArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let by = self.signed.by("enable")?;
+        let operations = cx.operations().await?;
+        if let (Some(job), Some(Items(items))) = (&self.which.job, &self.items) {
+            return Ok(report::page(&operations.enable_items(job, items, &by).await?));
+        }
+        let scope = self.which.scope(&operations).await?;
+        page(&operations.enable(&scope, &by).await?, &scope)
+    }
+}

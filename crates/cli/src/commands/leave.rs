@@ -1,0 +1,102 @@
+//! `shutdown`, `remove`, `remove-server`: taking instances, servers and whole jobs away.
+
+use clap::Args;
+use coordination::{JobName, ServerIp};
+use operations::Removal;
+use serde_json::json;
+use sharding::InstanceId;
+
+use super::hold::{Which, page};
+use super::report;
+use crate::context::{Context, Reasoned, Signed};
+use crate::fault::Fault;
+use crate::output::{Page, counted};
+use crate::text::{instance, job_name, server_ip};
+
+#[derive(Debug, Args)]
+pub(crate) struct ShutdownArguments {
+    #[command(flatten)]
+    which: Which,
+    /// One instance of the job, in place of all
+    #[arg(long, value_name = "ID", value_parser = instance, requires = "job", conflicts_with = "server")]
+    instance: Option<InstanceId>,
+    #[command(flatten)]
+    signed: Reasoned,
+}
+
+impl ShutdownArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let by = self.signed.by()?;
+        let operations = cx.operations().await?;
+        if let (Some(job), Some(instance)) = (&self.which.job, &self.instance) {
+            return Ok(report::page(&operations.shut_down_instance(job, instance, &by).await?));
+        }
+        let scope = self.which.scope(&operations).await?;
+        page(&operations.shut_down(&scope, &by).await?, &scope)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArguments {
+    /// Which job
+    #[arg(value_parser = job_name)]
+    job: JobName,
+    /// Do it: the job's name again, or what the command shows without this option
+    #[arg(long, value_name = "NAME")]
+    confirm: Option<String>,
+    /// Even while instances live; they are told to leave
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    signed: Signed,
+}
+
+impl RemoveArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let Some(confirm) = &self.confirm else { return self.preview(cx).await };
+        let by = self.signed.by_with_reason("remove")?;
+        let how = if self.force { Removal::EvenIfAlive } else { Removal::UnlessAlive };
+        let operations = cx.operations().await?;
+        let waiting = cx.waiting(format!("removing {}", self.job));
+        let removed = operations.remove_job(&self.job, confirm, how, &by).await;
+        waiting.finish_and_clear();
+        Ok(report::page(&removed?))
+    }
+
+    async fn preview(&self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let preview = cx.operations().await?.preview_removal(&self.job).await?;
+        let force = if preview.instances.is_empty() { "" } else { " --force" };
+        let mut text = format!("would remove {}: {}\n", self.job, counted(preview.nodes, "node"));
+        for instance in &preview.instances {
+            text.push_str(&format!("would tell to leave: {instance}\n"));
+        }
+        let confirmation = &preview.confirmation;
+        text.push_str(&format!(
+            "nothing was done; to do it: ejob remove {} --confirm {confirmation}{force} --why TEXT\n",
+            self.job
+        ));
+        Ok(Page::new(text, &json!({ "preview": preview })))
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoveServerArguments {
+    /// Which job [default: all that know the server]
+    #[arg(value_parser = job_name)]
+    job: Option<JobName>,
+    /// Which server
+    #[arg(long, value_name = "IP", value_parser = server_ip)]
+    server: ServerIp,
+    #[command(flatten)]
+    signed: Reasoned,
+}
+
+impl RemoveServerArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let by = self.signed.by()?;
+        let operations = cx.operations().await?;
+        let which = Which { job: self.job, server: Some(self.server) };
+        let scope = which.scope(&operations).await?;
+        page(&operations.remove_servers(&scope, &by).await?, &scope)
+    }
+}

@@ -1,0 +1,250 @@
+//! `jobs`, `instances`, `servers`: what there is.
+
+use clap::Args;
+use coordination::{JobName, ServerIp, server_of};
+use operations::{JobBrief, JobSnapshot, JobState, Namespace};
+use serde::Serialize;
+use serde_json::json;
+use sharding::InstanceId;
+
+use crate::context::Context;
+use crate::fault::{Exit, Fault};
+use crate::output::{Page, table};
+use crate::text::{job_name, or_dash, server_ip};
+
+#[derive(Debug, Args)]
+pub(crate) struct JobsArguments {
+    /// Only those that know this server, with what operators want of it there
+    #[arg(long, value_name = "IP", value_parser = server_ip)]
+    server: Option<ServerIp>,
+}
+
+impl JobsArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let namespace = cx.operations().await?.namespace().await?;
+        match self.server {
+            Some(ip) => jobs_of(&namespace, &ip),
+            None => Ok(jobs(&namespace)),
+        }
+    }
+}
+
+fn jobs(namespace: &Namespace) -> Page {
+    let briefs = operations::job_briefs(&namespace.jobs);
+    let row = |job: &JobBrief| {
+        vec![
+            job.job_name.clone(),
+            state_name(job.status).to_owned(),
+            or_dash(job.sharding_total_count),
+            job.instance_count.to_string(),
+            job.cron.clone().unwrap_or_else(|| "on request".to_owned()),
+            job.dialect.to_owned(),
+            job.config_fault.clone().or_else(|| job.description.clone()).unwrap_or_default(),
+        ]
+    };
+    let headings = ["JOB", "STATE", "ITEMS", "INSTANCES", "CRON", "DIALECT", "DESCRIPTION"];
+    let text = match briefs.is_empty() {
+        true => "no jobs\n".to_owned(),
+        false => table(&headings, briefs.iter().map(row)),
+    };
+    with_unread(text, &json!({ "jobs": briefs }), namespace)
+}
+
+fn jobs_of(namespace: &Namespace, ip: &ServerIp) -> Result<Page, Fault> {
+    let jobs = operations::jobs_of_server(&namespace.jobs, ip);
+    if jobs.is_empty() {
+        return Err(no_server(ip));
+    }
+    let rows = jobs.iter().map(|job| {
+        let state = match (job.paused, job.status) {
+            (true, _) => "paused",
+            (false, JobState::Disabled) => "disabled",
+            (false, JobState::Ok | JobState::Crashed | JobState::ShardingFlag) => "enabled",
+        };
+        vec![job.job_name.clone(), state.to_owned(), job.instance_count.to_string()]
+    });
+    let text = table(&["JOB", "SERVER IS", "INSTANCES"], rows);
+    Ok(with_unread(text, &json!({ "jobs": jobs }), namespace))
+}
+
+/// Returns the fault that no job knows a server.
+pub(crate) fn no_server(ip: &ServerIp) -> Fault {
+    Fault::not_found(format!(
+        "no job knows a server {ip}; `ejob servers` lists those that there are"
+    ))
+}
+
+/// Adds what could not be read, which must not look like what is not there.
+fn with_unread(mut text: String, document: &serde_json::Value, namespace: &Namespace) -> Page {
+    let mut document = document.clone();
+    let unread = namespace.unread.iter();
+    let unread: Vec<_> = unread.map(|(job, error)| (job, error.to_string())).collect();
+    for (job, error) in &unread {
+        text.push_str(&crate::text::one_line(&format!("not read: {job}: {error}")));
+        text.push('\n');
+    }
+    let rows = unread.iter().map(|(job, error)| json!({ "job": job, "error": error }));
+    document["unread"] = rows.collect();
+    let exit = if unread.is_empty() { Exit::Done } else { Exit::Partly };
+    Page::new(text, &document).ending(exit)
+}
+
+/// Returns the state of a job in a word that Java's console shows, too.
+pub(crate) fn state_name(state: JobState) -> &'static str {
+    match state {
+        JobState::Ok => "OK",
+        JobState::Crashed => "CRASHED",
+        JobState::Disabled => "DISABLED",
+        JobState::ShardingFlag => "SHARDING_FLAG",
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InstancesArguments {
+    /// Only those of this job
+    #[arg(long, value_name = "NAME", value_parser = job_name)]
+    job: Option<JobName>,
+    /// Only those on this server
+    #[arg(long, value_name = "IP", value_parser = server_ip)]
+    server: Option<ServerIp>,
+}
+
+impl InstancesArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let operations = cx.operations().await?;
+        let namespace = match &self.job {
+            None => operations.namespace().await?,
+            Some(job) => {
+                Namespace { jobs: vec![operations.job(job).await?], ..Namespace::default() }
+            }
+        };
+        let of_server = |brief: &InstanceBrief| match &self.server {
+            None => true,
+            Some(ip) => brief.server == ip.as_str(),
+        };
+        let briefs: Vec<_> =
+            namespace.configured().flat_map(instance_briefs).filter(of_server).collect();
+        let text = match briefs.is_empty() {
+            true => "no instances\n".to_owned(),
+            false => instance_table(&briefs, true),
+        };
+        Ok(with_unread(text, &json!({ "instances": briefs }), &namespace))
+    }
+}
+
+/// An instance on one line.
+#[derive(Debug, Serialize)]
+pub(crate) struct InstanceBrief {
+    job: String,
+    instance: String,
+    server: String,
+    /// `java`, `rust`, or nothing while an operator's wish hides whose it is.
+    language: Option<&'static str>,
+    /// `available`, `leaving`, `disabled`, `paused`, or `unavailable`.
+    state: String,
+    leads: bool,
+    items: Vec<u32>,
+}
+
+/// Returns the instances of a job.
+pub(crate) fn instance_briefs(job: &JobSnapshot) -> Vec<InstanceBrief> {
+    job.instances().iter().map(|id| instance_brief(job, id)).collect()
+}
+
+fn instance_brief(job: &JobSnapshot, id: &InstanceId) -> InstanceBrief {
+    let view = job.view();
+    let server = server_of(id);
+    let state = server.as_ref().and_then(|ip| view.server_state(ip)).map(|s| s.to_string());
+    let state = match () {
+        () if view.is_draining(id) => "leaving".to_owned(),
+        () if state.as_deref().is_some_and(|state| state != "enabled") => state.unwrap_or_default(),
+        () if view.is_available(id) => "available".to_owned(),
+        () => "unavailable".to_owned(),
+    };
+    let items = job.items().into_iter().filter(|item| job.owner(*item) == Some(id));
+    InstanceBrief {
+        job: job.job().to_string(),
+        instance: id.to_string(),
+        server: server.map(|ip| ip.to_string()).unwrap_or_default(),
+        language: job.is_java(id).map(|java| if java { "java" } else { "rust" }),
+        state,
+        leads: view.leader() == Some(id),
+        items: items.map(|item| item.index()).collect(),
+    }
+}
+
+/// Draws instances, with their jobs if they may be of several.
+pub(crate) fn instance_table(briefs: &[InstanceBrief], with_job: bool) -> String {
+    let headings = ["JOB", "INSTANCE", "LANGUAGE", "STATE", "LEADS", "ITEMS"];
+    let skipped = usize::from(!with_job);
+    let rows = briefs.iter().map(|brief| {
+        let cells = [
+            brief.job.clone(),
+            brief.instance.clone(),
+            or_dash(brief.language),
+            brief.state.clone(),
+            if brief.leads { "yes" } else { "-" }.to_owned(),
+            ranges(&brief.items),
+        ];
+        cells.into_iter().skip(skipped).collect()
+    });
+    table(&headings[skipped..], rows)
+}
+
+/// Shows ascending numbers as people write them: `0,3-5`.
+pub(crate) fn ranges(numbers: &[u32]) -> String {
+    let mut spans: Vec<(u32, u32)> = Vec::new();
+    for n in numbers {
+        match spans.last_mut() {
+            Some((_, last)) if *last + 1 == *n => *last = *n,
+            _ => spans.push((*n, *n)),
+        }
+    }
+    let span = |(first, last): &(u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    match spans.is_empty() {
+        true => "-".to_owned(),
+        false => spans.iter().map(span).collect::<Vec<_>>().join(","),
+    }
+}
+
+/// Lists the servers that jobs know.
+pub(crate) async fn servers(cx: &Context<'_>) -> Result<Page, Fault> {
+    let namespace = cx.operations().await?.namespace().await?;
+    let briefs = operations::server_briefs(&namespace.jobs);
+    let rows = briefs.iter().map(|server| {
+        vec![
+            server.server_ip.clone(),
+            server.instances_num.to_string(),
+            server.jobs_num.to_string(),
+            server.disabled_jobs_num.to_string(),
+            server.paused_jobs_num.to_string(),
+        ]
+    });
+    let text = match briefs.is_empty() {
+        true => "no servers\n".to_owned(),
+        false => table(&["SERVER", "INSTANCES", "JOBS", "DISABLED", "PAUSED"], rows),
+    };
+    Ok(with_unread(text, &json!({ "servers": briefs }), &namespace))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shown_as_people_write_them() {
+        let rows: [(&[u32], &str); 5] = [
+            (&[], "-"),
+            (&[0], "0"),
+            (&[0, 1, 2], "0-2"),
+            (&[0, 2, 3, 7], "0,2-3,7"),
+            (&[4, 5], "4-5"),
+        ];
+        for (numbers, expected) in rows {
+            assert_eq!(ranges(numbers), expected, "{numbers:?}");
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! `job`, `why`, `next`, `audit`, `dump`: one job, from several sides.
+
+use clap::Args;
+use coordination::{JobConfig, JobName};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use operations::{ItemBrief, ItemState, JobSnapshot, why_item_not_running, why_not_running};
+use serde_json::json;
+use sharding::ShardingItem;
+
+use super::config_fields;
+use super::list::{instance_briefs, instance_table, state_name};
+use crate::context::Context;
+use crate::fault::Fault;
+use crate::output::{Page, pairs, table};
+use crate::text::{job_name, moment, one_line, or_dash, timestamp};
+
+#[derive(Debug, Args)]
+pub(crate) struct JobArguments {
+    /// Which job
+    #[arg(value_parser = job_name)]
+    job: JobName,
+}
+
+impl JobArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let job = cx.operations().await?.job(&self.job).await?;
+        Ok(job_page(&job))
+    }
+}
+
+fn job_page(job: &JobSnapshot) -> Page {
+    let brief = operations::job_brief(job);
+    let config = job.config();
+    let next = config.and_then(|config| {
+        operations::next_fires(config, Timestamp::now(), 1).ok()?.first().copied()
+    });
+    let (items, instances) = (operations::item_briefs(job), instance_briefs(job));
+    let servers: Vec<_> = job.view().servers().collect();
+    let text = |text: Option<String>| text.unwrap_or_default();
+    let mut shown = pairs([
+        ("job", brief.job_name.clone()),
+        ("state", state_name(brief.status).to_owned()),
+        ("fault", text(brief.config_fault.clone())),
+        ("description", text(brief.description.clone())),
+        ("cron", brief.cron.clone().unwrap_or_else(|| "on request".to_owned())),
+        ("time zone", text(config.and_then(|config| config.time_zone.clone()))),
+        ("next fire", text(next.map(|next| next.to_string()))),
+        ("dialect", brief.dialect.to_owned()),
+        ("failover", text(config.map(|config| config.failover.to_string()))),
+        ("servers", list(servers.iter().map(|(ip, state)| format!("{ip} {state}")))),
+    ]);
+    shown.push('\n');
+    shown.push_str(&item_table(&items));
+    if !instances.is_empty() {
+        shown.push('\n');
+        shown.push_str(&instance_table(&instances, false));
+    }
+    let servers: Vec<_> = servers
+        .iter()
+        .map(|(ip, state)| json!({ "server": ip.as_str(), "state": state.to_string() }))
+        .collect();
+    let document = json!({
+        "job": brief,
+        "config": config.map(config_fields::document),
+        "revision": job.config_revision().map(|revision| revision.to_string()),
+        "next_fire": next.map(|next| next.to_string()),
+        "leader": job.view().leader().map(ToString::to_string),
+        "items": items,
+        "instances": instances,
+        "servers": servers,
+    });
+    Page::new(shown, &document)
+}
+
+fn list(texts: impl Iterator<Item = String>) -> String {
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+fn item_table(items: &[ItemBrief]) -> String {
+    let row = |item: &ItemBrief| {
+        let moves = item.moves_to.as_ref().map(|to| format!(", moves to {to}"));
+        let state = format!("{}{}", item_state(item), moves.unwrap_or_default());
+        vec![
+            item.item.to_string(),
+            state,
+            or_dash(item.instance_id.as_ref()),
+            or_dash(item.outcome),
+            or_dash(item.fire_ms.map(moment)),
+            or_dash(item.ended_ms.map(moment)),
+        ]
+    };
+    table(&["ITEM", "STATE", "OWNER", "LAST RUN", "FIRE", "ENDED"], items.iter().map(row))
+}
+
+fn item_state(item: &ItemBrief) -> &'static str {
+    match (item.status, item.running, item.orphaned) {
+        (ItemState::Disabled, true, _) => "DISABLED, runs",
+        (ItemState::Disabled, false, _) => "DISABLED",
+        (ItemState::Running, ..) => "RUNNING",
+        (_, _, true) => "ORPHANED",
+        (ItemState::ShardingFlag, ..) => "SHARDING_FLAG",
+        (ItemState::Pending, ..) => "PENDING",
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WhyArguments {
+    /// Which job
+    #[arg(value_parser = job_name)]
+    job: JobName,
+    /// Which item, if one is meant
+    #[arg(value_parser = crate::text::item)]
+    item: Option<u32>,
+}
+
+impl WhyArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let job = cx.operations().await?.job(&self.job).await?;
+        let now = Timestamp::now();
+        let reasons = match self.item {
+            None => why_not_running(&job, now),
+            Some(item) => {
+                let item = ShardingItem::new(item);
+                if !job.items().contains(&item) {
+                    let n = job.items().len();
+                    return Err(Fault::not_found(format!(
+                        "job {} has no item {item}; it has {n} items, counted from 0",
+                        self.job
+                    )));
+                }
+                why_item_not_running(&job, item, now)
+            }
+        };
+        let text: String = reasons.iter().map(|why| one_line(&why.to_string()) + "\n").collect();
+        Ok(Page::new(text, &json!({ "reasons": reasons })))
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NextArguments {
+    /// Which job; or name an expression
+    #[arg(value_parser = job_name, required_unless_present = "cron", conflicts_with = "cron")]
+    job: Option<JobName>,
+    /// A Quartz expression, in place of a job
+    #[arg(long, value_name = "EXPRESSION")]
+    cron: Option<String>,
+    /// The zone that the expression is meant in
+    #[arg(long, value_name = "ZONE", requires = "cron", conflicts_with = "job")]
+    time_zone: Option<String>,
+    /// How many fires
+    #[arg(short, value_name = "COUNT", default_value_t = 5,
+        value_parser = clap::value_parser!(u16).range(1..=1000))]
+    n: u16,
+    /// After when [default: now]
+    #[arg(long, value_name = "TIME", value_parser = timestamp)]
+    after: Option<Timestamp>,
+}
+
+impl NextArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let config = self.config(cx).await?;
+        let after = self.after.unwrap_or_else(Timestamp::now);
+        let fires = operations::next_fires(&config, after, usize::from(self.n))
+            .map_err(|error| Fault::usage(format!("--{}", error.to_string().replace('_', "-"))))?;
+        let zone = config.time_zone.as_deref().and_then(|zone| TimeZone::get(zone).ok());
+        let row = |fire: &Timestamp| match &zone {
+            Some(zone) => format!("{fire}  {}\n", fire.to_zoned(zone.clone())),
+            None => format!("{fire}\n"),
+        };
+        let text = match fires.is_empty() {
+            true if config.cron.is_none() => "it runs on request only\n".to_owned(),
+            true => "it does not fire any more\n".to_owned(),
+            false => fires.iter().map(row).collect(),
+        };
+        Ok(Page::new(
+            text,
+            &json!({ "fires": fires.iter().map(Timestamp::to_string).collect::<Vec<_>>() }),
+        ))
+    }
+
+    async fn config(&self, cx: &Context<'_>) -> Result<JobConfig, Fault> {
+        if let Some(name) = &self.job {
+            let job = cx.operations().await?.job(name).await?;
+            return usable(&job).cloned();
+        }
+        let name = JobName::new("expression").map_err(Fault::usage)?;
+        let (cron, time_zone) = (self.cron.clone(), self.time_zone.clone());
+        Ok(JobConfig { cron, time_zone, ..JobConfig::new(name, 1) })
+    }
+}
+
+/// Returns the configuration in force, or the fault that there is none.
+pub(crate) fn usable(job: &JobSnapshot) -> Result<&JobConfig, Fault> {
+    job.config().ok_or_else(|| match job.config_fault() {
+        Some(fault) => Fault::refused(format!(
+            "the configuration of job {} cannot be used: {fault}; `ejob config get {0} --document` shows it",
+            job.job()
+        )),
+        None => Fault::not_found(format!(
+            "the registry has no job {}; `ejob jobs` lists those that there are",
+            job.job()
+        )),
+    })
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditArguments {
+    /// Which job [default: all]
+    #[arg(value_parser = job_name)]
+    job: Option<JobName>,
+}
+
+impl AuditArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let operations = cx.operations().await?;
+        let jobs = match &self.job {
+            Some(job) => vec![operations.job(job).await?],
+            None => operations.namespace().await?.jobs,
+        };
+        let of_job = |job: &'_ JobSnapshot| {
+            let name = job.job().to_string();
+            let records: Vec<_> = job.audit().cloned().collect();
+            records.into_iter().map(move |record| (name.clone(), record)).collect::<Vec<_>>()
+        };
+        let mut records: Vec<_> = jobs.iter().flat_map(of_job).collect();
+        records.sort_by_key(|(_, record)| record.at_ms);
+        let rows = records.iter().map(|(job, record)| {
+            let texts = [&record.act, &record.target, &record.who, &record.why];
+            let cells = [moment(record.at_ms), job.clone()].into_iter();
+            cells.chain(texts.into_iter().cloned()).collect()
+        });
+        let text = match records.is_empty() {
+            true => "no changes\n".to_owned(),
+            false => table(&["WHEN", "JOB", "ACT", "TARGET", "WHO", "WHY"], rows),
+        };
+        let documents = records.iter().map(|(job, record)| json!({ "job": job, "record": record }));
+        Ok(Page::new(text, &json!({ "records": documents.collect::<Vec<_>>() })))
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DumpArguments {
+    /// Which job
+    #[arg(value_parser = job_name)]
+    job: JobName,
+}
+
+impl DumpArguments {
+    /// Data of several lines stays as it is, as in Java's dumps.
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let job = cx.operations().await?.job(&self.job).await?;
+        let nodes: Vec<_> = job
+            .nodes()
+            .map(|node| {
+                let ephemeral = node.stat.owner.is_some();
+                let data = String::from_utf8_lossy(&node.data).into_owned();
+                (node.path.to_string(), data, ephemeral, node.stat.version.0)
+            })
+            .collect();
+        let line = |(path, data, ephemeral, _): &(String, String, bool, u32)| {
+            let sign = if *ephemeral { " (ephemeral)" } else { "" };
+            format!("{path}{sign} | {data}\n")
+        };
+        let document = |(path, data, ephemeral, version): &(String, String, bool, u32)| json!({ "path": path, "data": data, "ephemeral": ephemeral, "version": version });
+        let text: String = nodes.iter().map(line).collect();
+        let documents: Vec<_> = nodes.iter().map(document).collect();
+        Ok(Page::new(text, &json!({ "nodes": documents })))
+    }
+}

@@ -1,0 +1,15 @@
+//! The commands, one file for each group: what each takes, and what it does.
+
+pub(crate) mod config;
+mod config_fields;
+pub(crate) mod doctor;
+pub(crate) mod drain;
+pub(crate) mod history;
+pub(crate) mod hold;
+pub(crate) mod leave;
+pub(crate) mod list;
+pub(crate) mod look;
+pub(crate) mod plan;
+pub(crate) mod report;
+pub(crate) mod run_now;
+pub(crate) mod worker;

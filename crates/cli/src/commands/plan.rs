@@ -1,0 +1,86 @@
+//! `plan`: which items would move.
+
+use clap::Args;
+use coordination::{JobName, ServerIp, instance_id};
+use jiff::Timestamp;
+use operations::{WhatIf, plan_moves};
+use sharding::{InstanceId, StrategyRegistry};
+
+use super::look::usable;
+use crate::context::Context;
+use crate::fault::Fault;
+use crate::output::{Page, table};
+use crate::text::{instance, job_name, or_dash, server_ip};
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArguments {
+    /// Which job
+    #[arg(value_parser = job_name)]
+    job: JobName,
+    /// An instance would join at this address; may be given several times
+    #[arg(long, value_name = "IP", value_parser = server_ip)]
+    join: Vec<ServerIp>,
+    /// This instance would leave
+    #[arg(long, value_name = "ID", value_parser = instance)]
+    leave: Vec<InstanceId>,
+    /// This server would be disabled
+    #[arg(long, value_name = "IP", value_parser = server_ip)]
+    disable: Vec<ServerIp>,
+    /// This server would be enabled
+    #[arg(long, value_name = "IP", value_parser = server_ip)]
+    enable: Vec<ServerIp>,
+    /// There would be so many items
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    items: Option<u32>,
+    /// This strategy would assign them
+    #[arg(long, value_name = "NAME")]
+    strategy: Option<String>,
+}
+
+impl PlanArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let strategies = StrategyRegistry::default();
+        if let Some(Err(error)) = self.strategy.as_ref().map(|name| strategies.get(name)) {
+            return Err(Fault::usage(format!("--strategy: {error}")));
+        }
+        let job = cx.operations().await?.job(&self.job).await?;
+        usable(&job)?;
+        for id in self.leave.iter().filter(|id| !job.view().is_registered(id)) {
+            return Err(Fault::not_found(format!(
+                "job {} has no instance {id}; `ejob instances` lists those that there are",
+                self.job
+            )));
+        }
+        let join = self.join.iter().enumerate();
+        let join = join.map(|(n, ip)| instance_id(ip, &format!("new-{}", n + 1)));
+        let what_if = WhatIf {
+            join: join.collect::<Result<_, _>>().map_err(Fault::usage)?,
+            leave: self.leave,
+            disable: self.disable,
+            enable: self.enable,
+            total_count: self.items,
+            strategy: self.strategy,
+        };
+        let now = Timestamp::now().as_millisecond();
+        let plan = plan_moves(&job, &what_if, &strategies, now).map_err(Fault::refused)?;
+        let row = |planned: &operations::PlannedMove| {
+            vec![
+                planned.item.to_string(),
+                or_dash(planned.from.as_ref()),
+                or_dash(planned.to.as_ref()),
+                if planned.waits { "when its run has ended" } else { "at once" }.to_owned(),
+            ]
+        };
+        let mut text = match (plan.nobody, plan.moves.is_empty()) {
+            (true, _) => "nobody would be available: items stay, and nobody runs them\n".to_owned(),
+            (false, true) => "no item would move\n".to_owned(),
+            (false, false) => table(&["ITEM", "FROM", "TO", "WHEN"], plan.moves.iter().map(row)),
+        };
+        if plan.java_leads {
+            text.push_str(
+                "a Java instance leads: it moves everything at once, when nothing runs\n",
+            );
+        }
+        Ok(Page::new(text, &plan))
+    }
+}

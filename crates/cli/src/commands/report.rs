@@ -1,0 +1,37 @@
+//! How a change is told: what was done, what was left alone, what failed.
+
+use operations::{Entry, Report};
+
+use crate::fault::Exit;
+use crate::output::Page;
+use crate::text::one_line;
+
+/// Returns the page of a report.
+pub(crate) fn page(report: &Report) -> Page {
+    Page::new(text(report), report).ending(exit(report))
+}
+
+/// Returns one line for each thing that was done, left alone or failed.
+pub(crate) fn text(report: &Report) -> String {
+    let rows = [("done", &report.done), ("left alone", &report.left), ("failed", &report.failed)];
+    let mut text = String::new();
+    for (word, entries) in rows {
+        for Entry { job, target, what, .. } in entries {
+            text.push_str(&one_line(&format!("{word}: {job}, {target}: {what}")));
+            text.push('\n');
+        }
+    }
+    if text.is_empty() {
+        text.push_str("nothing to do\n");
+    }
+    text
+}
+
+/// What was left alone because it is as wanted already is no failure; anything else is one if nothing was done.
+pub(crate) fn exit(report: &Report) -> Exit {
+    let as_wanted = report.left.iter().all(|entry| entry.as_wanted);
+    match report.failed.is_empty() && (report.has_changed() || as_wanted) {
+        true => Exit::Done,
+        false => Exit::Partly,
+    }
+}

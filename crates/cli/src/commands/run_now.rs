@@ -1,0 +1,114 @@
+//! `trigger`, `rerun`: runs on request, and what comes of them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use clap::Args;
+use coordination::JobName;
+use operations::{ItemRun, Operations, Triggered};
+use serde_json::json;
+
+use super::report;
+use crate::context::{Context, Signed};
+use crate::fault::{Exit, Fault};
+use crate::output::{Page, table};
+use crate::text::{Items, duration, items, job_name};
+
+#[derive(Debug, Args)]
+pub(crate) struct TriggerArguments {
+    /// Which job
+    #[arg(value_parser = job_name)]
+    job: JobName,
+    /// Some items, such as 0,3-5 [default: all]
+    #[arg(long, value_name = "ITEMS", value_parser = items)]
+    items: Option<Items>,
+    #[command(flatten)]
+    wait: Wait,
+    #[command(flatten)]
+    signed: Signed,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RerunArguments {
+    /// Which job
+    #[arg(value_parser = job_name)]
+    job: JobName,
+    #[command(flatten)]
+    wait: Wait,
+    #[command(flatten)]
+    signed: Signed,
+}
+
+#[derive(Debug, Args)]
+struct Wait {
+    /// Wait this long for the runs, and tell how they ended
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    wait: Option<Duration>,
+}
+
+impl TriggerArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let by = self.signed.by("trigger")?;
+        let operations = cx.operations().await?;
+        let items = self.items.as_ref().map(|Items(items)| items);
+        let triggered = operations.trigger(&self.job, items, &by).await?;
+        self.wait.outcome(cx, &operations, triggered).await
+    }
+}
+
+impl RerunArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let by = self.signed.by("rerun")?;
+        let operations = cx.operations().await?;
+        let triggered = operations.rerun_failed(&self.job, &by).await?;
+        self.wait.outcome(cx, &operations, triggered).await
+    }
+}
+
+impl Wait {
+    async fn outcome(
+        &self,
+        cx: &Context<'_>,
+        operations: &Operations,
+        triggered: Triggered,
+    ) -> Result<Page, Fault> {
+        let Triggered { report, request } = triggered;
+        let exit = report::exit(&report);
+        let mut text = report::text(&report);
+        let Some(deadline) = self.wait else {
+            return Ok(Page::new(text, &json!({ "report": report })).ending(exit));
+        };
+        let Some(request) = request else {
+            // Nothing was asked for, or the convention of Java tells nothing about what comes of it.
+            let exit = match report.has_changed() {
+                true => {
+                    text.push_str("nobody can tell what comes of it: see `ejob job`\n");
+                    Exit::Partly
+                }
+                false => exit,
+            };
+            return Ok(Page::new(text, &json!({ "report": report, "runs": null })).ending(exit));
+        };
+        let waiting = cx.waiting(format!("waiting for the runs of {}", request.job));
+        let runs = operations.outcome(&request, deadline).await;
+        waiting.finish_and_clear();
+        let runs = runs?;
+        text.push_str(&run_table(&runs));
+        let succeeded = ItemRun::Ended { outcome: "succeeded" };
+        let all = runs.values().all(|run| *run == succeeded || *run == ItemRun::EndedUnseen);
+        let document = json!({ "report": report, "runs": runs });
+        let exit = if all { exit } else { Exit::Partly };
+        Ok(Page::new(text, &document).ending(exit))
+    }
+}
+
+fn run_table(runs: &BTreeMap<u32, ItemRun>) -> String {
+    let told = |run: &ItemRun| match run {
+        ItemRun::Waiting => "has yet to begin".to_owned(),
+        ItemRun::Running { holder } => format!("runs on {holder}"),
+        ItemRun::Ended { outcome } => (*outcome).to_owned(),
+        ItemRun::EndedUnseen => "ended, and has run again since".to_owned(),
+        ItemRun::Dropped => "dropped: the item is disabled or gone".to_owned(),
+    };
+    table(&["ITEM", "RUN"], runs.iter().map(|(item, run)| vec![item.to_string(), told(run)]))
+}

@@ -1,0 +1,121 @@
+//! How a worker ends: signals, draining, and what is told of it.
+
+use std::time::Duration;
+
+use lite::{ItemEnding, Scheduler, ShutdownReport};
+use serde_json::{Value, json};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::fault::{Exit, Fault};
+use crate::output::{Page, counted};
+
+/// SIGTERM and ctrl-c.
+pub(super) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    pub(super) fn listen() -> Result<Self, Fault> {
+        let of = |kind| {
+            signal(kind)
+                .map_err(|error| Fault::refused(format!("no signals can be heard: {error}")))
+        };
+        Ok(Self {
+            terminate: of(SignalKind::terminate())?,
+            interrupt: of(SignalKind::interrupt())?,
+        })
+    }
+
+    /// Waits for the next signal.
+    pub(super) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// How a worker has ended.
+pub(super) enum Ending {
+    /// Every job has left, or was given up at the deadline.
+    Left(Vec<ShutdownReport>),
+    /// A second signal came while runs were waited for.
+    Stopped,
+}
+
+impl Ending {
+    /// Shuts all jobs down; a further signal stops at once.
+    pub(super) async fn after(
+        scheduler: &Scheduler,
+        deadline: Duration,
+        signals: &mut Signals,
+    ) -> Self {
+        tokio::select! {
+            biased;
+            () = signals.next() => {
+                scheduler.abort();
+                Self::Stopped
+            }
+            reports = scheduler.shutdown(deadline) => Self::Left(reports),
+        }
+    }
+
+    /// Tells job by job what has become of the runs.
+    pub(super) fn page(&self, written: Result<(), Fault>) -> Page {
+        let (mut text, jobs, is_clean) = match self {
+            Self::Stopped => {
+                ("stopped at once: runs were interrupted\n".to_owned(), json!(null), false)
+            }
+            Self::Left(reports) => (
+                reports.iter().map(line).collect(),
+                reports.iter().map(document).collect(),
+                reports.iter().all(ShutdownReport::is_clean),
+            ),
+        };
+        let unwritten = written.err().map(|fault| fault.to_string());
+        if let Some(fault) = &unwritten {
+            text.push_str(&format!("history: {fault}\n"));
+        }
+        let exit = if is_clean && unwritten.is_none() { Exit::Done } else { Exit::Partly };
+        Page::new(text, &json!({ "jobs": jobs, "history_fault": unwritten })).ending(exit)
+    }
+}
+
+fn line(report: &ShutdownReport) -> String {
+    let finished =
+        report.items.iter().filter(|item| matches!(item.ending, ItemEnding::Finished(_)));
+    let (finished, all) = (finished.count(), report.items.len());
+    let mut line = format!("{}: left, {} finished", report.job, counted(finished, "run"));
+    if finished < all {
+        line.push_str(&format!(", {} cut short", counted(all - finished, "run")));
+    }
+    if !report.deregistered {
+        line.push_str("; the registry does not know yet");
+    }
+    line + "\n"
+}
+
+fn document(report: &ShutdownReport) -> Value {
+    let ending = |ending: ItemEnding| match ending {
+        ItemEnding::Finished(outcome) => format!("finished: {outcome}"),
+        ItemEnding::Cancelled(outcome) => format!("cancelled: {outcome}"),
+        ItemEnding::Dropped => "dropped".to_owned(),
+        ItemEnding::StillRunning => "still running".to_owned(),
+        _ => "unknown".to_owned(),
+    };
+    let items = report.items.iter().map(|item| {
+        json!({
+            "item": item.item.index(),
+            "token": item.token.0,
+            "fire_ms": item.fire.0,
+            "ending": ending(item.ending),
+        })
+    });
+    json!({
+        "job": report.job.as_str(),
+        "deregistered": report.deregistered,
+        "took_ms": report.took.as_millis(),
+        "items": items.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,223 @@
+//! `worker`: runs the jobs of a file until it is told to end.
+
+mod ending;
+mod outlets;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use coordination::{Dialect, JobConfig, JobName, ServerIp};
+use futures_util::future::join_all;
+use jiff::Timestamp;
+use job_types::{DeclaredJob, JobFile, JobFileError};
+use lite::{JobHandle, Scheduler};
+use serde_json::json;
+use sharding::StrategyRegistry;
+
+use super::history::StoreArguments;
+use crate::context::Context;
+use crate::fault::Fault;
+use crate::output::{Page, counted, table};
+use crate::text::{dialect, duration, server_ip};
+use ending::{Ending, Signals};
+use outlets::Outlets;
+
+#[derive(Debug, Args)]
+pub(crate) struct WorkerArguments {
+    /// The file that declares the jobs: TOML or YAML
+    file: PathBuf,
+    /// Only check the file: nothing is connected and nothing runs
+    #[arg(long)]
+    check: bool,
+    /// The address that operators know this process by [default: an address of this host]
+    #[arg(long, value_name = "IP", value_parser = server_ip)]
+    server_ip: Option<ServerIp>,
+    /// A name that this process has in all its lives, for jobs with static sharding
+    #[arg(long, value_name = "NAME")]
+    stable_name: Option<String>,
+    /// In which dialect new jobs are stored: 2.1.5 or 3.x [default: that of what is stored, else 2.1.5]
+    #[arg(long, value_name = "DIALECT", value_parser = dialect)]
+    dialect: Option<Dialect>,
+    /// The zone of cron expressions without one; the same for all processes of a job
+    #[arg(long, value_name = "ZONE")]
+    default_time_zone: Option<String>,
+    /// How long runs may go on after SIGTERM or ctrl-c
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    drain: Duration,
+    /// After how long without contact the others take over
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    session_timeout: Duration,
+    #[command(flatten)]
+    store: StoreArguments,
+    /// Serve metrics to Prometheus on this port of the loopback address
+    #[arg(long, value_name = "PORT")]
+    metrics_port: Option<u16>,
+    /// Answer dumps, as Java instances do, on this port of the loopback address
+    #[arg(long, value_name = "PORT")]
+    dump_port: Option<u16>,
+}
+
+impl WorkerArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let file = JobFile::read(&self.file).map_err(|error| file_fault(&self.file, &error))?;
+        check_configurations(&self.file, &file)?;
+        self.check_zone()?;
+        if self.check {
+            return Ok(checked(&file));
+        }
+        // Before anything is announced: whoever sends a signal from now on is heard.
+        let mut signals = Signals::listen()?;
+        let outlets = Outlets::open(&self).await?;
+        let connecting = self.scheduler(cx, &outlets);
+        let scheduler = tokio::select! {
+            biased;
+            () = signals.next() => return Ok(Page::new("stopped before it was connected\n", &json!({ "jobs": [] }))),
+            scheduler = connecting => scheduler,
+        };
+        let scheduler = match scheduler {
+            Ok(scheduler) => scheduler,
+            Err(fault) => {
+                // Nothing has happened that could be written.
+                let _ = outlets.close().await;
+                return Err(fault);
+            }
+        };
+        let ending = self.work(cx, &scheduler, file.into_jobs(), &mut signals).await;
+        let written = outlets.close().await;
+        let ending = ending?;
+        Ok(ending.page(written))
+    }
+
+    /// Before anything is connected.
+    fn check_zone(&self) -> Result<(), Fault> {
+        let name = JobName::new("zone").map_err(Fault::usage)?;
+        let time_zone = self.default_time_zone.clone();
+        let config = JobConfig { time_zone, ..JobConfig::new(name, 1) };
+        operations::schedule_of(&config).map(drop).map_err(|error| {
+            let (value, valid) = (error.value, error.valid);
+            Fault::usage(format!("--default-time-zone is {value}; valid is {valid}"))
+        })
+    }
+
+    async fn scheduler(&self, cx: &Context<'_>, outlets: &Outlets) -> Result<Scheduler, Fault> {
+        let namespace = cx.connect().namespace()?.to_owned();
+        let registry = cx.registry(&namespace, true, Some(self.session_timeout)).await?;
+        let mut builder = outlets.subscribe(Scheduler::builder(registry));
+        if let Some(ip) = &self.server_ip {
+            builder = builder.server_ip(ip.as_str())?;
+        }
+        if let Some(name) = &self.stable_name {
+            builder = builder.stable_name(name.as_str());
+        }
+        if let Some(dialect) = self.dialect {
+            builder = builder.dialect(dialect);
+        }
+        if let Some(zone) = &self.default_time_zone {
+            builder = builder.default_time_zone(zone)?;
+        }
+        Ok(builder.build()?)
+    }
+
+    /// Registers the jobs, says that it is ready, and waits for the end.
+    async fn work(
+        &self,
+        cx: &Context<'_>,
+        scheduler: &Scheduler,
+        jobs: Vec<DeclaredJob>,
+        signals: &mut Signals,
+    ) -> Result<Ending, Fault> {
+        let starting = async {
+            let _dumps = outlets::listen_for_dumps(scheduler, self.dump_port).await?;
+            let handles = start(scheduler, jobs).await?;
+            cx.say(&ready(scheduler, &handles));
+            ended(&handles).await;
+            Ok(())
+        };
+        let started: Option<Result<(), Fault>> = tokio::select! {
+            biased;
+            () = signals.next() => None,
+            ended = starting => Some(ended),
+        };
+        match started {
+            None => {
+                let deadline = self.drain;
+                cx.say(&format!(
+                    "leaving: runs may go on for {deadline:?}; a second signal stops at once"
+                ));
+                Ok(Ending::after(scheduler, deadline, signals).await)
+            }
+            Some(Ok(())) => {
+                cx.say("leaving: an operator has shut all jobs down");
+                Ok(Ending::after(scheduler, self.drain, signals).await)
+            }
+            Some(Err(fault)) => {
+                Ending::after(scheduler, self.drain, signals).await;
+                Err(fault)
+            }
+        }
+    }
+}
+
+/// Registers all jobs, and waits until each has joined. One that cannot join yet is told and goes on trying.
+async fn start(scheduler: &Scheduler, jobs: Vec<DeclaredJob>) -> Result<Vec<JobHandle>, Fault> {
+    let mut handles = Vec::new();
+    for job in jobs {
+        handles.push(job.schedule(scheduler).await?);
+    }
+    let joined = join_all(handles.iter().map(JobHandle::joined)).await;
+    for (handle, joined) in handles.iter().zip(joined) {
+        if let Err(error) = joined {
+            tracing::error!(job = %handle.name(), %error, "the job does not take part yet");
+        }
+    }
+    Ok(handles)
+}
+
+fn ready(scheduler: &Scheduler, handles: &[JobHandle]) -> String {
+    let names: Vec<&str> = handles.iter().map(|handle| handle.name().as_str()).collect();
+    format!("ready: {} on server {}", names.join(", "), scheduler.server_ip())
+}
+
+/// Waits until all jobs have ended, which they do by themselves only if operators want it.
+async fn ended(handles: &[JobHandle]) {
+    let end_of = |handle: &JobHandle| {
+        let (mut events, handle) = (handle.events(), handle.clone());
+        async move { while !handle.has_ended() && events.next().await.is_some() {} }
+    };
+    join_all(handles.iter().map(end_of)).await;
+}
+
+/// Names what is wrong with a file, with what the operating system says.
+pub(crate) fn file_fault(path: &Path, error: &JobFileError) -> Fault {
+    let path = path.display().to_string();
+    let text = error.to_string();
+    let text = if text.contains(&path) { text } else { format!("{path}: {text}") };
+    match error.source() {
+        Some(source) => Fault::usage(format!("{text}: {source}")),
+        None => Fault::usage(text),
+    }
+}
+
+/// A schedule that cannot be used would be noticed only when its job is registered, after others.
+fn check_configurations(path: &Path, file: &JobFile) -> Result<(), Fault> {
+    let strategies = StrategyRegistry::default();
+    file.jobs().iter().map(DeclaredJob::config).try_for_each(|config| {
+        operations::validate(config, None, &strategies, Timestamp::now()).map_err(|error| {
+            Fault::usage(format!("{}: job {:?}: {error}", path.display(), config.job_name.as_str()))
+        })
+    })
+}
+
+fn checked(file: &JobFile) -> Page {
+    let configs: Vec<_> = file.jobs().iter().map(DeclaredJob::config).collect();
+    let rows = configs.iter().map(|config| {
+        let cron = config.cron.clone().unwrap_or_else(|| "on request".to_owned());
+        vec![config.job_name.to_string(), config.sharding_total_count.to_string(), cron]
+    });
+    let text = table(&["JOB", "ITEMS", "CRON"], rows);
+    let names: Vec<_> = configs.iter().map(|config| config.job_name.to_string()).collect();
+    let text = format!("{text}{} can be used\n", counted(names.len(), "job"));
+    Page::new(text, &json!({ "jobs": names }))
+}

@@ -1,0 +1,192 @@
+//! The one place that knows how a registry is reached.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use clap::Args;
+use reg_center::{NodePath, RegistryCenter};
+use reg_center_zookeeper::{ConnectError, ZookeeperCenter, ZookeeperOptions};
+
+use crate::fault::{Exit, Fault};
+use crate::text::duration;
+
+/// The variable that holds `user:password`.
+const DIGEST: &str = "EJOB_DIGEST";
+
+/// How to reach the registry.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Registry")]
+pub(crate) struct ConnectArguments {
+    /// The servers of one ZooKeeper ensemble
+    #[arg(long, global = true, env = "EJOB_ZOOKEEPER", value_name = "HOST:PORT,...")]
+    zookeeper: Option<String>,
+    /// The node below which the jobs are, such as /jobs
+    #[arg(long, global = true, env = "EJOB_NAMESPACE", value_name = "PATH")]
+    namespace: Option<String>,
+    /// A file with user:password for ZooKeeper's digest authentication; or set EJOB_DIGEST to that
+    #[arg(long, global = true, env = "EJOB_DIGEST_FILE", value_name = "FILE")]
+    digest_file: Option<PathBuf>,
+    /// How long to try to connect
+    #[arg(long, global = true, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    connect_timeout: Duration,
+    /// How long one reading of a job, or of the list of jobs, may take
+    #[arg(long, global = true, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    timeout: Duration,
+}
+
+impl ConnectArguments {
+    /// Returns how long one reading may take.
+    pub(crate) fn read_deadline(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Returns the namespace that is meant, or says how to name one.
+    pub(crate) fn namespace(&self) -> Result<&str, Fault> {
+        let given = self.namespace.as_deref().filter(|namespace| !namespace.is_empty());
+        given.ok_or_else(|| missing("namespace", "EJOB_NAMESPACE", "/jobs"))
+    }
+
+    fn addresses(&self) -> Result<&str, Fault> {
+        let given = self.zookeeper.as_deref().filter(|addresses| !addresses.is_empty());
+        given.ok_or_else(|| missing("zookeeper", "EJOB_ZOOKEEPER", "zk-1:2181,zk-2:2181"))
+    }
+
+    /// Credentials are no argument: everybody can list those of other processes.
+    fn digest(&self) -> Result<Option<String>, Fault> {
+        let Some(path) = self.digest_file.as_ref().filter(|path| !path.as_os_str().is_empty())
+        else {
+            let set = std::env::var(DIGEST).ok();
+            return Ok(set.filter(|digest| !digest.is_empty()));
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Fault::usage(format!("--digest-file {} cannot be read: {error}", path.display()))
+        })?;
+        Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
+    }
+}
+
+fn missing(option: &str, variable: &str, example: &str) -> Fault {
+    Fault::usage(format!(
+        "--{option} is missing; give it, such as --{option} {example}, or set {variable}"
+    ))
+}
+
+/// Which namespace of the registry is meant, and how it is to be opened.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub(crate) connect: ConnectArguments,
+    pub(crate) namespace: String,
+    pub(crate) may_create: bool,
+    pub(crate) session_timeout: Option<Duration>,
+}
+
+impl Place {
+    /// Returns the namespace.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Returns true if the namespace is to be made if there is none.
+    #[must_use]
+    pub fn may_create(&self) -> bool {
+        self.may_create
+    }
+
+    /// Returns the fault that there is no such namespace.
+    #[must_use]
+    pub fn absent(&self) -> Fault {
+        Fault::not_found(format!(
+            "there is no namespace {}; check --namespace and --zookeeper",
+            self.namespace
+        ))
+    }
+}
+
+/// Opens namespaces. The program's own one opens those of a ZooKeeper; tests bring theirs.
+#[async_trait]
+pub trait Registries: Send + Sync {
+    /// Opens a namespace.
+    ///
+    /// # Errors
+    /// [`Fault`]: an option cannot be used, the registry does not answer, or there is no such namespace.
+    async fn open(&self, place: &Place) -> Result<Arc<dyn RegistryCenter>, Fault>;
+}
+
+/// Opens namespaces of the ZooKeeper that the command line names.
+#[derive(Debug)]
+pub(crate) struct ZookeeperRegistries;
+
+#[async_trait]
+impl Registries for ZookeeperRegistries {
+    async fn open(&self, place: &Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
+        let addresses = place.connect.addresses()?;
+        let mut options =
+            ZookeeperOptions::new(addresses).connect_timeout(place.connect.connect_timeout);
+        if let Some(timeout) = place.session_timeout {
+            options = options.session_timeout(timeout);
+        }
+        if let Some(digest) = place.connect.digest()? {
+            options = options.digest(digest);
+        }
+        let options_here = options.clone().namespace(&place.namespace);
+        options_here.validate().map_err(invalid)?;
+        if !place.may_create {
+            check_there(options, place).await?;
+        }
+        Ok(connect(options_here, place).await?)
+    }
+}
+
+async fn connect(options: ZookeeperOptions, place: &Place) -> Result<Arc<ZookeeperCenter>, Fault> {
+    ZookeeperCenter::connect(options).await.map_err(|error| match error {
+        ConnectError::Options(error) => invalid(error),
+        ConnectError::Registry(reg_center::Error::Unavailable { .. }) => {
+            let addresses = place.connect.addresses().unwrap_or_default();
+            let waited = place.connect.connect_timeout;
+            Fault::new(
+                Exit::Unreachable,
+                format!(
+                    "no ZooKeeper answers at {addresses} within {waited:?}; check --zookeeper and that it runs"
+                ),
+            )
+        }
+        ConnectError::Registry(error) => error.into(),
+        error => Fault::refused(error),
+    })
+}
+
+/// A centre makes its namespace; whoever has mistyped it wants to be told instead.
+async fn check_there(options: ZookeeperOptions, place: &Place) -> Result<(), Fault> {
+    let path = NodePath::parse(&place.namespace)
+        .map_err(|error| Fault::usage(format!("--namespace: {error}")))?;
+    if path.is_root() {
+        return Ok(());
+    }
+    let center = connect(options, place).await?;
+    let read = center.read(&path).await;
+    // A session that is not closed ends by its timeout; nothing hangs on it.
+    let _ = center.close().await;
+    match read {
+        Ok(None) => Err(place.absent()),
+        // Who may not read the node may perhaps read what is below it.
+        Ok(Some(_)) | Err(reg_center::Error::NotAuthorized { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Names an option as it is on the command line.
+fn invalid(error: reg_center_zookeeper::OptionsError) -> Fault {
+    let option = match error.option() {
+        "address" => "zookeeper",
+        "digest" => "digest-file (or EJOB_DIGEST)",
+        "connect_timeout" => "connect-timeout",
+        "session_timeout" => "session-timeout",
+        other => other,
+    };
+    let text = error.to_string();
+    let rest = text.strip_prefix(error.option()).unwrap_or(&text);
+    Fault::usage(format!("--{option}{rest}"))
+}

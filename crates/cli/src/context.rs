@@ -1,0 +1,159 @@
+//! What every command has at hand: the registry, the operator's hand, who makes changes, and where to talk.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use operations::{By, Operations, ReadBounds};
+use parking_lot::Mutex;
+use reg_center::RegistryCenter;
+
+use crate::connect::{ConnectArguments, Place, Registries};
+use crate::fault::Fault;
+
+/// How long closing a session may take at the end of a command.
+const GOODBYE_LIMIT: Duration = Duration::from_secs(3);
+
+/// Who makes a change, and why.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Record")]
+pub(crate) struct Signed {
+    /// Who makes the change [default: user@host]
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+    /// Why; recorded with the job
+    #[arg(long, value_name = "TEXT")]
+    why: Option<String>,
+}
+
+/// Who makes a change that is not made without a reason.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Record")]
+pub(crate) struct Reasoned {
+    /// Who makes the change [default: user@host]
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+    /// Why; recorded with the job, and shown to whoever asks why it does not run
+    #[arg(long, value_name = "TEXT")]
+    why: String,
+}
+
+impl Signed {
+    /// Returns who and why; `act` stands in for a reason.
+    pub(crate) fn by(&self, act: &str) -> Result<By, Fault> {
+        let why = self.why.clone().unwrap_or_else(|| format!("ejob {act}"));
+        signed(self.by.as_ref(), why)
+    }
+
+    /// Returns who and why for a change that is not made without a reason.
+    pub(crate) fn by_with_reason(&self, act: &str) -> Result<By, Fault> {
+        let why = self.why.clone().ok_or_else(|| {
+            Fault::usage(format!("--why is missing; say why, such as {act} --why \"release 12\""))
+        })?;
+        signed(self.by.as_ref(), why)
+    }
+}
+
+impl Reasoned {
+    pub(crate) fn by(&self) -> Result<By, Fault> {
+        signed(self.by.as_ref(), self.why.clone())
+    }
+}
+
+fn signed(who: Option<&String>, why: String) -> Result<By, Fault> {
+    Ok(By::new(who.cloned().unwrap_or_else(user_and_host), why)?)
+}
+
+fn user_and_host() -> String {
+    let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    let user = named.filter(|user| !user.is_empty()).unwrap_or_else(|| "somebody".to_owned());
+    let host = gethostname::gethostname().to_string_lossy().into_owned();
+    format!("{user}@{host}")
+}
+
+/// What every command has at hand.
+pub(crate) struct Context<'a> {
+    connect: ConnectArguments,
+    json: bool,
+    registries: &'a dyn Registries,
+    out: Mutex<&'a mut (dyn Write + Send)>,
+    opened: Mutex<Vec<Arc<dyn RegistryCenter>>>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(
+        connect: ConnectArguments,
+        json: bool,
+        registries: &'a dyn Registries,
+        out: &'a mut (dyn Write + Send),
+    ) -> Self {
+        Self { connect, json, registries, out: Mutex::new(out), opened: Mutex::default() }
+    }
+
+    pub(crate) fn connect(&self) -> &ConnectArguments {
+        &self.connect
+    }
+
+    /// Opens the namespace that the command line names, which must be there.
+    pub(crate) async fn operations(&self) -> Result<Operations, Fault> {
+        Ok(self.operating(self.registry(self.connect.namespace()?, false, None).await?))
+    }
+
+    /// Operates the jobs of a registry with the bounds of the command line.
+    pub(crate) fn operating(&self, registry: Arc<dyn RegistryCenter>) -> Operations {
+        let bounds = ReadBounds { deadline: self.connect.read_deadline(), ..ReadBounds::default() };
+        Operations::new(registry).bounds(bounds)
+    }
+
+    /// Opens a namespace.
+    pub(crate) async fn registry(
+        &self,
+        namespace: &str,
+        may_create: bool,
+        session_timeout: Option<Duration>,
+    ) -> Result<Arc<dyn RegistryCenter>, Fault> {
+        let (connect, namespace) = (self.connect.clone(), namespace.to_owned());
+        let place = Place { connect, namespace, may_create, session_timeout };
+        let registry = self.registries.open(&place).await?;
+        self.opened.lock().push(Arc::clone(&registry));
+        Ok(registry)
+    }
+
+    /// Ends all sessions.
+    pub(crate) async fn close(&self) {
+        let opened = std::mem::take(&mut *self.opened.lock());
+        for registry in opened {
+            // A session that cannot be closed ends by its timeout.
+            let _ = tokio::time::timeout(GOODBYE_LIMIT, registry.close()).await;
+        }
+    }
+
+    /// Says a line at once, unless the answer is for programs. Whoever has stopped reading does not want to know.
+    pub(crate) fn say(&self, line: &str) {
+        if !self.json {
+            self.write(&format!("{line}\n"));
+        }
+    }
+
+    /// Prints a text as it is.
+    pub(crate) fn write(&self, text: &str) {
+        let mut out = self.out.lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+
+    /// Shows on a terminal that something takes its time. Nothing is shown elsewhere.
+    pub(crate) fn waiting(&self, what: impl Into<String>) -> ProgressBar {
+        let bar = ProgressBar::new_spinner().with_message(what.into());
+        bar.enable_steady_tick(Duration::from_millis(200));
+        bar
+    }
+
+    /// Shows on a terminal how far something has come.
+    pub(crate) fn progress(&self, n: usize, what: impl Into<String>) -> ProgressBar {
+        let style = ProgressStyle::with_template("{msg} [{bar:40}] {pos}/{len}");
+        let bar = ProgressBar::new(n as u64).with_message(what.into());
+        style.map_or(bar.clone(), |style| bar.with_style(style))
+    }
+}

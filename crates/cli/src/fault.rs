@@ -1,0 +1,247 @@
+//! What can go wrong, in one line, and the code that the process ends with.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use crate::text::one_line;
+
+/// How a command has ended: the exit code of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Exit {
+    /// 0: done, or everything is as wanted already.
+    Done,
+    /// 1: refused, or done only in part; for `config diff`: it differs.
+    Partly,
+    /// 2: an option, an argument or a file cannot be used; nothing was done.
+    Usage,
+    /// 3: the registry, or the store of a history, did not answer in time.
+    Unreachable,
+    /// 4: there is no such namespace, job, server, instance, item or file.
+    NotFound,
+    /// 5: somebody else has changed it meanwhile; nothing was done.
+    Stale,
+    /// 6: nobody can tell whether the change has happened.
+    Unknown,
+    /// 7: the credentials do not allow it.
+    NotAuthorized,
+    /// 8: a diagnosis has found errors.
+    Findings,
+}
+
+impl Exit {
+    /// Returns the exit code of the process.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// Returns the word that stands for it in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Partly => "refused",
+            Self::Usage => "usage",
+            Self::Unreachable => "unreachable",
+            Self::NotFound => "not-found",
+            Self::Stale => "stale",
+            Self::Unknown => "unknown",
+            Self::NotAuthorized => "not-authorized",
+            Self::Findings => "findings",
+        }
+    }
+}
+
+/// Why a command has not done what it should: what, and what to do, in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    exit: Exit,
+    message: String,
+}
+
+impl Fault {
+    /// Makes a fault of a message, which is put on one line.
+    #[must_use]
+    pub fn new(exit: Exit, message: impl fmt::Display) -> Self {
+        Self { exit, message: one_line(&message.to_string()) }
+    }
+
+    /// An option, an argument or a file that cannot be used.
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// Something that is not there.
+    pub(crate) fn not_found(message: impl fmt::Display) -> Self {
+        Self::new(Exit::NotFound, message)
+    }
+
+    /// Something that was refused.
+    pub(crate) fn refused(message: impl fmt::Display) -> Self {
+        Self::new(Exit::Partly, message)
+    }
+
+    /// Returns how the command ends.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// Returns the document for programs.
+    pub(crate) fn json(&self) -> Value {
+        let Self { exit, message } = self;
+        json!({ "error": { "kind": exit.as_str(), "code": exit.code(), "message": message } })
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<operations::Error> for Fault {
+    fn from(error: operations::Error) -> Self {
+        use operations::Error;
+        let exit = match &error {
+            Error::Registry { source, .. } => return of_registry(source, &error),
+            Error::Deadline { .. } => Exit::Unreachable,
+            Error::NoSuchJob { .. } => {
+                return Self::not_found(format!("{error}; `ejob jobs` lists those that there are"));
+            }
+            Error::NoSuch { .. } => Exit::NotFound,
+            Error::Name(_) | Error::NothingNamed | Error::Invalid(_) => Exit::Usage,
+            Error::Unsaid { .. } => return Self::usage(format!("--{}", on_the_line(&error))),
+            Error::StaleConfig { .. } | Error::Contended { .. } => Exit::Stale,
+            Error::Unknown { .. } => Exit::Unknown,
+            Error::TooMuch { .. }
+            | Error::Unreadable { .. }
+            | Error::NotConfirmed { .. }
+            | Error::StillLives { .. }
+            | Error::NotSupported { .. } => Exit::Partly,
+            _ => Exit::Partly,
+        };
+        Self::new(exit, error)
+    }
+}
+
+/// Names who and why as the options of the command line.
+fn on_the_line(error: &operations::Error) -> String {
+    let text = error.to_string();
+    match text.strip_prefix("who ") {
+        Some(rest) => format!("by {rest}"),
+        None => text,
+    }
+}
+
+fn of_registry(source: &reg_center::Error, told: &dyn fmt::Display) -> Fault {
+    use reg_center::Error;
+    match source {
+        Error::NotAuthorized { .. } => Fault::new(Exit::NotAuthorized, not_authorized(told)),
+        Error::Unknown { .. } => Fault::new(Exit::Unknown, told),
+        Error::Unavailable { .. } | Error::SessionLost { .. } | Error::Closed => {
+            Fault::new(Exit::Unreachable, format!("{told}; check that the servers run"))
+        }
+        Error::TooLarge { .. } | Error::Path(_) | Error::Refused { .. } => Fault::refused(told),
+        _ => Fault::refused(told),
+    }
+}
+
+fn not_authorized(told: &dyn fmt::Display) -> String {
+    format!("{told}; give the user and password by --digest-file or EJOB_DIGEST")
+}
+
+impl From<reg_center::Error> for Fault {
+    fn from(error: reg_center::Error) -> Self {
+        of_registry(&error, &error)
+    }
+}
+
+impl From<lite::Error> for Fault {
+    fn from(error: lite::Error) -> Self {
+        use lite::Error;
+        match &error {
+            Error::Registry { source, .. } => of_registry(source, &format!("{error}: {source}")),
+            Error::Listen { source, .. } => Self::usage(format!("{error}: {source}")),
+            Error::Deadline { .. } => Self::new(Exit::Unreachable, &error),
+            Error::Dialect { .. } => Self::usage(format!("{error}; leave --dialect out")),
+            Error::Config(_) | Error::Name(_) => Self::usage(&error),
+            Error::AlreadyScheduled { .. } | Error::Stopped { .. } => Self::refused(&error),
+            _ => Self::refused(&error),
+        }
+    }
+}
+
+impl From<job_history::Error> for Fault {
+    fn from(error: job_history::Error) -> Self {
+        use job_history::Error;
+        let exit = match &error {
+            Error::InvalidOption { .. } => Exit::Usage,
+            Error::Away { .. } => Exit::Unreachable,
+            Error::Unusable { .. } | Error::Newer { .. } | Error::Unwritten { .. } => Exit::Partly,
+            _ => Exit::Partly,
+        };
+        Self::new(exit, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coordination::JobName;
+    use operations::Error;
+    use reg_center::NodePath;
+
+    use super::*;
+
+    #[test]
+    fn each_error_has_its_exit_code_and_one_line() {
+        let job = || JobName::new("report").unwrap();
+        let registry = |source| Error::Registry { act: "reading job report".to_owned(), source };
+        let rows = [
+            (Error::NoSuchJob { job: job() }, 4, "the registry has no job report; `ejob jobs`"),
+            (Error::NothingNamed, 2, "neither a job nor a server is named"),
+            (
+                Error::Unsaid { field: "who", found: "blank".to_owned(), max: 512 },
+                2,
+                "--by is blank; valid is a text",
+            ),
+            (
+                Error::Unsaid { field: "why", found: "blank".to_owned(), max: 512 },
+                2,
+                "--why is blank; valid is a text",
+            ),
+            (
+                Error::Unknown { act: "pause", job: job(), cause: "gone".to_owned() },
+                6,
+                "nobody can tell whether pause of job report has happened (gone); look",
+            ),
+            (Error::Contended { job: job(), attempts: 8 }, 5, "nothing was done"),
+            (
+                registry(reg_center::Error::NotAuthorized {
+                    path: NodePath::parse("/report").unwrap(),
+                }),
+                7,
+                "not authorized for /report; give the user and password by --digest-file",
+            ),
+            (
+                registry(reg_center::Error::Unavailable { act: "read" }),
+                3,
+                "no connection to the registry; check that the servers run",
+            ),
+            (
+                registry(reg_center::Error::Unknown { act: "read", cause: "two\nlines".into() }),
+                6,
+                "two; lines",
+            ),
+        ];
+        for (error, code, part) in rows {
+            let case = format!("{error:?}");
+            let fault = Fault::from(error);
+            assert_eq!(fault.exit().code(), code, "{case}");
+            let line = fault.to_string();
+            assert!(line.contains(part), "{case}: {line}");
+            assert!(!line.contains('\n'), "{case}: {line}");
+        }
+    }
+}

@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+mod arguments;
+mod commands;
+mod connect;
+mod context;
+mod fault;
+mod output;
+mod program;
+mod text;
+
+pub use connect::{Place, Registries};
+pub use fault::{Exit, Fault};
+pub use program::{main, run};

@@ -1,0 +1,7 @@
+//! The program `ejob`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

@@ -1,0 +1,55 @@
+//! What a command prints: a table for people, or one JSON document for programs.
+
+use comfy_table::{Table, presets};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::fault::Exit;
+use crate::text::clean;
+
+/// The answer of a command, in both forms.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Page {
+    pub(crate) text: String,
+    pub(crate) json: Value,
+    pub(crate) exit: Exit,
+}
+
+impl Page {
+    /// Makes an answer of its two forms.
+    pub(crate) fn new(text: impl Into<String>, json: &impl Serialize) -> Self {
+        let json = serde_json::to_value(json).unwrap_or_else(|error| {
+            // Names are texts and numbers are finite, so that this cannot happen.
+            json!({ "error": { "kind": "refused", "code": 1, "message": error.to_string() } })
+        });
+        Self { text: text.into(), json, exit: Exit::Done }
+    }
+
+    pub(crate) fn ending(self, exit: Exit) -> Self {
+        Self { exit, ..self }
+    }
+}
+
+/// Draws rows under their headings, columns two spaces apart, without anything at the ends of lines.
+pub(crate) fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(headings.to_vec());
+    for row in rows {
+        table.add_row(row.iter().map(|cell| clean(cell)));
+    }
+    let lines = table.lines().map(|line| line.trim_end().trim_start_matches(' ').to_owned() + "\n");
+    lines.collect()
+}
+
+/// Draws names beside their values, one pair on a line; pairs without a value are left out.
+pub(crate) fn pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let pairs: Vec<_> = pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+    let width = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let lines = pairs.iter().map(|(name, value)| format!("{name:width$}  {}\n", clean(value)));
+    lines.collect()
+}
+
+/// Returns `1 job`, `2 jobs`.
+pub(crate) fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}

@@ -1,0 +1,161 @@
+//! From arguments to an exit code.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use tracing_subscriber::EnvFilter;
+
+use crate::arguments::{Command, CommandLine};
+use crate::connect::{Registries, ZookeeperRegistries};
+use crate::context::Context;
+use crate::fault::{Exit, Fault};
+use crate::output::Page;
+use crate::text::one_line;
+
+/// Runs the program: the arguments of the process, a ZooKeeper, the standard streams.
+#[must_use]
+pub fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    listen_to_log(&arguments);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: no threads can be had: {error}");
+            return ExitCode::from(Exit::Partly.code());
+        }
+    };
+    let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
+    let exit = runtime.block_on(run(arguments, &ZookeeperRegistries, &mut out, &mut err));
+    // Code of a job that does not come to an end shall not keep the process.
+    runtime.shutdown_background();
+    ExitCode::from(exit.code())
+}
+
+/// What happens is logged on the standard error if `EJOB_LOG` asks for it; of a worker in any case.
+fn listen_to_log(arguments: &[OsString]) {
+    let line = CommandLine::try_parse_from(arguments);
+    let is_worker = line.is_ok_and(|line| matches!(line.command, Command::Worker(_)));
+    let default = if is_worker { "info,zookeeper_client=off" } else { "off" };
+    let wanted = std::env::var("EJOB_LOG").ok().filter(|filter| !filter.is_empty());
+    let filter = EnvFilter::new(wanted.as_deref().unwrap_or(default));
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter).init();
+}
+
+/// Runs one command line, the name of the program first. The answer goes to `out`, what is wrong to `err`, in one line.
+pub async fn run(
+    arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    registries: &dyn Registries,
+    out: &mut (dyn Write + Send),
+    err: &mut (dyn Write + Send),
+) -> Exit {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let line = match CommandLine::try_parse_from(&arguments) {
+        Ok(line) => line,
+        Err(error) => return refuse(&error, &arguments, out, err),
+    };
+    let CommandLine { connect, json, command } = line;
+    let context = Context::new(connect, json, registries, out);
+    let answered = answer(command, &context).await;
+    context.close().await;
+    match answered {
+        Ok(Page { text, json: document, exit }) => {
+            context.write(&if json { format!("{document:#}\n") } else { text });
+            exit
+        }
+        Err(fault) => {
+            if json {
+                context.write(&format!("{:#}\n", fault.json()));
+            }
+            tell(err, &fault);
+            fault.exit()
+        }
+    }
+}
+
+async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
+    match command {
+        Command::Worker(given) => given.run(cx).await,
+        Command::Jobs(given) => given.run(cx).await,
+        Command::Job(given) => given.run(cx).await,
+        Command::Instances(given) => given.run(cx).await,
+        Command::Servers => crate::commands::list::servers(cx).await,
+        Command::Why(given) => given.run(cx).await,
+        Command::Next(given) => given.run(cx).await,
+        Command::Audit(given) => given.run(cx).await,
+        Command::Dump(given) => given.run(cx).await,
+        Command::Trigger(given) => given.run(cx).await,
+        Command::Rerun(given) => given.run(cx).await,
+        Command::Pause(given) => given.run(cx).await,
+        Command::Resume(given) => given.run(cx).await,
+        Command::Disable(given) => given.run(cx).await,
+        Command::Enable(given) => given.run(cx).await,
+        Command::Drain(given) => given.run(cx).await,
+        Command::Shutdown(given) => given.run(cx).await,
+        Command::Remove(given) => given.run(cx).await,
+        Command::RemoveServer(given) => given.run(cx).await,
+        Command::Config(given) => given.run(cx).await,
+        Command::Plan(given) => given.run(cx).await,
+        Command::Doctor(given) => given.run(cx).await,
+        Command::History(given) => given.run(cx).await,
+        Command::Completions { shell } => Ok(completions(shell)),
+    }
+}
+
+fn completions(shell: clap_complete::Shell) -> Page {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut CommandLine::command(), "ejob", &mut script);
+    let script = String::from_utf8_lossy(&script).into_owned();
+    Page::new(script.clone(), &serde_json::json!({ "script": script }))
+}
+
+/// Tells in one line what is wrong with the command line; shows help and version where they are asked for.
+fn refuse(
+    error: &clap::Error,
+    arguments: &[OsString],
+    out: &mut (dyn Write + Send),
+    err: &mut (dyn Write + Send),
+) -> Exit {
+    // Whoever has stopped reading does not want to know.
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let _ = write!(out, "{}", error.render());
+        return Exit::Done;
+    }
+    let text = error.render().to_string();
+    let first = text.split("\nUsage:").next().unwrap_or(&text);
+    let first = first.split("\nFor more information").next().unwrap_or(first);
+    let what = one_line(first.trim().trim_start_matches("error: "));
+    let help = help_of(arguments);
+    let fault = match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+            Fault::usage(format!("a command is missing; `{help}` lists them"))
+        }
+        // These say themselves what would be valid.
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => Fault::usage(what),
+        _ => Fault::usage(format!("{what}; see `{help}`")),
+    };
+    if arguments.iter().any(|argument| argument == "--json") {
+        let _ = writeln!(out, "{:#}", fault.json());
+    }
+    tell(err, &fault);
+    fault.exit()
+}
+
+/// Returns the command line that shows the help for the command that was meant.
+fn help_of(arguments: &[OsString]) -> String {
+    let mut command = &CommandLine::command();
+    let mut line = "ejob".to_owned();
+    for word in arguments.iter().skip(1).filter_map(|argument| argument.to_str()) {
+        if let Some(found) = command.find_subcommand(word) {
+            command = found;
+            line = format!("{line} {word}");
+        }
+    }
+    format!("{line} --help")
+}
+
+fn tell(err: &mut (dyn Write + Send), fault: &Fault) {
+    let _ = writeln!(err, "error: {fault}");
+}

@@ -1,0 +1,181 @@
+//! Texts on the command line and on the screen: parsing values, and showing what others have written.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use coordination::{Dialect, JobName, MAX_SHARDING_TOTAL_COUNT, ServerIp};
+use jiff::{SignedDuration, Timestamp};
+use reg_center::Revision;
+use sharding::{InstanceId, ShardingItem};
+
+/// Puts a text on one line: lines are parted by semicolons, lines of carets go, control characters are shown as such.
+pub(crate) fn one_line(text: &str) -> String {
+    let is_marker = |line: &str| line.chars().all(|c| c == '^');
+    let mut whole = String::new();
+    for line in text.lines().map(str::trim).filter(|line| !is_marker(line)) {
+        let goes_on = whole.is_empty() || whole.ends_with([':', ',', ';']);
+        whole.push_str(if whole.is_empty() {
+            ""
+        } else if goes_on {
+            " "
+        } else {
+            "; "
+        });
+        whole.push_str(line);
+    }
+    clean(&whole)
+}
+
+/// Shows control characters as their escapes, so that what is stored somewhere cannot move the cursor.
+pub(crate) fn clean(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() {
+            true => write!(shown, "{}", c.escape_default()).expect("a string takes every text"),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// Shows a time in milliseconds since 1970 UTC.
+pub(crate) fn moment(ms: i64) -> String {
+    Timestamp::from_millisecond(ms).map_or_else(|_| format!("{ms} ms"), |time| time.to_string())
+}
+
+/// Shows what may be missing.
+pub(crate) fn or_dash(text: Option<impl ToString>) -> String {
+    text.map_or_else(|| "-".to_owned(), |text| text.to_string())
+}
+
+/// A time with its unit, from 1 ms to a year.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    const VALID: &str = "valid is a time with its unit, such as 500ms, 5s or 1m 30s";
+    let parsed: Result<SignedDuration, _> = text.parse();
+    let time = parsed.ok().and_then(|time| Duration::try_from(time).ok());
+    let max = Duration::from_secs(366 * 86_400);
+    time.filter(|time| *time >= Duration::from_millis(1) && *time <= max)
+        .ok_or_else(|| VALID.to_owned())
+}
+
+pub(crate) fn job_name(text: &str) -> Result<JobName, String> {
+    JobName::new(text).map_err(|error| error.to_string())
+}
+
+pub(crate) fn server_ip(text: &str) -> Result<ServerIp, String> {
+    ServerIp::new(text).map_err(|_| "valid is an IP address such as 10.0.0.7".to_owned())
+}
+
+/// An instance id, `ip@-@life`.
+pub(crate) fn instance(text: &str) -> Result<InstanceId, String> {
+    let id = InstanceId::new(text);
+    match coordination::server_of(&id) {
+        Some(_) => Ok(id),
+        None => {
+            Err("valid is an id such as 10.0.0.7@-@4123-k3f9a; `ejob instances` lists them"
+                .to_owned())
+        }
+    }
+}
+
+pub(crate) fn dialect(text: &str) -> Result<Dialect, String> {
+    let all = [Dialect::V2, Dialect::V3];
+    let found = all.into_iter().find(|dialect| dialect.as_str() == text);
+    found.ok_or_else(|| "valid is 2.1.5 or 3.x".to_owned())
+}
+
+pub(crate) fn revision(text: &str) -> Result<Revision, String> {
+    let number = text.strip_prefix('r').unwrap_or(text).parse();
+    number
+        .map(Revision)
+        .map_err(|_| "valid is what `ejob config get` shows, such as r42".to_owned())
+}
+
+pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
+    let valid = "valid is a time such as 2024-02-29T12:00:00Z, or 2024-02-29T20:00:00+08:00";
+    text.parse().map_err(|_| valid.to_owned())
+}
+
+/// Items as people write them: `0,3-5`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Items(pub(crate) BTreeSet<ShardingItem>);
+
+/// One item.
+pub(crate) fn item(text: &str) -> Result<u32, String> {
+    let item = text.parse().ok().filter(|item| *item < MAX_SHARDING_TOTAL_COUNT);
+    item.ok_or_else(|| "valid is the number of an item, counted from 0".to_owned())
+}
+
+pub(crate) fn items(text: &str) -> Result<Items, String> {
+    let valid = || "valid are items and ranges of them, such as 0,3-5".to_owned();
+    let number = |text: &str| {
+        let item: u32 = text.trim().parse().map_err(|_| valid())?;
+        if item < MAX_SHARDING_TOTAL_COUNT { Ok(item) } else { Err(valid()) }
+    };
+    let mut items = BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return Err(valid());
+        }
+        items.extend((first..=last).map(ShardingItem::new));
+    }
+    Ok(Items(items))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_numbers_and_ranges() {
+        let rows: [(&str, Option<&[u32]>); 9] = [
+            ("0", Some(&[0])),
+            ("0,3-5", Some(&[0, 3, 4, 5])),
+            ("5, 3", Some(&[3, 5])),
+            ("", None),
+            ("1,", None),
+            ("5-3", None),
+            ("-1", None),
+            ("a", None),
+            ("0-100000", None),
+        ];
+        for (text, expected) in rows {
+            let found = items(text).ok();
+            let found = found.map(|items| items.0.iter().map(|i| i.index()).collect::<Vec<_>>());
+            assert_eq!(found.as_deref(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn durations_have_a_unit() {
+        let rows = [
+            ("500ms", Some(500)),
+            ("1m 30s", Some(90_000)),
+            ("2h", Some(7_200_000)),
+            ("5", None),
+            ("0s", None),
+            ("-5s", None),
+            ("soon", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(duration(text).ok(), expected.map(Duration::from_millis), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_one_line_and_moves_no_cursor() {
+        let rows = [
+            ("plain", "plain"),
+            ("two\n  lines\n", "two; lines"),
+            ("these:\n  one\n", "these: one"),
+            ("at\n  0 0 25 * * ?\n      ^^", "at; 0 0 25 * * ?"),
+            ("\u{1b}[2J", "\\u{1b}[2J"),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(one_line(text), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,617 @@
+//! Bad input, a row for each: the exit code of the program, and the one line that it prints. Nothing that is stored changes.
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use zookeeper_fixture::Server;
+
+/// A case, its command line in words, the exit code, and the line without `error: `.
+type Row<'a> = (&'a str, &'a [&'a str], i32, &'a str);
+
+const A_TIME: &str = "valid is a time with its unit, such as 500ms, 5s or 1m 30s";
+const AN_IP: &str = "valid is an IP address such as 10.0.0.7";
+
+fn ejob(folder: &Path, server: Option<&str>, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ejob"));
+    command.current_dir(folder).args(words);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("EJOB_") {
+            command.env_remove(name);
+        }
+    }
+    if let Some(server) = server {
+        command.args(["--zookeeper", server]);
+        if !words.contains(&"--namespace") {
+            command.args(["--namespace", "/jobs"]);
+        }
+    }
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Runs the rows; in each, `_` at the end of the line stands for any end.
+fn check(folder: &Path, server: Option<&str>, rows: &[Row<'_>]) {
+    let mut wrong = Vec::new();
+    for (case, words, code, line) in rows {
+        let output = ejob(folder, server, words);
+        let err = text(&output.stderr);
+        let expected = format!("error: {line}");
+        let is_it = match expected.strip_suffix('_') {
+            Some(start) => err.starts_with(start) && err.ends_with('\n'),
+            None => err == format!("{expected}\n"),
+        };
+        let is_one_line = err.lines().count() == 1;
+        let is_silent = output.stdout.is_empty();
+        if output.status.code() != Some(*code) || !is_it || !is_one_line || !is_silent {
+            let out = text(&output.stdout);
+            wrong.push(format!("{case}: {:?}\n  {err}  {out}", output.status.code()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("colonless", "secret\n");
+    write("nameless.toml", "[[jobs]]\n");
+    write("never.toml", "[[jobs]]\nname='a'\nsharding_total_count=1\ncron='x'\nstored=true\n");
+    write("good.toml", "[[jobs]]\nname='a'\nsharding_total_count=1\nscript={command='true'}\n");
+    let why = ["--why", "x"];
+    let missing = "the following required arguments were not provided:";
+    let not_there = "No such file or directory (os error 2)";
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().port().to_string();
+    let rows: &[Row<'_>] = &[
+        ("no command", &[], 2, "a command is missing; `ejob --help` lists them"),
+        ("no subcommand", &["config"], 2, "a command is missing; `ejob config --help` lists them"),
+        ("another command", &["jbos"], 2, "unrecognized subcommand 'jbos'; tip: _"),
+        (
+            "another option",
+            &["jobs", "--bogus"],
+            2,
+            "unexpected argument '--bogus' found; see `ejob jobs --help`",
+        ),
+        (
+            "no namespace",
+            &["jobs"],
+            2,
+            "--namespace is missing; give it, such as --namespace /jobs, or set EJOB_NAMESPACE",
+        ),
+        (
+            "no server",
+            &["jobs", "--namespace", "/a"],
+            2,
+            "--zookeeper is missing; give it, such as --zookeeper zk-1:2181,zk-2:2181, or set EJOB_ZOOKEEPER",
+        ),
+        (
+            "address",
+            &["jobs", "--namespace", "/a", "--zookeeper", "a,,b"],
+            2,
+            "--zookeeper is \"\"; valid: host or host:port, comma separated, IPv6 in brackets",
+        ),
+        (
+            "namespace",
+            &["jobs", "--namespace", "a", "--zookeeper", "a"],
+            2,
+            "--namespace is \"a\"; valid: a node path such as /jobs, of at most 200 bytes",
+        ),
+        (
+            "connect timeout",
+            &["jobs", "--connect-timeout", "5"],
+            2,
+            &format!("invalid value '5' for '--connect-timeout <TIME>': {A_TIME}"),
+        ),
+        (
+            "timeout",
+            &["jobs", "--timeout", "soon"],
+            2,
+            &format!("invalid value 'soon' for '--timeout <TIME>': {A_TIME}"),
+        ),
+        (
+            "no digest file",
+            &["jobs", "--namespace", "/a", "--zookeeper", "a", "--digest-file", "gone"],
+            2,
+            &format!("--digest-file gone cannot be read: {not_there}"),
+        ),
+        (
+            "digest without a colon",
+            &["jobs", "--namespace", "/a", "--zookeeper", "a", "--digest-file", "colonless"],
+            2,
+            "--digest-file (or EJOB_DIGEST) is (hidden); valid: user:password",
+        ),
+        (
+            "unreachable",
+            &[
+                "jobs",
+                "--namespace",
+                "/a",
+                "--zookeeper",
+                "127.0.0.1:1",
+                "--connect-timeout",
+                "300ms",
+            ],
+            3,
+            "no ZooKeeper answers at 127.0.0.1:1 within 300ms; check --zookeeper and that it runs",
+        ),
+        (
+            "job name",
+            &["job", "a/b"],
+            2,
+            "invalid value 'a/b' for '<JOB>': job name \"a/b\" is not valid: a name must not contain a slash",
+        ),
+        ("no job", &["job"], 2, &format!("{missing} <JOB>; see `ejob job --help`")),
+        (
+            "item",
+            &["why", "a", "x"],
+            2,
+            "invalid value 'x' for '[ITEM]': valid is the number of an item, counted from 0",
+        ),
+        (
+            "server",
+            &["jobs", "--server", "a"],
+            2,
+            &format!("invalid value 'a' for '--server <IP>': {AN_IP}"),
+        ),
+        (
+            "count",
+            &["next", "a", "-n", "0"],
+            2,
+            "invalid value '0' for '-n <COUNT>': 0 is not in 1..=1000",
+        ),
+        (
+            "cron",
+            &["next", "--cron", "0 0 25 * * ?"],
+            2,
+            "--cron is \"0 0 25 * * ?\"; valid is a Quartz expression such as \"0 0/5 * * * ?\"; \
+             cron expression, hour: 25 is not within 0-23; valid are 0-23_",
+        ),
+        (
+            "time zone",
+            &["next", "--cron", "0 0 5 * * ?", "--time-zone", "Mars"],
+            2,
+            "--time-zone is \"Mars\"; valid is an IANA name such as Asia/Shanghai, or GMT+08:00 (_",
+        ),
+        (
+            "time zone of a job",
+            &["next", "a", "--time-zone", "UTC"],
+            2,
+            "the argument '[JOB]' cannot be used with '--time-zone <ZONE>'; see `ejob next --help`",
+        ),
+        (
+            "time",
+            &["next", "a", "--after", "noon"],
+            2,
+            "invalid value 'noon' for '--after <TIME>': valid is a time such as 2024-02-29T12:00:00Z, \
+             or 2024-02-29T20:00:00+08:00",
+        ),
+        (
+            "items",
+            &["trigger", "a", "--items", "5-3"],
+            2,
+            "invalid value '5-3' for '--items <ITEMS>': valid are items and ranges of them, such as 0,3-5",
+        ),
+        (
+            "wait",
+            &["rerun", "a", "--wait", "5"],
+            2,
+            &format!("invalid value '5' for '--wait <TIME>': {A_TIME}"),
+        ),
+        (
+            "no reason",
+            &["pause", "a"],
+            2,
+            &format!("{missing} --why <TEXT>; see `ejob pause --help`"),
+        ),
+        (
+            "nothing named",
+            &[&["disable"], &why[..]].concat(),
+            2,
+            &format!("{missing} <JOB>; see `ejob disable --help`"),
+        ),
+        (
+            "reason",
+            &["pause", "a", "--why", " "],
+            2,
+            "--why is blank; valid is a text of 1 to 512 bytes without control characters",
+        ),
+        (
+            "who",
+            &["resume", "a", "--by", "\u{7}"],
+            2,
+            "--by is \"\\u{7}\"; valid is a text of 1 to 512 bytes without control characters",
+        ),
+        (
+            "items of a server",
+            &[&["enable", "a", "--items", "1", "--server", "10.0.0.1"][..]].concat(),
+            2,
+            "the argument '--items <ITEMS>' cannot be used with '--server <IP>'; see `ejob enable --help`",
+        ),
+        (
+            "drain of nothing",
+            &[&["drain", "a"], &why[..]].concat(),
+            2,
+            &format!("{missing} --server <IP>; see `ejob drain --help`"),
+        ),
+        (
+            "deadline",
+            &[&["drain", "a", "--server", "10.0.0.1", "--deadline", "0s"], &why[..]].concat(),
+            2,
+            &format!("invalid value '0s' for '--deadline <TIME>': {A_TIME}"),
+        ),
+        (
+            "instance",
+            &[&["shutdown", "a", "--instance", "x"], &why[..]].concat(),
+            2,
+            "invalid value 'x' for '--instance <ID>': valid is an id such as 10.0.0.7@-@4123-k3f9a; \
+             `ejob instances` lists them",
+        ),
+        (
+            "no server to remove",
+            &[&["remove-server"], &why[..]].concat(),
+            2,
+            &format!("{missing} --server <IP>; see `ejob remove-server --help`"),
+        ),
+        (
+            "removal without a reason",
+            &["remove", "a", "--confirm", "a"],
+            2,
+            "--why is missing; say why, such as remove --why \"release 12\"",
+        ),
+        (
+            "no field",
+            &["config", "set", "a"],
+            2,
+            &format!("{missing} <FIELD=VALUE>...; see `ejob config set --help`"),
+        ),
+        (
+            "revision",
+            &["config", "set", "a", "failover=true", "--revision", "x"],
+            2,
+            "invalid value 'x' for '--revision <REVISION>': valid is what `ejob config get` shows, such as r42",
+        ),
+        (
+            "two files",
+            &["config", "diff", "a", "--document", "a", "--jobs", "b"],
+            2,
+            "the argument '--document <FILE>' cannot be used with '--jobs <FILE>'; see `ejob config diff --help`",
+        ),
+        (
+            "number of items",
+            &["plan", "a", "--items", "0"],
+            2,
+            "invalid value '0' for '--items <COUNT>': 0 is not in 1..=100000",
+        ),
+        (
+            "strategy",
+            &["plan", "a", "--strategy", "NO"],
+            2,
+            "--strategy: unknown sharding strategy \"NO\"; valid are _",
+        ),
+        (
+            "address to join",
+            &["plan", "a", "--join", "x"],
+            2,
+            &format!("invalid value 'x' for '--join <IP>': {AN_IP}"),
+        ),
+        (
+            "applying nothing",
+            &["doctor", "--apply"],
+            2,
+            &format!("{missing} --fix; see `ejob doctor --help`"),
+        ),
+        (
+            "mending without a reason",
+            &["doctor", "--fix", "--apply"],
+            2,
+            "--why is missing; say why, such as doctor --fix --apply --why \"release 12\"",
+        ),
+        (
+            "apart",
+            &["doctor", "--twice", "0s"],
+            2,
+            &format!("invalid value '0s' for '--twice <TIME>': {A_TIME}"),
+        ),
+        (
+            "severity",
+            &["doctor", "--least", "bad"],
+            2,
+            "invalid value 'bad' for '--least <SEVERITY>'; [possible values: info, warning, error]",
+        ),
+        (
+            "no history",
+            &["history"],
+            2,
+            "--history is missing; give it, such as --history sqlite:history.db, or set EJOB_HISTORY",
+        ),
+        (
+            "history",
+            &["history", "--history", "oracle://x"],
+            2,
+            "--history: url: its scheme is not valid, it must be sqlite:PATH, \
+             postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE",
+        ),
+        (
+            "no file of a history",
+            &["history", "--history", "sqlite:gone.db"],
+            4,
+            "there is no history at gone.db; check --history",
+        ),
+        ("no database", &["history", "--history", "sqlite:good.toml"], 1, "the history store _"),
+        (
+            "limit",
+            &["history", "--limit", "0"],
+            2,
+            "invalid value '0' for '--limit <COUNT>': 0 is not in 1..=1000",
+        ),
+        (
+            "items of events",
+            &["history", "--events", "--item", "1"],
+            2,
+            "the argument '--events' cannot be used with '--item <ITEM>'; see `ejob history --help`",
+        ),
+        (
+            "no password file",
+            &["history", "--history", "postgres://u@h/d", "--history-password-file", "gone"],
+            2,
+            &format!("--history-password-file gone cannot be read: {not_there}"),
+        ),
+        (
+            "shell",
+            &["completions", "tcsh"],
+            2,
+            "invalid value 'tcsh' for '<SHELL>'; [possible values: bash, elvish, fish, powershell, zsh]_",
+        ),
+        ("no file", &["worker"], 2, &format!("{missing} <FILE>; see `ejob worker --help`")),
+        ("file", &["worker", "gone.toml"], 2, &format!("gone.toml cannot be read: {not_there}")),
+        (
+            "form",
+            &["worker", "x.ini"],
+            2,
+            "x.ini is of no known form; valid is a name that ends in .toml, .yaml or .yml",
+        ),
+        (
+            "syntax",
+            &["worker", "nameless.toml"],
+            2,
+            "nameless.toml: the file is no TOML that declares jobs: line 1: missing field `name`",
+        ),
+        (
+            "cron in a file",
+            &["worker", "never.toml", "--check"],
+            2,
+            "never.toml: job \"a\": cron is \"x\"; valid is a Quartz expression _",
+        ),
+        (
+            "dialect",
+            &["worker", "good.toml", "--dialect", "4"],
+            2,
+            "invalid value '4' for '--dialect <DIALECT>': valid is 2.1.5 or 3.x",
+        ),
+        (
+            "address",
+            &["worker", "good.toml", "--server-ip", "x"],
+            2,
+            &format!("invalid value 'x' for '--server-ip <IP>': {AN_IP}"),
+        ),
+        (
+            "drain",
+            &["worker", "good.toml", "--drain", "0s"],
+            2,
+            &format!("invalid value '0s' for '--drain <TIME>': {A_TIME}"),
+        ),
+        (
+            "session",
+            &[
+                "worker",
+                "good.toml",
+                "--session-timeout",
+                "1ms",
+                "--zookeeper",
+                "a",
+                "--namespace",
+                "/a",
+            ],
+            2,
+            "--session-timeout is \"1ms\"; valid: 100 ms to 1 h",
+        ),
+        (
+            "zone",
+            &["worker", "good.toml", "--default-time-zone", "Mars"],
+            2,
+            "--default-time-zone is \"Mars\"; valid is an IANA name such as Asia/Shanghai, or GMT+08:00 (_",
+        ),
+        (
+            "port",
+            &["worker", "good.toml", "--dump-port", "70000"],
+            2,
+            "invalid value '70000' for '--dump-port <PORT>': 70000 is not in 0..=65535",
+        ),
+        (
+            "taken port",
+            &["worker", "good.toml", "--metrics-port", &taken],
+            2,
+            &format!(
+                "--metrics-port {taken}: nobody can listen there: Address already in use (os error 98); name a free port"
+            ),
+        ),
+        (
+            "history of a worker",
+            &["worker", "good.toml", "--history", "sqlite:/gone/h.db"],
+            1,
+            "the history store _",
+        ),
+    ];
+    check(folder.path(), None, rows);
+}
+
+#[test]
+fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothing() {
+    let server = Server::start().expect("a ZooKeeper server is needed");
+    let address = server.connect_string();
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("jobs.toml", "[[jobs]]\nname='a'\nsharding_total_count=2\nstored=true\n");
+    write("digest", "anna:secret\n");
+    write("other", "otto:secret\n");
+    // A worker stores the job, joins, and leaves; one with credentials leaves a job that is hers.
+    settle(folder.path(), &address, &["--namespace", "/jobs"]);
+    settle(folder.path(), &address, &["--namespace", "/hers", "--digest-file", "digest"]);
+    let dump = || text(&ejob(folder.path(), Some(&address), &["dump", "a"]).stdout);
+    let before = dump();
+    assert!(before.contains("/a/config | "), "{before}");
+    let why = ["--why", "x"];
+    let none = "the registry has no job b; `ejob jobs` lists those that there are";
+    let rows: &[Row<'_>] = &[
+        (
+            "no namespace",
+            &["jobs", "--namespace", "/jbos"],
+            4,
+            "there is no namespace /jbos; check --namespace and --zookeeper",
+        ),
+        (
+            "no credentials",
+            &["job", "a", "--namespace", "/hers"],
+            7,
+            "reading job a: not authorized for /a; give the user and password by --digest-file or EJOB_DIGEST",
+        ),
+        (
+            "wrong credentials",
+            &["trigger", "a", "--namespace", "/hers", "--digest-file", "other"],
+            7,
+            "reading job a: not authorized for /a; give the user and password by --digest-file or EJOB_DIGEST",
+        ),
+        ("job", &["job", "b"], 4, none),
+        ("why", &["why", "b"], 4, none),
+        ("next", &["next", "b"], 4, none),
+        ("audit", &["audit", "b"], 4, none),
+        ("dump", &["dump", "b"], 4, none),
+        ("instances", &["instances", "--job", "b"], 4, none),
+        ("trigger", &["trigger", "b"], 4, none),
+        ("rerun", &["rerun", "b"], 4, none),
+        ("pause", &[&["pause", "b"], &why[..]].concat(), 4, none),
+        ("resume", &["resume", "b"], 4, none),
+        ("disable", &[&["disable", "b"], &why[..]].concat(), 4, none),
+        ("enable", &["enable", "b", "--items", "0"], 4, none),
+        ("drain", &[&["drain", "b", "--server", "10.0.0.1"], &why[..]].concat(), 4, none),
+        ("shutdown", &[&["shutdown", "b"], &why[..]].concat(), 4, none),
+        ("remove", &["remove", "b"], 4, none),
+        ("removal", &[&["remove", "b", "--confirm", "b"], &why[..]].concat(), 4, none),
+        ("config get", &["config", "get", "b"], 4, none),
+        ("config set", &["config", "set", "b", "failover=true"], 4, none),
+        ("config diff", &["config", "diff", "b", "failover=true"], 4, none),
+        ("plan", &["plan", "b"], 4, none),
+        ("doctor", &["doctor", "b"], 4, none),
+        ("item", &["why", "a", "2"], 4, "job a has no item 2; it has 2 items, counted from 0"),
+        (
+            "items to run",
+            &["trigger", "a", "--items", "0-2"],
+            4,
+            "job a has no item 2; it has 2 items, counted from 0",
+        ),
+        (
+            "items to disable",
+            &[&["disable", "a", "--items", "1-2"], &why[..]].concat(),
+            4,
+            "job a has no item 2; it has 2 items, counted from 0",
+        ),
+        (
+            "server of a job",
+            &[&["pause", "a", "--server", "10.0.0.9"], &why[..]].concat(),
+            4,
+            "job a has no server 10.0.0.9; it has 10.0.0.1",
+        ),
+        (
+            "server",
+            &[&["remove-server", "--server", "10.0.0.9"], &why[..]].concat(),
+            4,
+            "no job knows a server 10.0.0.9; `ejob servers` lists those that there are",
+        ),
+        (
+            "jobs of a server",
+            &["jobs", "--server", "10.0.0.9"],
+            4,
+            "no job knows a server 10.0.0.9; `ejob servers` lists those that there are",
+        ),
+        (
+            "instance",
+            &[&["shutdown", "a", "--instance", "10.0.0.1@-@1"], &why[..]].concat(),
+            4,
+            "job a has no instance 10.0.0.1@-@1; it has none",
+        ),
+        (
+            "instance that would leave",
+            &["plan", "a", "--leave", "10.0.0.1@-@1"],
+            4,
+            "job a has no instance 10.0.0.1@-@1; `ejob instances` lists those that there are",
+        ),
+        (
+            "stale revision",
+            &["config", "set", "a", "failover=true", "--revision", "r1"],
+            5,
+            "the configuration of job a is of revision _",
+        ),
+        (
+            "field",
+            &["config", "set", "a", "crom=x"],
+            2,
+            "there is no field \"crom\"; valid are cron, time_zone, _",
+        ),
+        (
+            "value",
+            &["config", "set", "a", "failover=yes"],
+            2,
+            "failover is \"yes\"; valid is true or false",
+        ),
+        (
+            "values that do not go together",
+            &["config", "set", "a", "failover=true", "monitor_execution=false"],
+            2,
+            "failover is true; valid is false, or monitor_execution = true: without claims there is nothing to take over",
+        ),
+        (
+            "no document",
+            &["config", "set", "a", "--document", "gone"],
+            2,
+            "--document gone cannot be read: No such file or directory (os error 2)",
+        ),
+        (
+            "a document that is none",
+            &["config", "set", "a", "--document", "digest"],
+            2,
+            "--document digest is no configuration: _",
+        ),
+        (
+            "confirmation",
+            &[&["remove", "a", "--confirm", "b"], &why[..]].concat(),
+            1,
+            "removing job a is confirmed by \"a@r_",
+        ),
+    ];
+    check(folder.path(), Some(&address), rows);
+    assert_eq!(dump(), before, "something that is stored has changed");
+}
+
+/// Runs a worker until it is ready, and ends it.
+fn settle(folder: &Path, address: &str, options: &[&str]) {
+    use std::io::{BufRead, BufReader};
+
+    let mut worker = Command::new(env!("CARGO_BIN_EXE_ejob"))
+        .current_dir(folder)
+        .args(["worker", "jobs.toml", "--server-ip", "10.0.0.1", "--zookeeper", address])
+        .args(options)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(worker.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "ready: a on server 10.0.0.1");
+    let id = worker.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert!(worker.wait().unwrap().success());
+}

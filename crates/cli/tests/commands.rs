@@ -1,0 +1,285 @@
+//! The commands, on namespaces in memory with real schedulers.
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+mod support;
+
+use cli::Exit;
+use serde_json::json;
+use support::{World, owned};
+
+const WHY: [&str; 4] = ["--by", "anna", "--why", "release 12"];
+
+fn signed<'a>(line: &[&'a str]) -> Vec<&'a str> {
+    line.iter().copied().chain(WHY).collect()
+}
+
+#[tokio::test]
+async fn an_empty_namespace_is_told_in_words() {
+    let world = World::new();
+    for (line, expected) in [
+        (&["jobs"][..], "no jobs\n"),
+        (&["instances"], "no instances\n"),
+        (&["servers"], "no servers\n"),
+        (&["audit"], "no changes\n"),
+        (&["doctor"], "found in 0 jobs: nothing\n"),
+    ] {
+        assert_eq!(world.ejob(line).await.done(), expected, "{line:?}");
+    }
+}
+
+#[tokio::test]
+async fn jobs_instances_and_servers_are_listed_for_people_and_programs() {
+    let world = World::new();
+    let _members = world.shared().await;
+    let rows = [
+        (
+            &["jobs"][..],
+            "JOB     STATE  ITEMS  INSTANCES  CRON        DIALECT  DESCRIPTION\n\
+             report  OK     4      2          on request  2.1.5    counts\n",
+        ),
+        (
+            &["servers"],
+            "SERVER    INSTANCES  JOBS  DISABLED  PAUSED\n\
+             10.0.0.1  1          1     0         0\n\
+             10.0.0.2  1          1     0         0\n",
+        ),
+        (
+            &["jobs", "--server", "10.0.0.2"],
+            "JOB     SERVER IS  INSTANCES\n\
+             report  enabled    1\n",
+        ),
+        (&["doctor"], "found in 1 job: nothing\n"),
+    ];
+    for (line, expected) in rows {
+        assert_eq!(world.ejob(line).await.done(), expected, "{line:?}");
+    }
+    let instances = world.ejob(&["instances", "--json"]).await.json();
+    let first = &instances["instances"][0];
+    assert_eq!(first["instance"], "10.0.0.1@-@1", "{instances}");
+    assert_eq!((&first["language"], &first["state"]), (&json!("rust"), &json!("available")));
+    assert_eq!(first["items"].as_array().unwrap().len(), 2, "{instances}");
+    let one = world.ejob(&["instances", "--server", "10.0.0.2"]).await.done();
+    assert!(one.contains("10.0.0.2@-@2") && !one.contains("10.0.0.1"), "{one}");
+}
+
+#[tokio::test]
+async fn one_job_is_shown_from_all_sides() {
+    let world = World::new();
+    let _members = world.shared().await;
+    let text = world.ejob(&["job", "report"]).await.done();
+    for part in [
+        "job          report\n",
+        "servers      10.0.0.1 enabled, 10.0.0.2 enabled\n",
+        "ITEM  STATE    OWNER",
+        "10.0.0.2@-@2",
+    ] {
+        assert!(text.contains(part), "{part:?} in {text}");
+    }
+    let job = world.ejob(&["job", "report", "--json"]).await.json();
+    assert_eq!(job["config"]["sharding_total_count"], 4, "{job}");
+    assert_eq!(job["items"].as_array().unwrap().len(), 4, "{job}");
+    let why = world.ejob(&["why", "report"]).await.done();
+    assert_eq!(why, "it has no schedule and runs on request only\n");
+    let dump = world.ejob(&["dump", "report"]).await.done();
+    assert!(dump.contains("/report/instances/10.0.0.1@-@1 (ephemeral) | "), "{dump}");
+}
+
+#[tokio::test]
+async fn a_run_on_request_is_waited_for_and_a_failure_is_an_exit_code() {
+    let world = World::new();
+    let _members = world.shared().await;
+    let some = signed(&["trigger", "report", "--items", "0,2", "--wait", "50s"]);
+    let told = world.ejob(&some).await.done();
+    assert!(told.ends_with("ITEM  RUN\n0     succeeded\n2     succeeded\n"), "{told}");
+    let all = world.ejob(&["trigger", "report", "--wait", "50s", "--json"]).await;
+    assert_eq!(all.exit, Exit::Partly, "{all:?}");
+    assert_eq!(all.json()["runs"]["3"], json!({ "state": "ended", "outcome": "failed" }));
+    let again = world.ejob(&["rerun", "report", "--wait", "50s"]).await;
+    assert_eq!(again.exit, Exit::Partly, "{again:?}");
+    assert!(again.out.ends_with("ITEM  RUN\n3     failed\n"), "{again:?}");
+}
+
+#[tokio::test]
+async fn servers_and_items_are_held_back_and_let_go() {
+    let world = World::new();
+    let _members = world.shared().await;
+    let done = "done: report, server 10.0.0.1: ";
+    let rows = [
+        (
+            signed(&["pause", "report", "--server", "10.0.0.1"]),
+            format!("{done}paused\n"),
+            Exit::Done,
+        ),
+        (
+            signed(&["pause", "report", "--server", "10.0.0.1"]),
+            "left alone: report, server 10.0.0.1: it is paused already\n".to_owned(),
+            Exit::Done,
+        ),
+        (
+            vec!["resume", "--server", "10.0.0.1"],
+            format!("{done}enabled; it was paused\n"),
+            Exit::Done,
+        ),
+        (
+            signed(&["disable", "report", "--server", "10.0.0.1"]),
+            format!("{done}disabled; it was enabled\n"),
+            Exit::Done,
+        ),
+        (
+            vec!["resume", "report", "--server", "10.0.0.1"],
+            "left alone: report, server 10.0.0.1: it is disabled\n".to_owned(),
+            Exit::Partly,
+        ),
+        (
+            vec!["enable", "report"],
+            format!(
+                "{done}enabled; it was disabled\nleft alone: report, server 10.0.0.2: it is enabled already\n"
+            ),
+            Exit::Done,
+        ),
+        (
+            signed(&["disable", "report", "--items", "2-3"]),
+            "done: report, item 2: disabled\ndone: report, item 3: disabled\n".to_owned(),
+            Exit::Done,
+        ),
+        (
+            vec!["enable", "report", "--items", "3"],
+            "done: report, item 3: enabled\n".to_owned(),
+            Exit::Done,
+        ),
+    ];
+    for (line, expected, exit) in rows {
+        let said = world.ejob(&line).await;
+        assert_eq!((said.out.as_str(), said.exit), (&*expected, exit), "{line:?}: {}", said.err);
+    }
+    let why = world.ejob(&["why", "report", "2"]).await.done();
+    assert!(why.contains("the item is disabled (disable items by anna: release 12)"), "{why}");
+    let audit = world.ejob(&["audit", "report"]).await.done();
+    assert_eq!(audit.lines().count(), 1 + 6, "{audit}");
+}
+
+#[tokio::test]
+async fn a_server_is_drained_and_an_instance_is_told_to_leave() {
+    let world = World::new();
+    let (_first, second) = world.shared().await;
+    let drain = signed(&["drain", "report", "--server", "10.0.0.1", "--deadline", "50s"]);
+    let told = world.ejob(&drain).await.done();
+    assert!(told.ends_with("drained: nothing of report runs on 10.0.0.1\n"), "{told}");
+    world.until("report", "items to move", |job| owned(job, 2) == 4).await;
+    let leave = signed(&["shutdown", "report", "--instance", "10.0.0.2@-@2"]);
+    let told = world.ejob(&leave).await.done();
+    assert_eq!(told, "done: report, instance 10.0.0.2@-@2: told to leave\n");
+    let mut events = second.handle.events();
+    support::within("leaving", async {
+        while !second.handle.has_ended() && events.next().await.is_some() {}
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_job_is_removed_only_once_it_is_confirmed() {
+    let world = World::new();
+    let (first, second) = world.shared().await;
+    let preview = world.ejob(&["remove", "report"]).await.done();
+    assert!(preview.contains("would tell to leave: 10.0.0.1@-@1\n"), "{preview}");
+    assert!(preview.contains("nothing was done; to do it: ejob remove report --confirm "));
+    let alive = world.ejob(&signed(&["remove", "report", "--confirm", "report"])).await;
+    assert_eq!(alive.exit, Exit::Partly, "{alive:?}");
+    assert!(alive.err.starts_with("error: instances of job report live: "), "{alive:?}");
+    assert!(world.stored("/report/config").is_some());
+    for member in [first, second] {
+        support::within("leaving", member.scheduler.shutdown(support::PATIENCE)).await;
+    }
+    let gone = world.ejob(&signed(&["remove", "report", "--confirm", "report"])).await.done();
+    assert_eq!(gone, "done: report, job: removed\n");
+    assert_eq!(world.stored("/report"), None);
+}
+
+#[tokio::test]
+async fn a_configuration_is_shown_compared_and_changed_under_its_revision() {
+    let world = World::new();
+    let _members = world.shared().await;
+    let stored = world.ejob(&["config", "get", "report", "--json"]).await.json();
+    let revision = stored["revision"].as_str().unwrap().to_owned();
+    assert_eq!(stored["config"]["failover"], true, "{stored}");
+    let diff = world.ejob(&["config", "diff", "report", "failover=false"]).await;
+    assert_eq!(diff.out, "failover: true -> false\n", "{diff:?}");
+    assert_eq!(diff.exit, Exit::Partly);
+    let same = world.ejob(&["config", "diff", "report", "failover=true"]).await.done();
+    assert_eq!(same, "no difference\n");
+
+    let fields = ["cron=0 0 9 * * ?", "description=every day"];
+    let set = ["config", "set", "report", "--revision", &revision];
+    let set: Vec<&str> = set.into_iter().chain(fields).collect();
+    let told = world.ejob(&set).await.done();
+    assert!(told.contains("cron: \"\" -> \"0 0 9 * * ?\"; description: "), "{told}");
+    let before = world.stored("/report/config");
+    let late = world.ejob(&set).await;
+    assert_eq!(late.exit, Exit::Stale, "{late:?}");
+    assert!(late.err.contains("read it again and repeat the change\n"), "{late:?}");
+    let again = world.ejob(&["config", "set", "report", "failover=true"]).await.done();
+    assert_eq!(again, "left alone: report, configuration: it is as wanted already\n");
+    let bad = world.ejob(&["config", "set", "report", "cron=0 0 25 * * ?"]).await;
+    assert_eq!(bad.exit, Exit::Usage, "{bad:?}");
+    assert_eq!(world.stored("/report/config"), before);
+
+    let next = ["next", "report", "-n", "2", "--after", "2024-02-29T12:00:00Z"];
+    let next = world.ejob(&next).await.done();
+    assert_eq!(next, "2024-03-01T09:00:00Z\n2024-03-02T09:00:00Z\n");
+}
+
+#[tokio::test]
+async fn moves_are_planned_without_being_made() {
+    let world = World::new();
+    let _members = world.shared().await;
+    let plan = ["plan", "report", "--leave", "10.0.0.2@-@2", "--json"];
+    let plan = world.ejob(&plan).await.json();
+    assert_eq!(plan["moves"].as_array().unwrap().len(), 2, "{plan}");
+    assert_eq!(plan["moves"][0]["to"], "10.0.0.1@-@1", "{plan}");
+    assert_eq!(world.ejob(&["plan", "report"]).await.done(), "no item would move\n");
+    let nobody = ["plan", "report", "--disable", "10.0.0.1", "--disable", "10.0.0.2"];
+    let nobody = world.ejob(&nobody).await.done();
+    assert_eq!(nobody, "nobody would be available: items stay, and nobody runs them\n");
+}
+
+const DOCUMENT_3: &str = "cron: 0 0 9 * * ?\nfailover: true\njobName: old\njobParameter: ''\n\
+    misfire: true\nmonitorExecution: true\nshardingItemParameters: ''\nshardingTotalCount: 2\n";
+
+#[tokio::test]
+async fn the_doctor_finds_shows_what_would_mend_it_and_mends_it() {
+    let world = World::new();
+    let left = "/old/sharding/0/running";
+    world
+        .write(&[
+            ("/old", "com.acme.Old"),
+            ("/old/config", DOCUMENT_3),
+            ("/old/servers/10.0.0.9", "ENABLED"),
+            (left, "10.0.0.9@-@9"),
+        ])
+        .await;
+    let found = world.ejob(&["doctor", "--least", "error"]).await;
+    assert_eq!(found.exit, Exit::Findings, "{found:?}");
+    assert!(found.out.starts_with("error run-of-nobody"), "{found:?}");
+    assert!(found.out.contains("[can be fixed: --fix]\n"), "{found:?}");
+    let dry = world.ejob(&["doctor", "--fix"]).await;
+    assert!(dry.out.contains("    fix: remove "), "{dry:?}");
+    assert!(dry.out.ends_with("nothing was done; to mend it, repeat with --apply --why TEXT\n"));
+    assert!(world.stored(left).is_some(), "a dry run has changed something");
+    let unsigned = world.ejob(&["doctor", "--fix", "--apply"]).await;
+    assert_eq!(unsigned.exit, Exit::Usage, "{unsigned:?}");
+    assert!(unsigned.err.starts_with("error: --why is missing; say why"), "{unsigned:?}");
+    let mended = world.ejob(&signed(&["doctor", "--fix", "--apply"])).await;
+    assert_eq!(world.stored(left), None, "{mended:?}");
+    assert!(mended.out.contains("done: old, run-of-nobody"), "{mended:?}");
+    let json = world.ejob(&["doctor", "old", "--json"]).await.json();
+    assert!(json["findings"].as_array().unwrap().iter().all(|f| f["code"] != "run-of-nobody"));
+}
+
+#[tokio::test]
+async fn completions_are_printed_for_each_shell() {
+    let world = World::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = world.ejob(&["completions", shell]).await.done();
+        assert!(script.contains("ejob") && script.contains("drain"), "{shell}: {script}");
+    }
+}

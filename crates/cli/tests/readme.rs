@@ -1,0 +1,182 @@
+//! The section of the README about `ejob`, run as it is printed: its file, its commands, and what they answer.
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use zookeeper_fixture::Server;
+
+const README: &str = include_str!("../../../README.md");
+/// For each command, on a machine that is busy with other things.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// What only looks can be asked again until what was begun before has settled.
+const LOOKS: [&str; 2] = ["ejob jobs", "ejob doctor"];
+
+/// A command of the section, and the lines that it answers.
+struct Step<'a> {
+    command: &'a str,
+    answer: Vec<&'a str>,
+}
+
+fn section() -> &'static str {
+    let start = README.find("## Without a program: `ejob`").unwrap();
+    let rest = &README[start + 3..];
+    &rest[..rest.find("\n## ").unwrap()]
+}
+
+/// Returns the text of the first block of a language.
+fn block<'a>(section: &'a str, language: &str) -> &'a str {
+    let start = format!("```{language}\n");
+    let text = &section[section.find(&start).unwrap() + start.len()..];
+    &text[..text.find("```").unwrap()]
+}
+
+fn steps(console: &str) -> Vec<Step<'_>> {
+    let mut steps: Vec<Step<'_>> = Vec::new();
+    for line in console.lines() {
+        match line.strip_prefix("$ ") {
+            Some(command) => steps.push(Step { command, answer: Vec::new() }),
+            None => steps.last_mut().unwrap().answer.push(line),
+        }
+    }
+    steps
+}
+
+/// Compares a line with a printed one, in which `…` stands for anything, and blanks of any number for each other if it does.
+fn is_as_printed(line: &str, printed: &str) -> bool {
+    if !printed.contains('…') {
+        return line == printed;
+    }
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = words(line);
+    let mut rest = line.as_str();
+    for (n, part) in printed.split('…').enumerate() {
+        let part = words(part);
+        match rest.find(&part) {
+            Some(at) if n > 0 || at == 0 => rest = &rest[at + part.len()..],
+            _ => return false,
+        }
+    }
+    printed.ends_with('…') || rest.is_empty()
+}
+
+/// A shell that is given one command after the other.
+struct Shell {
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+    _child: Child,
+}
+
+impl Shell {
+    fn start(folder: &Path) -> Self {
+        let program = Path::new(env!("CARGO_BIN_EXE_ejob"));
+        let path = std::env::var("PATH").unwrap();
+        let path = format!("{}:{path}", program.parent().unwrap().display());
+        let mut child = Command::new("bash")
+            .args(["--noprofile", "--norc"])
+            .current_dir(folder)
+            .env("PATH", path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { input: child.stdin.take().unwrap(), output, _child: child }
+    }
+
+    async fn give(&mut self, line: &str) {
+        use tokio::io::AsyncWriteExt;
+        self.input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn line(&mut self) -> String {
+        let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await;
+        line.expect("a line in time").unwrap().expect("the shell is there")
+    }
+
+    /// Runs a command in the foreground, and returns what it has said.
+    async fn run(&mut self, command: &str) -> Vec<String> {
+        self.give(command).await;
+        self.give("echo '(end)'").await;
+        let mut said = Vec::new();
+        loop {
+            match self.line().await {
+                end if end == "(end)" => return said,
+                line => said.push(line),
+            }
+        }
+    }
+}
+
+fn answers(said: &[String], step: &Step<'_>) -> bool {
+    let pairs = || said.iter().zip(&step.answer);
+    said.len() == step.answer.len() && pairs().all(|(line, printed)| is_as_printed(line, printed))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_section_of_the_readme_works_as_printed() {
+    let server = Server::start().expect("a ZooKeeper server is needed");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("jobs.toml"), block(section(), "toml")).unwrap();
+    let mut shell = Shell::start(folder.path());
+    // As in a shell that somebody types into.
+    shell.give("set -m").await;
+    let steps = steps(block(section(), "console"));
+    assert!(steps.len() > 10, "the section has lost its commands");
+    for step in &steps {
+        // The only thing that is not as printed: where the server of this test listens.
+        let command = step.command.replace("127.0.0.1:2181", &server.connect_string());
+        let goes_on = command.ends_with('&') || command.starts_with("kill");
+        if goes_on {
+            shell.give(&command).await;
+            for printed in &step.answer {
+                let line = shell.line().await;
+                assert!(is_as_printed(&line, printed), "{command}\n{line}\n{printed}");
+            }
+            continue;
+        }
+        let asked = Instant::now();
+        let mut said = shell.run(&command).await;
+        while !answers(&said, step) && LOOKS.contains(&&*command) && asked.elapsed() < PATIENCE {
+            said = shell.run(&command).await;
+        }
+        assert!(answers(&said, step), "{command}\n{said:#?}\n{:#?}", step.answer);
+    }
+    let mut stderr = std::io::stderr();
+    for n in [1, 3] {
+        let log = std::fs::read_to_string(folder.path().join(format!("worker-{n}.log"))).unwrap();
+        let has_run = log.contains("counting part ");
+        if !has_run {
+            stderr.write_all(log.as_bytes()).unwrap();
+        }
+        assert!(has_run, "worker {n} has run nothing");
+    }
+    for n in [1, 3] {
+        shell.give(&format!("kill %{n}")).await;
+        assert!(shell.line().await.starts_with("leaving: "));
+        assert!(shell.line().await.starts_with("count: left, "));
+    }
+}
+
+#[test]
+fn dots_stand_for_anything() {
+    let rows = [
+        ("a b", "a b", true),
+        ("a  b", "a b", false),
+        ("a 17 b", "a … b", true),
+        ("a    17 18   b", "a … b", true),
+        ("a 17", "a …", true),
+        ("x a 17", "a …", false),
+        ("17 a", "… a", true),
+        ("17 a b", "… a", false),
+        ("17 c", "… a", false),
+    ];
+    for (line, printed, expected) in rows {
+        assert_eq!(is_as_printed(line, printed), expected, "{line:?} {printed:?}");
+    }
+}

@@ -1,0 +1,157 @@
+//! Namespaces in memory with real schedulers, and command lines that are run on them.
+#![allow(dead_code, reason = "every test file uses another part of it")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use cli::{Exit, Fault, Place, Registries};
+use coordination::{Dialect, JobName, Layout};
+use lite::{JobBuilder, JobHandle, Scheduler, ShardingContext, job_fn};
+use operations::JobSnapshot;
+use parking_lot::Mutex;
+use reg_center::{Lifetime, MemoryCenter, MemoryRegistry, NodePath, RegistryCenter, Txn};
+use serde_json::Value;
+
+/// More than any test needs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits for something with a deadline.
+pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(PATIENCE, future).await;
+    done.unwrap_or_else(|_| panic!("did not happen within {PATIENCE:?}: {what}"))
+}
+
+/// What a command line has said.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) exit: Exit,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Said {
+    /// Returns the one JSON document that was printed.
+    pub(crate) fn json(&self) -> Value {
+        let read = serde_json::from_str(&self.out);
+        read.unwrap_or_else(|error| panic!("no single document ({error}): {self:?}"))
+    }
+
+    /// Returns what was printed, if all went well.
+    pub(crate) fn done(self) -> String {
+        assert_eq!(self.exit, Exit::Done, "{self:?}");
+        assert_eq!(self.err, "", "{self:?}");
+        self.out
+    }
+}
+
+/// Namespaces in memory, by their paths.
+#[derive(Default)]
+pub(crate) struct Memory {
+    namespaces: Mutex<BTreeMap<String, MemoryRegistry>>,
+}
+
+#[async_trait]
+impl Registries for Memory {
+    async fn open(&self, place: &Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
+        let mut namespaces = self.namespaces.lock();
+        if !namespaces.contains_key(place.namespace()) && !place.may_create() {
+            return Err(place.absent());
+        }
+        let registry = namespaces.entry(place.namespace().to_owned()).or_default();
+        Ok(Arc::new(registry.connect()))
+    }
+}
+
+/// The namespace `/jobs`, to be operated by command lines.
+pub(crate) struct World {
+    pub(crate) memory: Memory,
+    pub(crate) registry: MemoryRegistry,
+}
+
+/// A scheduler with its part in the job; its session lives as long as this.
+pub(crate) struct Member {
+    pub(crate) center: Arc<MemoryCenter>,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) handle: JobHandle,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let (memory, registry) = (Memory::default(), MemoryRegistry::new());
+        memory.namespaces.lock().insert("/jobs".to_owned(), registry.clone());
+        Self { memory, registry }
+    }
+
+    /// Runs `ejob` on the namespace.
+    pub(crate) async fn ejob(&self, arguments: &[&str]) -> Said {
+        let line = ["ejob", "--namespace", "/jobs"].into_iter().chain(arguments.iter().copied());
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let exit = within("a command", cli::run(line, &self.memory, &mut out, &mut err)).await;
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Said { exit, out: text(out), err: text(err) }
+    }
+
+    /// Adds a member with the address `10.0.0.{n}` to a job and waits until it is registered. Its item 3 fails.
+    pub(crate) async fn member(&self, n: u8, job: &str) -> Member {
+        let center = Arc::new(self.registry.connect());
+        let builder = Scheduler::builder(center.clone()).server_ip(&format!("10.0.0.{n}")).unwrap();
+        let scheduler = builder.life(n.to_string()).dialect(Dialect::V2).build().unwrap();
+        let run = job_fn(|context: ShardingContext| async move {
+            if context.item().index() == 3 { Err("item 3 fails".into()) } else { Ok(()) }
+        });
+        let config = JobBuilder::new(job, 4).failover(true).description("counts").build().unwrap();
+        let handle = scheduler.schedule(config, run).await.unwrap();
+        within("joining", handle.joined()).await.unwrap();
+        Member { center, scheduler, handle }
+    }
+
+    /// Waits until a job is as wanted.
+    pub(crate) async fn until(&self, job: &str, what: &str, wanted: impl Fn(&JobSnapshot) -> bool) {
+        let job = JobName::new(job).unwrap();
+        let observer = self.registry.connect();
+        let mut changes = observer.watch(&Layout::new(&job).root());
+        within(what, async {
+            loop {
+                let model = self.registry.snapshot();
+                let nodes = model.subtree(&Layout::new(&job).root()).cloned().collect();
+                if wanted(&JobSnapshot::of_nodes(&job, nodes)) {
+                    return;
+                }
+                changes.next().await.expect("the observer's centre is open");
+            }
+        })
+        .await;
+    }
+
+    /// Two members that share the four items of job `report`.
+    pub(crate) async fn shared(&self) -> (Member, Member) {
+        let members = (self.member(1, "report").await, self.member(2, "report").await);
+        self.until("report", "both to share", |job| owned(job, 1) == 2 && owned(job, 2) == 2).await;
+        members
+    }
+
+    /// Writes persistent nodes.
+    pub(crate) async fn write(&self, nodes: &[(&str, &str)]) {
+        let center = self.registry.connect();
+        for (path, data) in nodes {
+            let path = NodePath::parse(path).unwrap();
+            let txn = Txn::new().create(path, (*data).to_owned(), Lifetime::Persistent);
+            assert!(center.commit(txn).await.unwrap().is_committed(), "{data}");
+        }
+    }
+
+    /// Returns what a node holds.
+    pub(crate) fn stored(&self, path: &str) -> Option<String> {
+        let node = self.registry.snapshot().read(&NodePath::parse(path).unwrap()).cloned();
+        node.map(|node| String::from_utf8_lossy(&node.data).into_owned())
+    }
+}
+
+/// Returns how many items the member `10.0.0.{n}` has.
+pub(crate) fn owned(job: &JobSnapshot, n: u8) -> usize {
+    let id = format!("10.0.0.{n}@-@{n}");
+    let is_its = |item| job.owner(item).is_some_and(|owner| owner.as_str() == id);
+    job.items().into_iter().filter(|item| is_its(*item)).count()
+}

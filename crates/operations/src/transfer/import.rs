@@ -1,0 +1,220 @@
+//! What importing configurations would do to a namespace, and doing it.
+
+use std::fmt;
+
+use coordination::{Dialect, InvalidConfig, JobConfig, NodeKind, OperatorStep};
+use jiff::Timestamp;
+use reg_center::Revision;
+use serde::Serialize;
+use sharding::StrategyRegistry;
+
+use super::class_in_root;
+use crate::act::differences;
+use crate::change::Planned;
+use crate::operations::Absence;
+use crate::{By, Error, FieldChange, JobSnapshot, Namespace, Operations, Report, Result, validate};
+
+/// What importing one configuration would do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "act", rename_all = "snake_case")]
+pub enum ImportAct {
+    /// The job is made.
+    Create,
+    /// Its configuration is replaced.
+    Replace {
+        /// In which fields.
+        changes: Vec<FieldChange>,
+    },
+    /// It is as wanted already.
+    Same,
+    /// It is there and differs; it stays, as nobody has said that it shall be overwritten.
+    Stays {
+        /// In which fields.
+        changes: Vec<FieldChange>,
+    },
+    /// It cannot be imported.
+    Refused {
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// What importing one configuration would do, decided from what is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ImportStep {
+    /// Which job.
+    pub job: String,
+    /// What would be done.
+    #[serde(flatten)]
+    pub act: ImportAct,
+    #[serde(skip)]
+    config: JobConfig,
+    /// What the decision was made from.
+    #[serde(skip)]
+    stored: Option<Revision>,
+}
+
+impl fmt::Display for ImportStep {
+    /// One line: what would be done with which job, and why.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let listed = |changes: &[FieldChange]| {
+            changes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        };
+        match &self.act {
+            ImportAct::Create => write!(f, "create {}", self.job),
+            ImportAct::Replace { changes } => {
+                write!(f, "replace {}: {}", self.job, listed(changes))
+            }
+            ImportAct::Same => write!(f, "keep {}: it is as wanted already", self.job),
+            ImportAct::Stays { changes } => {
+                write!(f, "keep {}, although it differs: {}", self.job, listed(changes))
+            }
+            ImportAct::Refused { reason } => write!(f, "refuse {}: {reason}", self.job),
+        }
+    }
+}
+
+/// Decides what importing configurations would do to a namespace. Nothing is replaced unless `overwrite` says so.
+///
+/// # Examples
+/// ```
+/// use coordination::{JobConfig, JobName};
+/// use operations::{ImportAct, Namespace, plan_import};
+/// use sharding::StrategyRegistry;
+///
+/// let configs = [JobConfig::new(JobName::new("report")?, 3)];
+/// let now = "2024-02-29T12:00:00Z".parse()?;
+/// let strategies = StrategyRegistry::default();
+/// let steps = plan_import(&configs, &Namespace::default(), false, &strategies, now);
+/// assert_eq!(steps[0].act, ImportAct::Create);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn plan_import(
+    configs: &[JobConfig],
+    there: &Namespace,
+    overwrite: bool,
+    strategies: &StrategyRegistry,
+    now: Timestamp,
+) -> Vec<ImportStep> {
+    let step = |config: &JobConfig| {
+        let job = config.job_name.to_string();
+        let unread = there.unread.iter().find(|(name, _)| *name == job);
+        let stored = there.job(&config.job_name);
+        let act = match unread {
+            Some((_, error)) => {
+                let reason = format!("what is there could not be read: {error}");
+                ImportAct::Refused { reason }
+            }
+            None => decide(config, stored, overwrite, strategies, now),
+        };
+        let stored = stored.and_then(JobSnapshot::config_revision);
+        ImportStep { job, act, config: config.clone(), stored }
+    };
+    configs.iter().map(step).collect()
+}
+
+fn decide(
+    config: &JobConfig,
+    stored: Option<&JobSnapshot>,
+    overwrite: bool,
+    strategies: &StrategyRegistry,
+    now: Timestamp,
+) -> ImportAct {
+    let refused = |reason: &dyn fmt::Display| ImportAct::Refused { reason: reason.to_string() };
+    let in_force = stored.and_then(JobSnapshot::config);
+    if let Err(error) = validate(config, in_force, strategies, now) {
+        return refused(&error);
+    }
+    if let Some(Err(error)) = stored.map(|stored| fits_nodes(config, stored)) {
+        return refused(&error);
+    }
+    let Some(stored) = stored.filter(|stored| stored.has_config()) else {
+        return ImportAct::Create;
+    };
+    let Some(in_force) = stored.config() else {
+        let fault = stored.config_fault().unwrap_or_default();
+        return match overwrite {
+            true => ImportAct::Replace { changes: Vec::new() },
+            false => refused(&format!("what is there cannot be used, and stays: {fault}")),
+        };
+    };
+    // In 3.x the class is not in the document: the one that stands in the root stays.
+    let mut wanted = config.clone();
+    if wanted.java.dialect() == Dialect::V3 {
+        wanted.java.job_class.clone_from(&in_force.java.job_class);
+    }
+    let changes = differences(in_force, &wanted);
+    match (changes.is_empty(), overwrite) {
+        (true, _) => ImportAct::Same,
+        (false, true) => ImportAct::Replace { changes },
+        (false, false) => ImportAct::Stays { changes },
+    }
+}
+
+/// Nodes of a job without a configuration say in which dialect it is, too.
+fn fits_nodes(config: &JobConfig, stored: &JobSnapshot) -> Result<(), InvalidConfig> {
+    let has_members = stored.view().servers().next().is_some() || !stored.instances().is_empty();
+    let (is, shall) = (stored.dialect(), config.java.dialect());
+    match is == shall || !(has_members || stored.has_config()) {
+        true => Ok(()),
+        false => {
+            let valid = format!("{is}, as the job's other nodes are");
+            Err(InvalidConfig::new("dialect", shall, valid))
+        }
+    }
+}
+
+impl Operations {
+    /// Does what a step of an import says, unless the job has changed since it was decided. Steps that do nothing are told
+    /// as left alone.
+    ///
+    /// # Errors
+    /// [`Error::StaleConfig`] or [`Error::AlreadyThere`] if somebody else was faster; else as
+    /// [`update_config`](Self::update_config). Then nothing was changed.
+    pub async fn import(&self, step: &ImportStep, by: &By) -> Result<Report> {
+        let config = &step.config;
+        let told = |left: bool| {
+            let mut planned = Planned::default();
+            match left {
+                true => planned.leave("configuration", step.to_string()),
+                false => planned.keep("configuration", "it is as wanted already"),
+            }
+            Ok(planned.report(&config.job_name, None))
+        };
+        match &step.act {
+            ImportAct::Create => self.create(config, by).await,
+            ImportAct::Replace { .. } => {
+                let expected = step.stored.unwrap_or_default();
+                Ok(self.update_config(config, expected, by).await?.report)
+            }
+            ImportAct::Same => told(false),
+            ImportAct::Stays { .. } | ImportAct::Refused { .. } => told(true),
+        }
+    }
+
+    /// Stores the configuration of a job that has none, so that instances which come up run it.
+    async fn create(&self, config: &JobConfig, by: &By) -> Result<Report> {
+        let plan = |job: &JobSnapshot, _: &str| {
+            if job.has_config() {
+                return Err(Error::AlreadyThere { job: job.job().clone() });
+            }
+            validate(config, None, &self.strategies, self.now())?;
+            fits_nodes(config, job)?;
+            let class = config
+                .java
+                .given_class()
+                .filter(|_| config.java.dialect() == Dialect::V3 && class_in_root(job).is_none());
+            let root = job.view().layout().root();
+            let version = job.nodes().find(|node| node.path == root).map(|node| node.stat.version);
+            let class =
+                class.map(|class| OperatorStep::SetClass { class: class.to_owned(), version });
+            let add = OperatorStep::AddConfig(Box::new(config.clone()));
+            debug_assert!(job.node(&NodeKind::Config).is_none(), "there is no configuration");
+            let mut planned = Planned::default();
+            planned.change("configuration", "stored", class.into_iter().chain([add]));
+            Ok(planned)
+        };
+        self.change_or_make(&config.job_name, Absence::IsEmpty, "import", by, plan).await
+    }
+}

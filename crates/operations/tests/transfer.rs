@@ -1,0 +1,375 @@
+//! Configurations from one namespace to another.
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+mod support;
+
+use coordination::{
+    Dialect, JavaFields, JavaJobType, JavaSettings, JobConfig, JobName, encode_config,
+};
+use operations::{
+    Converted, Error, Export, ExportError, ImportAct, JobSnapshot, convert_version_1, export,
+    plan_import,
+};
+use reg_center::{Node, NodePath, Revision, SessionId, Stat, Version};
+use sharding::StrategyRegistry;
+use support::{World, by, noon};
+
+fn config(name: &str, dialect: Dialect) -> JobConfig {
+    let mut config = JobConfig::new(JobName::new(name).unwrap(), 3);
+    config.java = JavaSettings::of(dialect);
+    config
+}
+
+fn node(path: &str, data: &str) -> Node {
+    let stat = Stat {
+        version: Version(0),
+        created: Revision(1),
+        modified: Revision(1),
+        owner: None::<SessionId>,
+    };
+    Node { path: NodePath::parse(path).unwrap(), data: data.to_owned().into(), stat }
+}
+
+#[test]
+fn an_export_that_cannot_be_read_is_refused_as_a_whole() {
+    let good = Export::of([&config("a", Dialect::V2), &config("b", Dialect::V3)]);
+    assert_eq!(good.configs().unwrap().len(), 2);
+    type Damage = fn(&mut Export);
+    let rows: [(&str, Damage, &str); 7] = [
+        ("format", |e| e.format = "x".into(), "format is \"x\"; valid is \"ejob-export\""),
+        ("version", |e| e.version = 2, "version is 2; this program reads version 1"),
+        ("twice", |e| e.jobs[1].job = "a".into(), "job \"a\" is there twice; valid is once"),
+        ("name", |e| e.jobs[0].job = "a/b".into(), "job name \"a/b\" is not valid"),
+        ("of another", |e| e.jobs[0].job = "c".into(), "it is of job \"a\""),
+        ("dialect", |e| e.jobs[0].dialect = "3.x".into(), "it is of ElasticJob 2.1.5, not \"3.x\""),
+        (
+            "document",
+            |e| e.jobs[0].document = "{".into(),
+            "the document of job \"a\" cannot be used",
+        ),
+    ];
+    for (case, damage, part) in rows {
+        let mut export = good.clone();
+        damage(&mut export);
+        let error: ExportError = export.configs().unwrap_err();
+        assert!(error.to_string().contains(part), "{case}: {error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_exported_is_imported_elsewhere_with_nothing_lost() {
+    let (there, here) = (World::new(), World::new());
+    let mut java_2 = config("two", Dialect::V2);
+    java_2.cron = Some("0 0 9 * * ?".into());
+    java_2.java.job_class = "com.acme.Two".into();
+    java_2.unknown = vec![("later".into(), "{\"a\":[1,null]}".into())];
+    let document = encode_config(&java_2);
+    let document_3 = encode_config(&config("three", Dialect::V3));
+    there
+        .write(
+            &[
+                ("/two/config", document.as_str()),
+                ("/three", "com.acme.Three"),
+                ("/three/config", &document_3),
+                ("/bad/config", "{"),
+                ("/stray/servers/10.0.0.1", ""),
+            ],
+            &[],
+        )
+        .await;
+    let (export, left_out) = export(&there.operations().namespace().await.unwrap().jobs);
+    let names: Vec<&str> = export.jobs.iter().map(|job| &*job.job).collect();
+    assert_eq!((names, left_out.len(), &*left_out[0].0), (vec!["three", "two"], 1, "bad"));
+
+    let operations = here.operations();
+    let strategies = StrategyRegistry::default();
+    let configs = export.configs().unwrap();
+    let plan = async |overwrite| {
+        let namespace = operations.namespace().await.unwrap();
+        plan_import(&configs, &namespace, overwrite, &strategies, noon())
+    };
+    for step in plan(false).await {
+        assert_eq!(step.act, ImportAct::Create, "{step}");
+        let report = operations.import(&step, &by()).await.unwrap();
+        assert_eq!(report.records.len(), 1, "{report}");
+        // Who decides at the same time writes it once.
+        let again = operations.import(&step, &by()).await;
+        assert!(matches!(again, Err(Error::AlreadyThere { .. })), "{again:?}");
+    }
+    assert_eq!(here.stored("/two/config").unwrap(), document);
+    assert_eq!(here.stored("/three/config").unwrap(), document_3);
+    assert_eq!(here.stored("/three").unwrap(), "com.acme.Three");
+    assert!(plan(false).await.iter().all(|step| step.act == ImportAct::Same));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_overwritten_unless_it_is_said_and_nothing_that_has_changed_since() {
+    let world = World::new();
+    let stored = config("job", Dialect::V2);
+    let document = encode_config(&stored);
+    world.write(&[("/job/config", document.as_str())], &[]).await;
+    let wanted = [JobConfig { sharding_total_count: 4, ..stored.clone() }];
+    let operations = world.operations();
+    let strategies = StrategyRegistry::default();
+    let namespace = operations.namespace().await.unwrap();
+    let stays = &plan_import(&wanted, &namespace, false, &strategies, noon())[0];
+    let line = "keep job, although it differs: sharding_total_count: 3 -> 4";
+    assert_eq!(stays.to_string(), line);
+    let report = operations.import(stays, &by()).await.unwrap();
+    assert!(!report.has_changed(), "{report}");
+    assert_eq!(world.stored("/job/config").unwrap(), document);
+
+    let replace = &plan_import(&wanted, &namespace, true, &strategies, noon())[0];
+    assert_eq!(replace.to_string(), "replace job: sharding_total_count: 3 -> 4");
+    operations.import(replace, &by()).await.unwrap();
+    assert_eq!(world.stored("/job/config").unwrap(), encode_config(&wanted[0]));
+    let late = operations.import(replace, &by()).await;
+    assert!(matches!(late, Err(Error::StaleConfig { .. })), "{late:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_could_not_run_here_is_refused_with_the_reason() {
+    let world = World::new();
+    let document = encode_config(&config("job", Dialect::V2));
+    let nodes =
+        [("/job/config", &*document), ("/old/servers/10.0.0.1", "ENABLED"), ("/bad/config", "{")];
+    world.write(&nodes, &[]).await;
+    let namespace = world.operations().namespace().await.unwrap();
+    let strategies = StrategyRegistry::default();
+    let with = |name: &str, dialect, change: fn(&mut JobConfig)| {
+        let mut config = config(name, dialect);
+        change(&mut config);
+        config
+    };
+    let rows = [
+        (
+            "items",
+            with("a", Dialect::V2, |c| c.sharding_total_count = 0),
+            "sharding_total_count is 0",
+        ),
+        ("cron", with("a", Dialect::V2, |c| c.cron = Some("x".into())), "cron is \"x\""),
+        ("strategy", with("a", Dialect::V2, |c| c.strategy = "x".into()), "strategy is \"x\""),
+        ("dialect", with("job", Dialect::V3, |_| ()), "dialect is 3.x; valid is 2.1.5"),
+        (
+            "dialect of what is left",
+            with("old", Dialect::V2, |_| ()),
+            "dialect is 2.1.5; valid is 3.x",
+        ),
+        ("damaged", with("bad", Dialect::V2, |_| ()), "what is there cannot be used, and stays"),
+    ];
+    for (case, config, part) in rows {
+        let step = &plan_import(&[config], &namespace, false, &strategies, noon())[0];
+        let ImportAct::Refused { reason } = &step.act else { panic!("{case}: {step}") };
+        assert!(reason.contains(part), "{case}: {reason}");
+    }
+}
+
+/// What a running 1.0.5 has of a job, as its dump shows.
+const VERSION_1: [(&str, &str); 19] = [
+    ("config", ""),
+    ("config/jobClass", "com.acme.Report"),
+    ("config/shardingTotalCount", "3"),
+    ("config/shardingItemParameters", "0=A,1=B"),
+    ("config/jobParameter", ""),
+    ("config/cron", "0/4 * * * * ?"),
+    ("config/monitorExecution", "true"),
+    ("config/processCountIntervalSeconds", "300"),
+    ("config/concurrentDataProcessThreadCount", "1"),
+    ("config/fetchDataCount", "1"),
+    ("config/maxTimeDiffSeconds", "-1"),
+    ("config/failover", "false"),
+    ("config/misfire", "true"),
+    ("config/jobShardingStrategyClass", ""),
+    ("config/description", "every four seconds"),
+    ("config/monitorPort", "-1"),
+    ("servers/10.0.0.1/hostName", "host7"),
+    ("servers/10.0.0.1/sharding", "0,1,2"),
+    ("execution/0/lastBeginTime", "1795220300050"),
+];
+
+/// Converts the job with other or further nodes; a node with `-` is left out.
+fn converted(changes: &[(&str, &str)], dialect: Dialect) -> Option<Result<Converted, String>> {
+    let is_changed = |name: &str| changes.iter().any(|(changed, _)| *changed == name);
+    let nodes = VERSION_1.iter().filter(|(name, _)| !is_changed(name));
+    let nodes = nodes.chain(changes).filter(|(_, data)| *data != "-");
+    let nodes = nodes.map(|(name, data)| node(&format!("/job/{name}"), data)).collect();
+    convert_version_1(&JobSnapshot::of_nodes(&JobName::new("job").unwrap(), nodes), dialect)
+}
+
+#[test]
+fn a_job_of_version_1_becomes_a_configuration_of_either_dialect() {
+    for dialect in [Dialect::V2, Dialect::V3] {
+        let Converted { config, notes } = converted(&[], dialect).unwrap().unwrap();
+        assert_eq!(config.java.dialect(), dialect);
+        assert_eq!(
+            (config.sharding_total_count, config.cron.as_deref()),
+            (3, Some("0/4 * * * * ?"))
+        );
+        assert_eq!(config.sharding_item_parameters, "0=A,1=B");
+        assert_eq!(
+            (config.misfire, config.failover, config.monitor_execution),
+            (true, false, true)
+        );
+        assert_eq!(config.max_time_diff_seconds, None);
+        assert_eq!(config.java.job_class, "com.acme.Report");
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(notes[0].contains("has to be written anew"), "{notes:?}");
+        assert!(config.check().and_then(|()| config.check_for_java()).is_ok());
+    }
+}
+
+#[test]
+fn what_version_1_had_otherwise_is_translated_or_told() {
+    type Shown = fn(&JobConfig) -> String;
+    let strategy: Shown = |c| c.strategy.clone();
+    let class: Shown = |c| c.java.job_class.clone();
+    let kind: Shown = |c| match &c.java.fields {
+        JavaFields::V2(java) => match &java.job_type {
+            JavaJobType::Simple => "simple".into(),
+            JavaJobType::Dataflow { streaming } => format!("dataflow {streaming}"),
+            JavaJobType::Script { command_line } => format!("script {command_line:?}"),
+        },
+        JavaFields::V3(java) => format!("{:?}", java.props),
+    };
+    let rotate =
+        "com.dangdang.ddframe.job.plugin.sharding.strategy.RotateServerByNameJobShardingStrategy";
+    let rotate_2 =
+        "com.dangdang.ddframe.job.lite.api.strategy.impl.RotateServerByNameJobShardingStrategy";
+    let (v2, v3) = (Dialect::V2, Dialect::V3);
+    type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], Dialect, Shown, &'a str, Option<&'a str>);
+    let rows: [Row<'_>; 14] = [
+        (
+            "strategy, 2.1.5",
+            &[("config/jobShardingStrategyClass", rotate)],
+            v2,
+            strategy,
+            rotate_2,
+            None,
+        ),
+        (
+            "strategy, 3.x",
+            &[("config/jobShardingStrategyClass", rotate)],
+            v3,
+            strategy,
+            "ROUND_ROBIN",
+            None,
+        ),
+        (
+            "own strategy",
+            &[("config/jobShardingStrategyClass", "a.B")],
+            v2,
+            strategy,
+            "",
+            Some("the strategy a.B is not known here"),
+        ),
+        (
+            "script, 2.1.5",
+            &[("config/scriptCommandLine", "run.sh -x")],
+            v2,
+            kind,
+            "script Some(\"run.sh -x\")",
+            None,
+        ),
+        (
+            "script, 3.x",
+            &[("config/scriptCommandLine", "run.sh -x")],
+            v3,
+            kind,
+            "{\"script.command.line\": \"run.sh -x\"}",
+            None,
+        ),
+        (
+            "class of a script, 3.x",
+            &[("config/scriptCommandLine", "run.sh")],
+            v3,
+            class,
+            "SCRIPT",
+            None,
+        ),
+        (
+            "dataflow, 2.1.5",
+            &[("config/jobType", "DATA_FLOW"), ("config/streamingProcess", "true")],
+            v2,
+            kind,
+            "dataflow true",
+            None,
+        ),
+        (
+            "dataflow, 3.x",
+            &[("config/jobType", "DATA_FLOW")],
+            v3,
+            kind,
+            "{\"streaming.process\": \"false\"}",
+            None,
+        ),
+        ("port, 3.x", &[("config/monitorPort", "9888")], v3, kind, "{}", Some("monitorPort 9888")),
+        (
+            "counter",
+            &[("config/fetchDataCount", "9")],
+            v2,
+            kind,
+            "simple",
+            Some("fetchDataCount is 9"),
+        ),
+        (
+            "unknown",
+            &[("config/later", "9")],
+            v2,
+            kind,
+            "simple",
+            Some("config/later is not known here"),
+        ),
+        (
+            "server held back",
+            &[("servers/10.0.0.1/stoped", "")],
+            v2,
+            kind,
+            "simple",
+            Some("server 10.0.0.1 is paused there"),
+        ),
+        (
+            "offset",
+            &[("offset/0", "17")],
+            v2,
+            kind,
+            "simple",
+            Some("the offsets of 1 items stay there"),
+        ),
+        (
+            "failover without effect",
+            &[("config/failover", "true"), ("config/monitorExecution", "false")],
+            v2,
+            |c| c.failover.to_string(),
+            "false",
+            Some("failover was without effect"),
+        ),
+    ];
+    for (case, changes, dialect, shown, expected, note) in rows {
+        let Converted { config, notes } = converted(changes, dialect).unwrap().unwrap();
+        assert_eq!(shown(&config), expected, "{case}");
+        let notes = notes.join("\n");
+        assert!(note.is_none_or(|note| notes.contains(note)), "{case}: {notes}");
+        assert!(config.check().and_then(|()| config.check_for_java()).is_ok(), "{case}");
+    }
+}
+
+#[test]
+fn what_is_no_job_of_version_1_is_left_and_what_is_damaged_is_named() {
+    let rows = [
+        (
+            "count",
+            ("config/shardingTotalCount", "x"),
+            "config/shardingTotalCount is \"x\"; valid is 1",
+        ),
+        ("no count", ("config/shardingTotalCount", "-"), "config/shardingTotalCount is missing"),
+        ("flag", ("config/misfire", "yes"), "config/misfire is \"yes\"; valid is true or false"),
+    ];
+    for (case, change, part) in rows {
+        let error = converted(&[change], Dialect::V2).unwrap().unwrap_err();
+        assert!(error.contains(part), "{case}: {error}");
+    }
+    let document = encode_config(&config("job", Dialect::V2));
+    let later = vec![node("/job/config", &document)];
+    let later = JobSnapshot::of_nodes(&JobName::new("job").unwrap(), later);
+    assert_eq!(convert_version_1(&later, Dialect::V2), None);
+}
