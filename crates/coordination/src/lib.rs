@@ -20,6 +20,7 @@ mod mutant;
 mod once;
 mod operator;
 mod plan;
+mod template;
 mod trigger_record;
 mod view;
 
@@ -39,8 +40,8 @@ pub use job_config::{
 pub use job_event::{DropReason, JobEvent, MissReason};
 pub use latch::Latch;
 pub use layout::{
-    ConfigError, DialectSign, Layout, NodeKind, Removal, StrayNode, decode_config, decode_ledger,
-    dialect_of_config, encode_config, push_java_json,
+    ConfigError, DialectSign, Layout, NodeKind, RUNTIME_INDEX, Removal, StrayNode, decode_config,
+    decode_ledger, dialect_of_config, encode_config, push_java_json,
 };
 pub use ledger::{
     Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,
@@ -50,6 +51,7 @@ pub use local::Phase;
 pub use mutant::{Activation, MUTANTS, Mutant, Row, SELECTED_BY, Story, Watcher};
 pub use once::{OnceCall, OnceStage};
 pub use operator::OperatorStep;
+pub use template::{Label, MAX_TEMPLATE_NAME_BYTES, TemplateName, TemplateRecord, decode_template};
 pub use view::{Anomaly, ConfigCheck, ConfigState, ItemView, JobView, ServerState, Versioned};
 
 // The tests of the files of stories name it so, and one of them is also a test in here.
