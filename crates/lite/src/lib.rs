@@ -25,6 +25,7 @@ mod registration;
 mod retry;
 mod run;
 mod run_command;
+mod runtime;
 mod scheduler;
 mod seams;
 mod shutdown;
@@ -38,7 +39,7 @@ pub use context::ShardingContext;
 pub use coordination::{
     CatchUp, Dialect, DropReason, FencingToken, FireRange, FireTime, InvalidConfig, InvalidName,
     JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType, JavaSettings, JobConfig,
-    JobEvent, JobName, MissReason, Outcome, Phase, RunSource, ServerIp,
+    JobEvent, JobName, Label, MissReason, Outcome, Phase, RunSource, ServerIp, TemplateName,
 };
 pub use dump::{DumpListener, DumpOptions};
 pub use error::{Error, Result};
@@ -49,6 +50,7 @@ pub use job_record::{EventSubscriber, JobEvents, JobRecord, RunReport};
 pub use once_listener::{OnceContext, OnceListener};
 pub use registration::Registration;
 pub use retry::RetryPolicy;
+pub use runtime::{NewJob, RuntimeJob, RuntimeJobState, Template};
 pub use scheduler::{Scheduler, SchedulerBuilder};
 pub use seams::{
     Clock, Randomness, Spawn, SystemClock, SystemRandomness, Task, TokioClock, TokioSpawn,
