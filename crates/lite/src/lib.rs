@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod address;
 mod blocking;
 mod checkpoint;
 mod clock_check;

@@ -13,7 +13,8 @@ use sharding::StrategyRegistry;
 use tokio_util::sync::CancellationToken;
 use trigger::Zone;
 
-use crate::identity::{Lives, default_server};
+use crate::address::{self, Network, Preference};
+use crate::identity::Lives;
 use crate::runtime::{self, Board, Runtime};
 use crate::seams::{Clock, Randomness, Seams, Spawn, SystemClock, SystemRandomness, TokioSpawn};
 use crate::timer::Timer;
@@ -295,6 +296,7 @@ impl fmt::Debug for Inner {
 /// | option | default |
 /// |---|---|
 /// | [`server_ip`](Self::server_ip) | the smallest IPv4 address of this host that is neither loopback nor link-local, else `127.0.0.1` |
+/// | [`network_interface`](Self::network_interface), [`network`](Self::network) | any |
 /// | [`life`](Self::life), [`java_life`](Self::java_life) | process id and random suffix, `4123-k3f9a` |
 /// | [`dialect`](Self::dialect) | that of what is stored of the job, else ElasticJob 2.1.5 |
 /// | [`default_time_zone`](Self::default_time_zone) | UTC |
@@ -307,6 +309,7 @@ impl fmt::Debug for Inner {
 pub struct SchedulerBuilder {
     seams: Seams,
     server: Option<ServerIp>,
+    preference: Preference,
     life: Option<String>,
     stable_name: Option<String>,
     dialect: Option<Dialect>,
@@ -329,6 +332,7 @@ impl SchedulerBuilder {
         Self {
             seams,
             server: None,
+            preference: Preference::default(),
             life: None,
             stable_name: None,
             dialect: None,
@@ -347,6 +351,33 @@ impl SchedulerBuilder {
     /// [`Error::Name`] if the text is no IP address.
     pub fn server_ip(mut self, ip: &str) -> Result<Self> {
         self.server = Some(ServerIp::new(ip)?);
+        Ok(self)
+    }
+
+    /// Takes the address from the interface of this name, `eth1`, if [`server_ip`](Self::server_ip) names none: the smallest IPv4
+    /// address that it has, of whatever kind. [`build`](Self::build) fails if it has none.
+    #[must_use]
+    pub fn network_interface(mut self, name: impl Into<String>) -> Self {
+        self.preference.interface = Some(name.into());
+        self
+    }
+
+    /// Takes the address from this IPv4 network, `10.0.0.0/8`, if [`server_ip`](Self::server_ip) names none: the smallest one that
+    /// the host, or the [`network_interface`](Self::network_interface), has in it. [`build`](Self::build) fails if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if the text is no such network.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// # let registry = Arc::new(reg_center::MemoryRegistry::new().connect());
+    /// let scheduler = lite::Scheduler::builder(registry).network("127.0.0.0/8")?.build()?;
+    /// assert_eq!(scheduler.server_ip().as_str(), "127.0.0.1");
+    /// # Ok::<(), lite::Error>(())
+    /// ```
+    pub fn network(mut self, network: &str) -> Result<Self> {
+        self.preference.network = Some(Network::parse(network)?);
         Ok(self)
     }
 
@@ -476,12 +507,17 @@ impl SchedulerBuilder {
     /// Makes the scheduler. Nothing is started and nothing is asked of the registry before the first job.
     ///
     /// # Errors
-    /// [`Error::Name`] if the name of the life cannot be used.
+    /// [`Error::Name`] if the name of the life cannot be used; [`Error::Config`] if this host has no address of the
+    /// interface or network that was asked for.
     pub fn build(self) -> Result<Scheduler> {
+        let server = match self.server {
+            Some(server) => server,
+            None => address::server(&self.preference)?,
+        };
         let abort = CancellationToken::new();
         let board = Board::new(self.subscribers.clone());
         let inner = Inner {
-            lives: Arc::new(lives(self.server.unwrap_or_else(default_server), self.life)?),
+            lives: Arc::new(lives(server, self.life)?),
             stable_name: self.stable_name,
             dialect: self.dialect,
             default_time_zone: self.default_time_zone,
