@@ -196,6 +196,12 @@ pub struct InvalidName {
     reason: &'static str,
 }
 
+impl InvalidName {
+    pub(crate) fn new(what: &'static str, value: &str, reason: &'static str) -> Self {
+        Self { what, value: value.to_owned(), reason }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,6 +21,7 @@ mod once;
 mod operator;
 mod plan;
 mod request_parameter;
+mod template;
 mod trigger_record;
 mod view;
 
@@ -40,8 +41,8 @@ pub use job_config::{
 pub use job_event::{DropReason, JobEvent, MissReason};
 pub use latch::Latch;
 pub use layout::{
-    ConfigError, DialectSign, Layout, NodeKind, Removal, StrayNode, decode_config, decode_ledger,
-    dialect_of_config, encode_config, push_java_json,
+    ConfigError, DialectSign, Layout, NodeKind, RUNTIME_INDEX, Removal, StrayNode, decode_config,
+    decode_ledger, dialect_of_config, encode_config, push_java_json,
 };
 pub use ledger::{
     Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,
@@ -52,6 +53,7 @@ pub use mutant::{Activation, MUTANTS, Mutant, Row, SELECTED_BY, Story, Watcher};
 pub use once::{OnceCall, OnceStage};
 pub use operator::OperatorStep;
 pub use request_parameter::{InvalidParameter, MAX_REQUEST_PARAMETER_BYTES, RequestParameter};
+pub use template::{Label, MAX_TEMPLATE_NAME_BYTES, TemplateName, TemplateRecord, decode_template};
 pub use view::{Anomaly, ConfigCheck, ConfigState, ItemView, JobView, ServerState, Versioned};
 
 // The tests of the files of stories name it so, and one of them is also a test in here.

@@ -500,7 +500,10 @@ impl JobView {
             NodeKind::OfItem(item, name) => {
                 self.strange.insert((item, name));
             }
-            NodeKind::SystemTime | NodeKind::Checkpoint(_) | NodeKind::Audit => {}
+            NodeKind::SystemTime
+            | NodeKind::Checkpoint(_)
+            | NodeKind::Audit
+            | NodeKind::Template => {}
         }
         Ok(())
     }
@@ -584,7 +587,13 @@ impl JobView {
             Some(NodeKind::OfItem(item, name)) => {
                 self.strange.remove(&(item, name));
             }
-            Some(NodeKind::SystemTime | NodeKind::Checkpoint(_) | NodeKind::Audit) | None => {}
+            Some(
+                NodeKind::SystemTime
+                | NodeKind::Checkpoint(_)
+                | NodeKind::Audit
+                | NodeKind::Template,
+            )
+            | None => {}
         }
     }
 

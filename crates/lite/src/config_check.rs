@@ -18,10 +18,7 @@ pub(crate) fn check(
     now: Timestamp,
 ) -> Result<(), InvalidConfig> {
     config.check()?;
-    if let Err(error) = strategies.get(&config.strategy) {
-        let valid = format!("one of {}, or empty", error.known.join(", "));
-        return Err(InvalidConfig::new("strategy", format!("{:?}", config.strategy), valid));
-    }
+    check_stored(config, strategies, default_zone)?;
     match (timing_of(config, default_zone)?, &config.cron) {
         (Some(timing), Some(cron)) if timing.schedule.next_after(now).is_none() => {
             let days =
@@ -32,6 +29,19 @@ pub(crate) fn check(
         }
         _ => Ok(()),
     }
+}
+
+/// Checks a configuration that somebody else has stored: whether this process can go by it.
+pub(crate) fn check_stored(
+    config: &JobConfig,
+    strategies: &StrategyRegistry,
+    default_zone: &Zone,
+) -> Result<(), InvalidConfig> {
+    if let Err(error) = strategies.get(&config.strategy) {
+        let valid = format!("one of {}, or empty", error.known.join(", "));
+        return Err(InvalidConfig::new("strategy", format!("{:?}", config.strategy), valid));
+    }
+    timing_of(config, default_zone).map(drop)
 }
 
 /// When a job fires, and the zone that this is meant in.

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use coordination::{
-    ConfigError, Dialect, JavaFields, JavaSettings, JobConfig, Layout, decode_config, encode_config,
+    ConfigError, Dialect, JavaFields, JavaSettings, JobConfig, Layout, decode_config,
+    decode_template, encode_config,
 };
 use futures_util::future::BoxFuture;
 use reg_center::{Expect, Lifetime, Node, NodePath, Op, SessionChange, Txn, TxnOutcome};
 
 use crate::config_dialect::FoundDialect;
+use crate::registration::Maker;
 use crate::seams::{Elapsed, Seams};
 use crate::{Error, Result};
 
@@ -57,6 +59,8 @@ enum Verdict {
 pub(crate) struct ConfigStore<'a> {
     pub(crate) seams: &'a Seams,
     pub(crate) local: &'a JobConfig,
+    /// Where the job's code comes from.
+    pub(crate) maker: &'a Maker,
     /// The dialect that the job must have; `None` for that of what is stored.
     pub(crate) dialect: Option<Dialect>,
     pub(crate) started: Duration,
@@ -70,6 +74,7 @@ impl ConfigStore<'_> {
         let path = Layout::new(&self.local.job_name).config_path();
         loop {
             let node = self.read(&path).await?;
+            self.check_maker(node.is_some()).await?;
             let stored = node.as_ref().map(|node| decode_config(&node.data));
             let in_force = stored.as_ref().and_then(|stored| stored.as_ref().ok()).cloned();
             let found = self.found_dialect(stored.as_ref()).await?;
@@ -92,6 +97,25 @@ impl ConfigStore<'_> {
                     let differing = root.and_then(|root| root.difference());
                     return Ok((settled.with(differing), local, in_force));
                 }
+            }
+        }
+    }
+
+    /// Code of this process makes a job if there is none, and joins one that code has made. What was made at run time has the
+    /// code of its template, and is never made here.
+    async fn check_maker(&self, is_stored: bool) -> Result<()> {
+        let job = || self.local.job_name.clone();
+        match (self.maker, is_stored) {
+            (Maker::Code, false) | (Maker::Template(_), true) => Ok(()),
+            (Maker::Template(_), false) => Err(Error::NoSuchJob { job: job() }),
+            (Maker::Code, true) => {
+                let path = Layout::new(&self.local.job_name).template_path();
+                let Some(node) = self.read(&path).await? else { return Ok(()) };
+                let template = match decode_template(&node.data) {
+                    Ok(record) => record.template.to_string(),
+                    Err(fault) => format!("that cannot be read ({fault})"),
+                };
+                Err(Error::RuntimeJob { job: job(), template })
             }
         }
     }

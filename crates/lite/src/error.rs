@@ -3,13 +3,14 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use coordination::{Dialect, InvalidConfig, InvalidName, JobName};
+use coordination::{Dialect, InvalidConfig, InvalidName, JobName, TemplateName};
 
 /// Why a scheduler or a job could not be set up, or not be asked.
 ///
 /// Nothing was written if it is [`Config`](Self::Config), [`Name`](Self::Name),
-/// [`AlreadyScheduled`](Self::AlreadyScheduled), [`Dialect`](Self::Dialect), [`Listen`](Self::Listen) or
-/// [`Stopped`](Self::Stopped).
+/// [`AlreadyScheduled`](Self::AlreadyScheduled), [`RuntimeJob`](Self::RuntimeJob), [`NoSuchJob`](Self::NoSuchJob),
+/// [`AlreadyOffered`](Self::AlreadyOffered), [`Dialect`](Self::Dialect), [`Listen`](Self::Listen),
+/// [`Stopped`](Self::Stopped) or [`ShutDown`](Self::ShutDown).
 /// After [`Deadline`](Self::Deadline) and [`Registry`](Self::Registry) the configuration may have been written, and
 /// trying again is harmless.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,28 @@ pub enum Error {
     AlreadyScheduled {
         /// Which job.
         job: JobName,
+    },
+    /// The job was made at run time from a template: its code comes from there, and from nowhere else.
+    #[error(
+        "job {job} was made at run time from the template {template}; offer that template, remove the job, or take another name"
+    )]
+    RuntimeJob {
+        /// Which job.
+        job: JobName,
+        /// The name of the template, or what is wrong with it.
+        template: String,
+    },
+    /// A job that was made at run time is there no more.
+    #[error("the registry has no job {job} any more")]
+    NoSuchJob {
+        /// Which job.
+        job: JobName,
+    },
+    /// The scheduler offers a template of this name already.
+    #[error("the template {template} is already offered here")]
+    AlreadyOffered {
+        /// Which template.
+        template: TemplateName,
     },
     /// What is stored of the job is of another ElasticJob than the one that was asked for. Neither reads the other's nodes.
     #[error("job {job}: {shown_by} is of ElasticJob {stored}, and {wanted} was asked for")]
@@ -69,6 +92,9 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
+    /// The scheduler was shut down, and takes no more.
+    #[error("the scheduler was shut down")]
+    ShutDown,
     /// The job has ended and can be asked no more.
     #[error("job {job} has ended")]
     Stopped {
@@ -97,6 +123,10 @@ impl Error {
             Self::Config(error) => Some(error),
             Self::Name(_)
             | Self::AlreadyScheduled { .. }
+            | Self::RuntimeJob { .. }
+            | Self::NoSuchJob { .. }
+            | Self::AlreadyOffered { .. }
+            | Self::ShutDown
             | Self::Dialect { .. }
             | Self::Deadline { .. }
             | Self::Registry { .. }

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
+use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use crate::inbox::Answer;
@@ -109,7 +110,7 @@ impl Executor {
         };
         let (outcome, more) = (Outcome::Interrupted, MoreOnTheEnd::default());
         let finished = FinishedRun { number, item, token, outcome, cause: None, more };
-        let report = Report { finished, answers: self.answers.clone() };
+        let report = Report { finished, span: span.clone(), answers: self.answers.clone() };
         let run = Run {
             job: Arc::clone(&self.job),
             context,
@@ -168,6 +169,7 @@ impl Drop for Executor {
 /// Answers for a run exactly once, also if its task is dropped.
 struct Report {
     finished: FinishedRun,
+    span: Span,
     answers: mpsc::UnboundedSender<Answer>,
 }
 
@@ -181,19 +183,33 @@ impl Report {
 
 impl Drop for Report {
     fn drop(&mut self) {
+        self.span.record("outcome", self.finished.outcome.as_str());
+        if let Some(cause) = &self.finished.cause {
+            self.span.record("cause", cause.as_str());
+        }
         // The driver is gone if the scheduler was aborted; then nobody keeps the account.
         let _ = self.answers.send(Answer::Finished(self.finished.clone()));
     }
 }
 
+/// Returns the span of a run, which lasts as long as its task and tells at its end how it ended.
+///
+/// It is a root that follows from the span of the job: who collects spans in traces gets one for each run when it ends, and not one
+/// for all runs when the process does.
 fn item_span(job_span: &Span, context: &ShardingContext) -> Span {
-    tracing::info_span!(
-        parent: job_span,
+    let span = tracing::info_span!(
+        parent: None,
         "item",
-        item = %context.item(),
-        task_id = %context.task_id(),
+        job = %context.job_name(),
+        instance = %context.instance(),
+        item = context.item().index(),
         fire_time = %context.fire_time(),
         source = %context.source(),
         token = context.fencing_token(),
-    )
+        task_id = %context.task_id(),
+        outcome = Empty,
+        cause = Empty,
+    );
+    span.follows_from(job_span);
+    span
 }

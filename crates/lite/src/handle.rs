@@ -54,6 +54,12 @@ impl JobHandle {
         self.shared.ending.get().is_some()
     }
 
+    /// Waits until the job has ended here.
+    pub(crate) async fn ended(&self) {
+        // The driver drops what it hears requests by when it has said how it ended.
+        self.requests.closed().await;
+    }
+
     /// Starts no more runs in this process until [`resume`](Self::resume); what runs goes on. Fires that pass are
     /// recorded as missed. Items stay where they are; to hand them over, shut the job down.
     ///

@@ -15,23 +15,6 @@ const SUFFIX_LENGTH: usize = 5;
 /// How many lives are remembered. Jobs hear of a new session one after the other, but none is this many behind.
 const MAX_REMEMBERED: usize = 16;
 
-/// The address that is used where the host has no other.
-const LOOPBACK: &str = "127.0.0.1";
-
-/// Returns the address that operators know this host by, unless they are told another one.
-///
-/// Of the addresses of this host's interfaces, the numerically smallest IPv4 address that is neither loopback nor
-/// link-local; if there is none, `127.0.0.1`. No name is looked up and nothing is sent.
-pub(crate) fn default_server() -> ServerIp {
-    let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
-    let addresses = interfaces.into_iter().filter_map(|interface| match interface.ip() {
-        std::net::IpAddr::V4(ip) if !ip.is_loopback() && !ip.is_link_local() => Some(ip),
-        std::net::IpAddr::V4(_) | std::net::IpAddr::V6(_) => None,
-    });
-    let address = addresses.min().map_or_else(|| LOOPBACK.to_owned(), |ip| ip.to_string());
-    ServerIp::new(&address).expect("it was printed from an address")
-}
-
 /// The lives of one process: another one per session, so that what an earlier one left is never taken for its own.
 #[derive(Debug)]
 pub(crate) struct Lives {
@@ -177,10 +160,5 @@ mod tests {
         for (case, stem) in [("empty", ""), ("slash", "a/b"), ("delimiter", "1@-@2")] {
             assert!(Lives::named(server(), stem.into()).is_err(), "{case}");
         }
-    }
-
-    #[test]
-    fn the_default_server_is_the_same_each_time() {
-        assert_eq!(default_server(), default_server());
     }
 }

@@ -10,6 +10,8 @@ use parking_lot::Mutex;
 use sharding::{InstanceId, ShardingItem};
 use tokio::sync::mpsc;
 
+use crate::RuntimeJob;
+
 /// Something of note that happened to a job in this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRecord {
@@ -68,6 +70,12 @@ pub trait EventSubscriber: Send + Sync + 'static {
     /// Takes note of a run that has ended. Does nothing unless it is implemented.
     fn on_run_ended(&self, report: &RunReport) {
         let _ = report;
+    }
+
+    /// Takes note of where a job stands that was made at run time from a template. Told to the subscribers of the
+    /// [scheduler](crate::SchedulerBuilder::event_subscriber). Does nothing unless it is implemented.
+    fn on_runtime_job(&self, job: &RuntimeJob) {
+        let _ = job;
     }
 }
 

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod address;
 mod blocking;
 mod checkpoint;
 mod clock_check;
@@ -27,6 +28,7 @@ mod registration;
 mod retry;
 mod run;
 mod run_command;
+mod runtime;
 mod scheduler;
 mod seams;
 mod shutdown;
@@ -40,8 +42,8 @@ pub use context::ShardingContext;
 pub use coordination::{
     CatchUp, Dialect, DropReason, FencingToken, FireRange, FireTime, InvalidConfig, InvalidName,
     InvalidParameter, JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType,
-    JavaSettings, JobConfig, JobEvent, JobName, MAX_REQUEST_PARAMETER_BYTES, MissReason, Outcome,
-    Phase, RequestParameter, RunSource, ServerIp,
+    JavaSettings, JobConfig, JobEvent, JobName, Label, MAX_REQUEST_PARAMETER_BYTES, MissReason,
+    Outcome, Phase, RequestParameter, RunSource, ServerIp, TemplateName,
 };
 pub use dump::{DumpListener, DumpOptions};
 pub use error::{Error, Result};
@@ -57,6 +59,7 @@ pub use job_record::{EventSubscriber, JobEvents, JobRecord, RunReport};
 pub use once_listener::{OnceContext, OnceListener};
 pub use registration::Registration;
 pub use retry::RetryPolicy;
+pub use runtime::{NewJob, RuntimeJob, RuntimeJobState, Template};
 pub use scheduler::{Scheduler, SchedulerBuilder};
 pub use seams::{
     Clock, Randomness, Spawn, SystemClock, SystemRandomness, Task, TokioClock, TokioSpawn,

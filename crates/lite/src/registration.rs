@@ -22,11 +22,21 @@ use crate::job_listener::Listeners;
 use crate::job_record::Subscribers;
 use crate::log::LogSubscriber;
 use crate::run::RunRules;
+use crate::runtime::Life;
 use crate::scheduler::Inner;
 use crate::{
     ConfigDifference, ErrorHandler, EventSubscriber, Job, JobHandle, JobListener, OnceListener,
     Result, RetryPolicy, config_check,
 };
+
+/// Where the code of a job comes from.
+#[derive(Debug)]
+pub(crate) enum Maker {
+    /// It was registered by the program.
+    Code,
+    /// It was made at run time: from a template, in this life of the job.
+    Template(Arc<Life>),
+}
 
 /// A job about to be registered. Set what is local to this process, then `.await` it.
 #[must_use = "a job is registered when this is awaited"]
@@ -34,6 +44,7 @@ pub struct Registration {
     scheduler: Arc<Inner>,
     config: JobConfig,
     job: Arc<dyn Job>,
+    maker: Maker,
     max_concurrency: Option<usize>,
     timeout: Option<Duration>,
     retry: Option<RetryPolicy>,
@@ -59,6 +70,7 @@ impl Registration {
             scheduler,
             config,
             job,
+            maker: Maker::Code,
             max_concurrency: None,
             timeout: None,
             retry: None,
@@ -69,6 +81,27 @@ impl Registration {
             listener_timeout: CALLBACK_TIMEOUT,
             errors,
         }
+    }
+
+    /// Registers a job that was made at run time, in one life of it. The stored configuration wins, whatever it says.
+    pub(crate) fn of_runtime_job(
+        scheduler: Arc<Inner>,
+        config: JobConfig,
+        job: Arc<dyn Job>,
+        life: Arc<Life>,
+    ) -> Self {
+        let config = JobConfig { overwrite: false, ..config };
+        Self { maker: Maker::Template(life), ..Self::new(scheduler, config, job) }
+    }
+
+    /// Returns true if it is the registration of a job in this life.
+    pub(crate) fn is_of(&self, life: &Arc<Life>) -> bool {
+        matches!(&self.maker, Maker::Template(other) if Arc::ptr_eq(other, life))
+    }
+
+    /// Returns the deadline of a shutdown that somebody asks for through the registry.
+    pub(crate) fn leave_deadline_of_job(&self) -> Duration {
+        self.patience.leave_deadline
     }
 
     /// Sets how many items run at a time in this process, at least 1. Without it there is no limit. Items beyond it
@@ -199,7 +232,13 @@ impl Registration {
     async fn register(self) -> Result<JobHandle> {
         let seams = &self.scheduler.seams;
         let Inner { strategies, default_time_zone, .. } = &*self.scheduler;
-        config_check::check(&self.config, strategies, default_time_zone, seams.clock.wall())?;
+        let now = seams.clock.wall();
+        match &self.maker {
+            Maker::Code => config_check::check(&self.config, strategies, default_time_zone, now),
+            Maker::Template(_) => {
+                config_check::check_stored(&self.config, strategies, default_time_zone)
+            }
+        }?;
         let max_concurrency = self.max_concurrency.map(at_least_one).transpose()?;
         self.check_rules()?;
         self.check_error_handler(&self.config)?;
@@ -207,7 +246,8 @@ impl Registration {
         let started = seams.clock.monotonic();
         let deadline = started.saturating_add(self.scheduler.connect_deadline);
         let dialect = self.scheduler.dialect;
-        let store = ConfigStore { seams, local: &self.config, dialect, started, deadline };
+        let (local, maker) = (&self.config, &self.maker);
+        let store = ConfigStore { seams, local, maker, dialect, started, deadline };
         let (settled, local, in_force) = store.settle().await?;
         in_force.iter().try_for_each(|config| self.check_error_handler(config))?;
         let (dialect, caveat) = (local.java.dialect(), local.java_caveat());

@@ -1,11 +1,11 @@
 //! The scheduler: one registry, one identity, many jobs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use coordination::{Dialect, InvalidName, JobConfig, JobName, ServerIp};
+use coordination::{Dialect, InvalidName, JobConfig, JobName, Label, ServerIp};
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use reg_center::RegistryCenter;
@@ -13,12 +13,14 @@ use sharding::StrategyRegistry;
 use tokio_util::sync::CancellationToken;
 use trigger::Zone;
 
-use crate::identity::{Lives, default_server};
+use crate::address::{self, Network, Preference};
+use crate::identity::Lives;
+use crate::runtime::{self, Board, Runtime};
 use crate::seams::{Clock, Randomness, Seams, Spawn, SystemClock, SystemRandomness, TokioSpawn};
 use crate::timer::Timer;
 use crate::{
     DumpListener, DumpOptions, Error, ErrorHandlers, EventSubscriber, Job, JobHandle, Registration,
-    Result, ShutdownReport, config_check,
+    Result, RuntimeJob, ShutdownReport, Template, config_check,
 };
 
 /// A process that takes part in jobs: one registry, one identity, any number of jobs.
@@ -66,15 +68,18 @@ pub(crate) struct Inner {
     pub(crate) subscribers: Vec<Arc<dyn EventSubscriber>>,
     pub(crate) connect_deadline: Duration,
     pub(crate) abort: CancellationToken,
+    /// Fires when the scheduler is shut down or aborted: no more jobs are taken.
+    pub(crate) closing: CancellationToken,
+    pub(crate) runtime: Runtime,
+    pub(crate) jobs: Mutex<Jobs>,
     timer: OnceLock<Timer>,
-    jobs: Mutex<Jobs>,
 }
 
 /// The jobs of a scheduler; `None` is one that is being registered.
 #[derive(Debug, Default)]
-struct Jobs {
+pub(crate) struct Jobs {
     closed: bool,
-    by_name: BTreeMap<JobName, Option<JobHandle>>,
+    pub(crate) by_name: BTreeMap<JobName, Option<JobHandle>>,
 }
 
 impl Scheduler {
@@ -117,6 +122,45 @@ impl Scheduler {
     /// ```
     pub fn schedule(&self, config: JobConfig, job: impl Job) -> Registration {
         Registration::new(Arc::clone(&self.inner), config, Arc::new(job))
+    }
+
+    /// Offers a template for jobs that are made at run time: those that there are, and those that come. This process takes
+    /// part in each of them, as long as it exists, unless its [labels](SchedulerBuilder::labels) say otherwise. How they stand is
+    /// told by [`runtime_jobs`](Self::runtime_jobs); what can be done to one that runs here, by its [`job`](Self::job).
+    ///
+    /// With the first template this process begins to listen to the list of such jobs: one subscription, which costs a
+    /// reading of the list for each new connection, and nothing while no job is made or removed. Each job that it takes costs
+    /// what a job costs that is registered by code.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyOffered`] if there is one of this name, [`Error::ShutDown`] after a shutdown.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// use lite::{Scheduler, Template, job_fn};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// # let registry = Arc::new(reg_center::MemoryRegistry::new().connect());
+    /// let scheduler = Scheduler::builder(registry).labels(["eu"])?.build()?;
+    /// let report = |new: lite::NewJob| Ok(new.run(job_fn(|_| async { Ok(()) })));
+    /// scheduler.offer(Template::new("report", report)?).await?;
+    /// assert!(scheduler.runtime_jobs().is_empty(), "nobody has made one yet");
+    /// # scheduler.abort();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[expect(clippy::unused_async, reason = "it starts a task, which needs a runtime")]
+    pub async fn offer(&self, template: Template) -> Result<()> {
+        runtime::offer(&self.inner, template)
+    }
+
+    /// Returns the jobs that were made at run time, as far as this process has heard of them, in the order of their names.
+    /// Empty as long as it offers no template.
+    #[must_use]
+    pub fn runtime_jobs(&self) -> Vec<RuntimeJob> {
+        self.inner.runtime.board.all()
     }
 
     /// Returns the job of this name, if it was registered here.
@@ -174,6 +218,7 @@ impl Scheduler {
     /// The shutdown goes on if the future is dropped.
     pub async fn shutdown(&self, deadline: Duration) -> Vec<ShutdownReport> {
         self.inner.jobs.lock().closed = true;
+        self.inner.closing.cancel();
         let jobs = self.jobs();
         let reports = join_all(jobs.iter().map(|job| job.shutdown(deadline))).await;
         // A job that the runtime has taken down has nothing to report.
@@ -252,17 +297,21 @@ impl fmt::Debug for Inner {
 /// | option | default |
 /// |---|---|
 /// | [`server_ip`](Self::server_ip) | the smallest IPv4 address of this host that is neither loopback nor link-local, else `127.0.0.1` |
+/// | [`network_interface`](Self::network_interface), [`network`](Self::network) | any |
 /// | [`life`](Self::life), [`java_life`](Self::java_life) | process id and random suffix, `4123-k3f9a` |
 /// | [`dialect`](Self::dialect) | that of what is stored of the job, else ElasticJob 2.1.5 |
 /// | [`default_time_zone`](Self::default_time_zone) | UTC |
 /// | [`connect_deadline`](Self::connect_deadline) | 30 s |
 /// | [`strategies`](Self::strategies) | those of the `sharding` crate |
 /// | [`error_handlers`](Self::error_handlers) | `LOG`, `IGNORE` and `THROW` |
+/// | [`labels`](Self::labels) | none: jobs that are made at run time are taken whatever their label |
+/// | [`max_runtime_jobs`](Self::max_runtime_jobs) | 1 000 |
 /// | [`event_subscriber`](Self::event_subscriber) | the log only |
 /// | [`clock`](Self::clock), [`spawner`](Self::spawner), [`randomness`](Self::randomness) | those of the operating system and tokio |
 pub struct SchedulerBuilder {
     seams: Seams,
     server: Option<ServerIp>,
+    preference: Preference,
     life: Option<String>,
     stable_name: Option<String>,
     dialect: Option<Dialect>,
@@ -271,6 +320,8 @@ pub struct SchedulerBuilder {
     error_handlers: ErrorHandlers,
     subscribers: Vec<Arc<dyn EventSubscriber>>,
     connect_deadline: Duration,
+    labels: Option<BTreeSet<Label>>,
+    max_runtime_jobs: usize,
 }
 
 impl SchedulerBuilder {
@@ -284,6 +335,7 @@ impl SchedulerBuilder {
         Self {
             seams,
             server: None,
+            preference: Preference::default(),
             life: None,
             stable_name: None,
             dialect: None,
@@ -292,6 +344,8 @@ impl SchedulerBuilder {
             error_handlers: ErrorHandlers::default(),
             subscribers: Vec::new(),
             connect_deadline: Duration::from_secs(30),
+            labels: None,
+            max_runtime_jobs: runtime::DEFAULT_MAX_JOBS,
         }
     }
 
@@ -301,6 +355,33 @@ impl SchedulerBuilder {
     /// [`Error::Name`] if the text is no IP address.
     pub fn server_ip(mut self, ip: &str) -> Result<Self> {
         self.server = Some(ServerIp::new(ip)?);
+        Ok(self)
+    }
+
+    /// Takes the address from the interface of this name, `eth1`, if [`server_ip`](Self::server_ip) names none: the smallest IPv4
+    /// address that it has, of whatever kind. [`build`](Self::build) fails if it has none.
+    #[must_use]
+    pub fn network_interface(mut self, name: impl Into<String>) -> Self {
+        self.preference.interface = Some(name.into());
+        self
+    }
+
+    /// Takes the address from this IPv4 network, `10.0.0.0/8`, if [`server_ip`](Self::server_ip) names none: the smallest one that
+    /// the host, or the [`network_interface`](Self::network_interface), has in it. [`build`](Self::build) fails if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if the text is no such network.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// # let registry = Arc::new(reg_center::MemoryRegistry::new().connect());
+    /// let scheduler = lite::Scheduler::builder(registry).network("127.0.0.0/8")?.build()?;
+    /// assert_eq!(scheduler.server_ip().as_str(), "127.0.0.1");
+    /// # Ok::<(), lite::Error>(())
+    /// ```
+    pub fn network(mut self, network: &str) -> Result<Self> {
+        self.preference.network = Some(Network::parse(network)?);
         Ok(self)
     }
 
@@ -385,6 +466,27 @@ impl SchedulerBuilder {
         self
     }
 
+    /// Takes only those of the jobs that are made at run time which have one of these labels, and none without a label; see
+    /// [`offer`](Scheduler::offer). Jobs that are registered by code have none. Called again, it adds to them.
+    ///
+    /// # Errors
+    /// [`Error::Name`] if one is blank, longer than 128 bytes, has blanks at its ends, a comma, or control characters.
+    pub fn labels(mut self, labels: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
+        let known = self.labels.get_or_insert_default();
+        for label in labels {
+            known.insert(Label::new(label.as_ref())?);
+        }
+        Ok(self)
+    }
+
+    /// Sets how many jobs that are made at run time this process takes at most. Those beyond it are refused, and told, until
+    /// others are removed: who can write to the registry cannot thereby use up this process's memory.
+    #[must_use]
+    pub fn max_runtime_jobs(mut self, max: usize) -> Self {
+        self.max_runtime_jobs = max;
+        self
+    }
+
     /// Adds somebody to be told what happens to all jobs.
     #[must_use]
     pub fn event_subscriber(mut self, subscriber: impl EventSubscriber) -> Self {
@@ -416,10 +518,17 @@ impl SchedulerBuilder {
     /// Makes the scheduler. Nothing is started and nothing is asked of the registry before the first job.
     ///
     /// # Errors
-    /// [`Error::Name`] if the name of the life cannot be used.
+    /// [`Error::Name`] if the name of the life cannot be used; [`Error::Config`] if this host has no address of the
+    /// interface or network that was asked for.
     pub fn build(self) -> Result<Scheduler> {
+        let server = match self.server {
+            Some(server) => server,
+            None => address::server(&self.preference)?,
+        };
+        let abort = CancellationToken::new();
+        let board = Board::new(self.subscribers.clone());
         let inner = Inner {
-            lives: Arc::new(lives(self.server.unwrap_or_else(default_server), self.life)?),
+            lives: Arc::new(lives(server, self.life)?),
             stable_name: self.stable_name,
             dialect: self.dialect,
             default_time_zone: self.default_time_zone,
@@ -428,7 +537,9 @@ impl SchedulerBuilder {
             error_handlers: self.error_handlers,
             subscribers: self.subscribers,
             connect_deadline: self.connect_deadline,
-            abort: CancellationToken::new(),
+            closing: abort.child_token(),
+            abort,
+            runtime: Runtime::new(self.labels, self.max_runtime_jobs, board),
             timer: OnceLock::new(),
             jobs: Mutex::default(),
         };

@@ -39,6 +39,14 @@ pub enum Error {
         /// Which.
         job: JobName,
     },
+    /// The registry has a job of this name, or something is left of one.
+    #[error("the registry has job {job} already: {found}; remove it, or take another name")]
+    JobExists {
+        /// Which.
+        job: JobName,
+        /// What there is.
+        found: String,
+    },
     /// The job has no such server, instance or item.
     #[error("job {job} has no {what} {name}; it has {known}")]
     NoSuch {

@@ -14,7 +14,7 @@ use crate::reader::Reader;
 use crate::{By, Error, JobSnapshot, Namespace, ReadBounds, Report, Result};
 
 /// How often a change is decided anew when the job has changed meanwhile.
-const ATTEMPTS: usize = 8;
+pub(crate) const ATTEMPTS: usize = 8;
 
 /// Reads and changes the jobs of one namespace: that of the registry centre.
 ///
@@ -94,6 +94,10 @@ impl Operations {
     pub fn without_stored_audit(mut self) -> Self {
         self.stores_audit = false;
         self
+    }
+
+    pub(crate) fn stores_audit(&self) -> bool {
+        self.stores_audit
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -239,7 +243,7 @@ pub(crate) enum Absence {
 }
 
 /// A name that no other change has.
-fn unique_id(now: Timestamp) -> String {
+pub(crate) fn unique_id(now: Timestamp) -> String {
     let mut chance = [0; 8];
     getrandom::fill(&mut chance).expect("the operating system has random numbers");
     format!("op-{}-{:016x}", now.as_millisecond(), u64::from_be_bytes(chance))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use coordination::{JobName, Layout};
+use coordination::{JobName, Layout, RUNTIME_INDEX};
 use futures_util::StreamExt;
 use reg_center::{Change, Node, NodePath, RegistryCenter};
 use tokio::time::Instant;
@@ -74,7 +74,9 @@ impl Reader {
     pub(crate) async fn names(&self) -> Result<Vec<String>> {
         let root = NodePath::root();
         let read = || self.registry.children(&root);
-        let names = self.asking("listing the jobs", read).await?.unwrap_or_default();
+        let mut names = self.asking("listing the jobs", read).await?.unwrap_or_default();
+        // No job, but the list of those that were made from templates.
+        names.retain(|name| name != RUNTIME_INDEX);
         match names.len() > self.bounds.max_jobs {
             true => {
                 let max = format!("{} jobs", self.bounds.max_jobs);
@@ -104,6 +106,11 @@ impl Reader {
             }
         }
         Ok(namespace)
+    }
+
+    /// Reads one node.
+    pub(crate) async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
+        self.asking(&format!("reading {path}"), || self.registry.read(path)).await
     }
 
     /// Reads a job as it stands at one moment, not before everything that was committed before the call.

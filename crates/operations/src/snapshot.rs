@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use coordination::{
     Anomaly, AuditLog, AuditRecord, ConfigState, Dialect, ItemView, JobConfig, JobName, JobView,
-    Layout, NodeKind, ServerIp, Versioned, server_of,
+    Layout, NodeKind, ServerIp, TemplateRecord, Versioned, decode_template, server_of,
 };
 use reg_center::{Change, Node, NodePath, Revision};
 use sharding::{InstanceId, ShardingItem};
@@ -98,6 +98,13 @@ impl JobSnapshot {
     #[must_use]
     pub fn config_revision(&self) -> Option<Revision> {
         self.node(&NodeKind::Config).map(|node| node.stat.modified)
+    }
+
+    /// Returns the template that the job was made from, or what is wrong with its record; `None` for a job that the code of
+    /// its instances has registered.
+    #[must_use]
+    pub fn template(&self) -> Option<Result<TemplateRecord, String>> {
+        self.node(&NodeKind::Template).map(|node| decode_template(&node.data))
     }
 
     /// Returns a node.

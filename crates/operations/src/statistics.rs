@@ -44,6 +44,10 @@ pub struct JobBrief {
     pub dialect: &'static str,
     /// What is wrong with its configuration.
     pub config_fault: Option<String>,
+    /// The template that it was made from; `None` for a job that the code of its instances has registered.
+    pub template: Option<String>,
+    /// Its label, by which processes choose whether they take it.
+    pub label: Option<String>,
 }
 
 /// A server on one line.
@@ -156,6 +160,9 @@ pub(crate) fn is_owned(job: &JobSnapshot, item: ShardingItem) -> bool {
 #[must_use]
 pub fn job_brief(job: &JobSnapshot) -> JobBrief {
     let config = job.config();
+    let template = job.template();
+    let record = template.as_ref().and_then(|record| record.as_ref().ok());
+    let unreadable = template.is_some().then(|| "(unreadable)".to_owned());
     JobBrief {
         job_name: job.job().to_string(),
         status: job_state(job),
@@ -165,6 +172,8 @@ pub fn job_brief(job: &JobSnapshot) -> JobBrief {
         sharding_total_count: config.map(|config| config.sharding_total_count),
         dialect: job.dialect().as_str(),
         config_fault: job.config_fault().map(str::to_owned),
+        template: record.map(|record| record.template.to_string()).or(unreadable),
+        label: record.and_then(|record| record.label.as_ref()).map(ToString::to_string),
     }
 }
 

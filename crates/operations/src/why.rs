@@ -27,6 +27,13 @@ pub enum WhyNot {
     NeverAgain,
     /// No instance lives.
     NobodyLives,
+    /// No instance lives, and the job was made from a template: no process that offers it, and takes its label, is there.
+    NobodyTakesIt {
+        /// The template, or what is wrong with its record.
+        template: String,
+        /// The label, if it has one.
+        label: Option<String>,
+    },
     /// Instances live, and none of them can be given items.
     NobodyAvailable {
         /// The servers that they are on, with what operators want of each, and the last that was said about it.
@@ -93,6 +100,13 @@ impl fmt::Display for WhyNot {
             Self::OnRequestOnly => f.write_str("it has no schedule and runs on request only"),
             Self::NeverAgain => f.write_str("its schedule does not fire any more"),
             Self::NobodyLives => f.write_str("no instance lives"),
+            Self::NobodyTakesIt { template, label: None } => {
+                write!(f, "no process is there that offers its template, {template}")
+            }
+            Self::NobodyTakesIt { template, label: Some(label) } => write!(
+                f,
+                "no process is there that offers its template, {template}, and takes its label, {label}"
+            ),
             Self::NobodyAvailable { servers } => {
                 write!(f, "no instance can be given items: {}", servers.join("; "))
             }
@@ -186,7 +200,7 @@ fn of_config(job: &JobSnapshot) -> Vec<WhyNot> {
 fn of_members(job: &JobSnapshot) -> Vec<WhyNot> {
     let view = job.view();
     if view.instances().next().is_none() {
-        return vec![WhyNot::NobodyLives];
+        return vec![nobody(job)];
     }
     let mut reasons = Vec::new();
     if job.available().is_empty() {
@@ -204,6 +218,20 @@ fn of_members(job: &JobSnapshot) -> Vec<WhyNot> {
         reasons.push(WhyNot::Resharding);
     }
     reasons
+}
+
+/// Returns what there is to say about a job without instances.
+fn nobody(job: &JobSnapshot) -> WhyNot {
+    match job.template() {
+        None => WhyNot::NobodyLives,
+        Some(Err(fault)) => {
+            WhyNot::NobodyTakesIt { template: format!("unreadable: {fault}"), label: None }
+        }
+        Some(Ok(record)) => WhyNot::NobodyTakesIt {
+            template: record.template.to_string(),
+            label: record.label.map(|label| label.to_string()),
+        },
+    }
 }
 
 /// Returns what holds the server of an instance back, with the last that was said about it.

@@ -144,6 +144,7 @@ async fn jobs_and_servers_are_counted_once_and_what_is_no_job_is_not() {
     let expected = json!({
         "jobName": "job", "status": "DISABLED", "description": "", "cron": "0/1 * * * * ?",
         "instanceCount": 1, "shardingTotalCount": 1, "dialect": "3.x", "configFault": null,
+        "template": null, "label": null,
     });
     assert_eq!(shown, expected);
 

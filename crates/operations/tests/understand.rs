@@ -126,3 +126,16 @@ async fn a_run_that_goes_on_is_named_with_its_holder() {
     assert!(since_ms.is_some());
     assert_eq!(reasons[1], WhyNot::OnRequestOnly);
 }
+
+#[test]
+fn the_next_fires_are_those_of_the_schedule_up_to_a_bound() {
+    let mut config = coordination::JobConfig::new(job(), 1);
+    assert_eq!(next_fires(&config, noon(), 3).unwrap(), [], "it runs on request only");
+    config.cron = Some("0/10 * * * * ?".into());
+    let fires = next_fires(&config, noon(), 3).unwrap();
+    let after: Vec<_> = fires.iter().map(|fire| fire.duration_since(noon()).as_secs()).collect();
+    assert_eq!(after, [10, 20, 30]);
+    assert_eq!(next_fires(&config, noon(), usize::MAX).unwrap().len(), operations::MAX_FIRES);
+    config.cron = Some("every day".into());
+    assert_eq!(next_fires(&config, noon(), 1).unwrap_err().field, "cron");
+}

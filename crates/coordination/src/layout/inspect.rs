@@ -52,8 +52,8 @@ impl fmt::Display for StrayNode {
 /// What removes a job, as operations for a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removal {
-    /// Belongs into one transaction: takes away the configuration, in the version that was read, and all that instances
-    /// are registered by, and goes on only if nobody else has registered.
+    /// Belongs into one transaction: takes away the configuration, in the version that was read, all that instances
+    /// are registered by, and the name of the template, and goes on only if nobody else has registered.
     pub first: Vec<Op>,
     /// Everything else, children before their parents.
     pub rest: Vec<Op>,
@@ -146,7 +146,9 @@ impl Layout {
         let mut nodes: Vec<&Node> = nodes.collect();
         // Children before their parents.
         nodes.sort_unstable_by(|a, b| b.path.cmp(&a.path));
-        let leads = |node: &&Node| node.path == config || node.path.is_within(&instances);
+        let template = self.path(&NodeKind::Template);
+        let is_named = |path: &NodePath| *path == config || *path == template;
+        let leads = |node: &&Node| is_named(&node.path) || node.path.is_within(&instances);
         let (mut first, rest): (Vec<&Node>, Vec<&Node>) = nodes.into_iter().partition(leads);
         first.sort_by_key(|node| node.path != config);
         let delete = |node: &Node| {

@@ -35,6 +35,9 @@
 //! | `coordination/once` | persistent | the last calls of once-per-cluster callbacks, JSON |
 //! | `coordination/checkpoints/{i}` | persistent | how far the code of the item has come, in its own words |
 //! | `coordination/audit` | persistent | the last changes that operators made, JSON; no instance reads it |
+//! | `coordination/template` | persistent | the template that the job was made from, and its label, JSON |
+//!
+//! Jobs that were made from templates are also listed in one node beside the jobs, [`RUNTIME_INDEX`].
 
 mod config;
 mod config_json;
@@ -45,6 +48,7 @@ mod golden;
 mod inspect;
 mod json;
 mod records;
+mod runtime;
 mod yaml;
 
 use std::fmt;
@@ -67,6 +71,7 @@ pub(crate) use records::{
     decode_assignment, decode_audit, decode_once, decode_term, decode_trigger, encode_assignment,
     encode_audit, encode_ledger, encode_once, encode_term, encode_trigger,
 };
+pub use runtime::RUNTIME_INDEX;
 
 /// The data of a server node that takes part, in 3.x; in 2.1.5 it is empty.
 pub(crate) const ENABLED: &str = "ENABLED";
@@ -147,6 +152,8 @@ pub enum NodeKind {
     Checkpoint(ShardingItem),
     /// The last changes that operators made.
     Audit,
+    /// The template that the job was made from.
+    Template,
 }
 
 impl NodeKind {
@@ -184,6 +191,7 @@ impl NodeKind {
             Self::Once => "coordination/once".to_owned(),
             Self::Checkpoint(item) => format!("coordination/checkpoints/{item}"),
             Self::Audit => "coordination/audit".to_owned(),
+            Self::Template => "coordination/template".to_owned(),
         }
     }
 
@@ -225,6 +233,7 @@ impl NodeKind {
             ["coordination", "once"] => Self::Once,
             ["coordination", "checkpoints", i] => Self::Checkpoint(item(i)?),
             ["coordination", "audit"] => Self::Audit,
+            ["coordination", "template"] => Self::Template,
             _ => return None,
         })
     }

@@ -1,6 +1,7 @@
 //! What operators do. One file each: a pure function from a snapshot to the steps wanted, and the call that writes them.
 
 mod config;
+mod creation;
 mod drain;
 mod instances;
 mod items;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use coordination::{AuditRecord, JobName, Layout};
-use reg_center::{Op, Txn, TxnOutcome};
+use reg_center::{Expect, Op, Txn, TxnOutcome};
 use serde::Serialize;
 
 use super::listed;
@@ -133,7 +133,15 @@ impl Operations {
     /// Removes what a snapshot shows, and tells what has become of its first transaction. The rest is seen by the next
     /// reading.
     async fn remove_nodes(&self, job: &JobSnapshot) -> Result<Sent> {
-        let removal = Layout::new(job.job()).removal(job.nodes());
+        let layout = Layout::new(job.job());
+        let mut removal = layout.removal(job.nodes());
+        // A job that was made from a template goes from the list of those in the same moment.
+        if job.template().is_some()
+            && let Some(entry) = self.reader.read(&layout.index_path()).await?
+        {
+            let expect = Expect::Version(entry.stat.version);
+            removal.first.push(Op::Delete { path: entry.path, expect });
+        }
         let first = self.remove_ops(job, &removal.first).await?;
         if first == Sent::Done {
             for ops in self.chunks(&removal.rest) {

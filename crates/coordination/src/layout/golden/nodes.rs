@@ -65,11 +65,12 @@ fn number(kind: &NodeKind) -> usize {
         NodeKind::OfItem(..) => 30,
         NodeKind::Counted(OnceStage::Started, _) => 31,
         NodeKind::Counted(OnceStage::Completed, _) => 32,
+        NodeKind::Template => 33,
     }
 }
 
 /// The path of each kind of node, in the order of [`number`].
-const PATHS: [&str; 33] = [
+const PATHS: [&str; 34] = [
     "/j/config",
     "/j/instances/10.0.0.1@-@7-x",
     "/j/trigger/10.0.0.1@-@7-x",
@@ -103,6 +104,7 @@ const PATHS: [&str; 33] = [
     "/j/sharding/12/completed",
     "/j/guarantee/started/12",
     "/j/guarantee/completed/12",
+    "/j/coordination/template",
 ];
 
 #[test]

@@ -1,0 +1,192 @@
+//! Jobs that are made from templates at run time: how they are made, and the list by which processes find them.
+//!
+//! What such a job is stands with the job, in `coordination/template`. The list is there so that a process need not look at all
+//! jobs of a namespace, again and again, to find new ones: one node for each, written anew whenever the job is made. Who takes a job away
+//! without knowing of the list, as Java's console does, leaves an entry behind that means nothing.
+
+use bytes::Bytes;
+use reg_center::{Expect, Lifetime, NodePath, Op, Txn, Version};
+
+use super::{Layout, NodeKind, encode_config};
+use crate::template::encode_template;
+use crate::{Dialect, JobConfig, JobName, TemplateRecord};
+
+/// The node beside the jobs below which those are listed that were made from templates. No job can have its name, because
+/// it contains `@-@`; Java instances pass over a child of the namespace that has no configuration.
+pub const RUNTIME_INDEX: &str = "runtime@-@jobs";
+
+impl Layout {
+    /// Returns the node below which jobs are listed that were made from templates: the subtree to watch.
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "the name is fixed, and is a valid name")]
+    pub fn runtime_index() -> NodePath {
+        NodePath::root().join(RUNTIME_INDEX).expect("it is a valid node name")
+    }
+
+    /// Returns which job an entry of the list is about; `None` for any other node.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::{JobName, Layout};
+    ///
+    /// let job = JobName::new("report")?;
+    /// let entry = Layout::new(&job).index_path();
+    /// assert_eq!(Layout::indexed_job(&entry), Some(job));
+    /// assert_eq!(Layout::indexed_job(&Layout::runtime_index()), None);
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    #[must_use]
+    pub fn indexed_job(path: &NodePath) -> Option<JobName> {
+        JobName::new(path.below(&Self::runtime_index())?).ok()
+    }
+
+    /// Returns the job's entry in the list of jobs that were made from templates.
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "a job name was checked to be a node name")]
+    pub fn index_path(&self) -> NodePath {
+        Self::runtime_index().join(self.root.name()).expect("a job name is a valid node name")
+    }
+
+    /// Returns the node that says which template the job was made from; [`decode_template`](crate::decode_template) reads it.
+    #[must_use]
+    pub fn template_path(&self) -> NodePath {
+        self.path(&NodeKind::Template)
+    }
+
+    /// Returns what makes a job from a template, as operations of one transaction in the dialect of the configuration.
+    ///
+    /// It conflicts at its first operation if anything of the job exists, and at its last one if the entry in the list is not the
+    /// one of the version `listed`, or is there although `listed` is `None`.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::{JobConfig, JobName, Layout, TemplateName, TemplateRecord};
+    ///
+    /// let job = JobName::new("report-7")?;
+    /// let record = TemplateRecord { template: TemplateName::new("report")?, label: None };
+    /// let ops = Layout::new(&job).creation(&JobConfig::new(job.clone(), 2), &record, None);
+    /// let paths: Vec<_> = ops.iter().map(|op| op.path().as_str()).collect();
+    /// assert_eq!(paths, [
+    ///     "/report-7",
+    ///     "/report-7/config",
+    ///     "/report-7/coordination/template",
+    ///     "/runtime@-@jobs/report-7",
+    /// ]);
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    #[must_use]
+    pub fn creation(
+        &self,
+        config: &JobConfig,
+        record: &TemplateRecord,
+        listed: Option<Version>,
+    ) -> Vec<Op> {
+        let in_root = config.java.dialect() == Dialect::V3;
+        let class = config.java.given_class().filter(|_| in_root).unwrap_or_default().to_owned();
+        let create = |path, data: String| Op::Create {
+            path,
+            data: Bytes::from(data),
+            lifetime: Lifetime::Persistent,
+        };
+        let entry = match listed {
+            None => create(self.index_path(), encode_template(record)),
+            Some(version) => Op::Put {
+                path: self.index_path(),
+                data: encode_template(record).into(),
+                expect: Expect::Version(version),
+            },
+        };
+        vec![
+            create(self.root(), class),
+            create(self.config_path(), encode_config(config)),
+            create(self.template_path(), encode_template(record)),
+            entry,
+        ]
+    }
+
+    /// Takes an entry of this version out of the list, if the job that it is about is no longer there.
+    #[must_use]
+    pub fn unlist(&self, listed: Version) -> Txn {
+        Txn::new().check_absent(self.template_path()).delete_if(self.index_path(), listed)
+    }
+
+    /// Puts an entry back into the list that somebody has taken out of it, although the job is there, with this version of
+    /// [`template_path`](Self::template_path).
+    #[must_use]
+    pub fn list_again(&self, record: &TemplateRecord, template: Version) -> Txn {
+        Txn::new().check_version(self.template_path(), template).create(
+            self.index_path(),
+            encode_template(record),
+            Lifetime::Persistent,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reg_center::model::Model;
+
+    use super::*;
+    use crate::{JavaSettings, TemplateName};
+
+    fn name() -> JobName {
+        JobName::new("j").unwrap()
+    }
+
+    fn layout() -> Layout {
+        Layout::new(&name())
+    }
+
+    fn record() -> TemplateRecord {
+        TemplateRecord { template: TemplateName::new("report").unwrap(), label: None }
+    }
+
+    fn stored(model: &Model, path: &NodePath) -> Option<String> {
+        let node = model.read(path)?;
+        Some(String::from_utf8(node.data.to_vec()).unwrap())
+    }
+
+    #[test]
+    fn a_job_is_made_as_a_whole_and_only_once() {
+        for (dialect, class, in_root) in [
+            (Dialect::V2, None, ""),
+            (Dialect::V2, Some("a.b.C"), ""),
+            (Dialect::V3, None, ""),
+            (Dialect::V3, Some("a.b.C"), "a.b.C"),
+        ] {
+            let mut model = Model::new();
+            let session = model.open_session();
+            let mut config = JobConfig::new(name(), 2);
+            config.java = JavaSettings::of(dialect);
+            config.java.job_class = class.map_or(config.java.job_class, str::to_owned);
+            let ops = layout().creation(&config, &record(), None);
+            assert!(model.commit(session, &ops).unwrap().0.is_committed(), "{dialect}");
+            assert_eq!(stored(&model, &layout().root()).unwrap(), in_root, "{dialect} {class:?}");
+            let document = stored(&model, &layout().config_path()).unwrap();
+            assert_eq!(crate::decode_config(document.as_bytes()).unwrap().java.dialect(), dialect);
+            for path in [layout().template_path(), layout().index_path()] {
+                assert_eq!(stored(&model, &path).unwrap(), r#"{"template":"report"}"#, "{path}");
+            }
+            assert!(!model.commit(session, &ops).unwrap().0.is_committed(), "{dialect}");
+        }
+    }
+
+    #[test]
+    fn only_the_entry_of_a_job_that_is_gone_is_taken_out_and_only_that_of_one_that_is_there_put_back()
+     {
+        let mut model = Model::new();
+        let session = model.open_session();
+        let mut commit = |txn: Txn| model.commit(session, txn.ops()).unwrap().0.is_committed();
+        let ops = layout().creation(&JobConfig::new(name(), 2), &record(), None);
+        let creation = || ops.iter().cloned().fold(Txn::new(), Txn::op);
+        assert!(commit(creation()));
+        assert!(!commit(layout().unlist(Version(0))), "the job is there");
+        assert!(!commit(layout().list_again(&record(), Version(0))), "it is listed");
+        assert!(commit(Txn::new().delete(layout().index_path())));
+        assert!(commit(layout().list_again(&record(), Version(0))));
+        assert!(commit(Txn::new().delete(layout().template_path())));
+        assert!(!commit(layout().unlist(Version(1))), "another entry");
+        assert!(commit(layout().unlist(Version(0))));
+        assert!(!commit(layout().list_again(&record(), Version(0))), "the job is gone");
+    }
+}

@@ -1,0 +1,242 @@
+//! Jobs that are made at run time: which code they run, by the name of a template, and who may take them.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::InvalidName;
+
+/// The longest name of a template, and the longest label, in bytes.
+pub const MAX_TEMPLATE_NAME_BYTES: usize = 128;
+
+macro_rules! checked_text {
+    ($name:ident) => {
+        impl $name {
+            /// Returns it as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:?}", &*self.0)
+            }
+        }
+    };
+}
+
+/// The name of a template: of code that processes offer, for jobs that are made at run time.
+///
+/// 1 to 128 bytes, without control characters, and without blanks at its ends.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TemplateName(Arc<str>);
+
+checked_text!(TemplateName);
+
+impl TemplateName {
+    /// Checks a name.
+    ///
+    /// # Errors
+    /// [`InvalidName`] names the value and the rule that it breaks.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::TemplateName;
+    ///
+    /// assert_eq!(TemplateName::new("daily report")?.as_str(), "daily report");
+    /// assert!(TemplateName::new(" ").is_err());
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    pub fn new(name: &str) -> Result<Self, InvalidName> {
+        match fault(name) {
+            Some(reason) => Err(InvalidName::new("template name", name, reason)),
+            None => Ok(Self(Arc::from(name))),
+        }
+    }
+}
+
+/// A word by which processes choose among the jobs that are made at run time, as ElasticJob 3.x does.
+///
+/// 1 to 128 bytes, without commas and control characters, and without blanks at its ends.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Label(Arc<str>);
+
+checked_text!(Label);
+
+impl Label {
+    /// Checks a label.
+    ///
+    /// # Errors
+    /// [`InvalidName`] names the value and the rule that it breaks.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::Label;
+    ///
+    /// assert_eq!(Label::new("eu")?.as_str(), "eu");
+    /// assert!(Label::new("eu,us").is_err());
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    pub fn new(label: &str) -> Result<Self, InvalidName> {
+        let comma = label.contains(',').then_some("it contains a comma, which separates labels");
+        match fault(label).or(comma) {
+            Some(reason) => Err(InvalidName::new("label", label, reason)),
+            None => Ok(Self(Arc::from(label))),
+        }
+    }
+}
+
+fn fault(text: &str) -> Option<&'static str> {
+    match () {
+        () if text.trim().is_empty() => Some("it is blank"),
+        () if text.len() > MAX_TEMPLATE_NAME_BYTES => Some("it is longer than 128 bytes"),
+        () if text.chars().any(char::is_control) => Some("it contains a control character"),
+        () if text.trim() != text => Some("it has blanks at its ends"),
+        () => None,
+    }
+}
+
+/// What makes a stored job one that was made at run time.
+///
+/// It stands with the job, and does not change as long as the job exists.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TemplateRecord {
+    /// The template that the job's code comes from.
+    pub template: TemplateName,
+    /// The word by which processes choose; `None` for a job that those take which do not choose.
+    pub label: Option<Label>,
+}
+
+impl TemplateRecord {
+    /// Returns true if a process that takes jobs with these labels takes this one. `None` is a process that does not choose:
+    /// it takes all. One that chooses takes no job without a label.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::{Label, TemplateName, TemplateRecord};
+    ///
+    /// let (eu, us) = (Label::new("eu")?, Label::new("us")?);
+    /// let record = TemplateRecord { template: TemplateName::new("report")?, label: Some(eu.clone()) };
+    /// assert!(record.is_for(None));
+    /// assert!(record.is_for(Some(&[eu, us.clone()].into())));
+    /// assert!(!record.is_for(Some(&[us].into())));
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    #[must_use]
+    pub fn is_for(&self, labels: Option<&BTreeSet<Label>>) -> bool {
+        labels.is_none_or(|labels| self.label.as_ref().is_some_and(|label| labels.contains(label)))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct TemplateDoc {
+    template: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+}
+
+/// Writes the record of a job that was made at run time.
+pub(crate) fn encode_template(record: &TemplateRecord) -> String {
+    let doc = TemplateDoc {
+        template: record.template.to_string(),
+        label: record.label.as_ref().map(ToString::to_string),
+    };
+    serde_json::to_string(&doc).expect("two texts make an object")
+}
+
+/// Reads the record of a job that was made at run time.
+///
+/// # Errors
+/// What is wrong with the node.
+///
+/// # Examples
+/// ```
+/// let record = coordination::decode_template(br#"{"template":"report","label":"eu"}"#)?;
+/// assert_eq!(record.template.as_str(), "report");
+/// # Ok::<(), String>(())
+/// ```
+pub fn decode_template(bytes: &[u8]) -> Result<TemplateRecord, String> {
+    let doc: TemplateDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let template = TemplateName::new(&doc.template).map_err(|error| error.to_string())?;
+    let label = doc.label.map(|label| Label::new(&label)).transpose();
+    Ok(TemplateRecord { template, label: label.map_err(|error| error.to_string())? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(label: Option<&str>) -> TemplateRecord {
+        let label = label.map(|label| Label::new(label).unwrap());
+        TemplateRecord { template: TemplateName::new("report").unwrap(), label }
+    }
+
+    #[test]
+    fn names_and_labels_that_cannot_be_used_are_refused() {
+        let rows = [
+            ("plain", "report", true, true),
+            ("blank inside", "daily report", true, true),
+            ("Unicode", "月报", true, true),
+            ("slash", "a/b", true, true),
+            ("comma", "a,b", true, false),
+            ("empty", "", false, false),
+            ("blank", " ", false, false),
+            ("blank at the end", "a ", false, false),
+            ("line break", "a\nb", false, false),
+            ("longest", &"x".repeat(128), true, true),
+            ("too long", &"x".repeat(129), false, false),
+        ];
+        for (case, text, as_name, as_label) in rows {
+            assert_eq!(TemplateName::new(text).is_ok(), as_name, "{case}");
+            assert_eq!(Label::new(text).is_ok(), as_label, "{case}");
+        }
+    }
+
+    #[test]
+    fn a_process_that_chooses_takes_what_has_one_of_its_labels() {
+        let chosen = |labels: &[&str]| -> BTreeSet<Label> {
+            labels.iter().map(|label| Label::new(label).unwrap()).collect()
+        };
+        let rows = [
+            ("nobody chooses", None, None, true),
+            ("all take it", None, Some("eu"), true),
+            ("chosen", Some(chosen(&["eu", "us"])), Some("eu"), true),
+            ("another one", Some(chosen(&["us"])), Some("eu"), false),
+            ("no label", Some(chosen(&["us"])), None, false),
+            ("nothing chosen", Some(chosen(&[])), Some("eu"), false),
+        ];
+        for (case, labels, label, expected) in rows {
+            assert_eq!(record(label).is_for(labels.as_ref()), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_anything_else_is_told() {
+        for label in [None, Some("eu")] {
+            let text = encode_template(&record(label));
+            assert_eq!(decode_template(text.as_bytes()), Ok(record(label)), "{text}");
+        }
+        assert_eq!(encode_template(&record(None)), r#"{"template":"report"}"#);
+        let rows = [
+            ("empty", "", "EOF"),
+            ("no object", "report", "expected"),
+            ("no template", r#"{"label":"eu"}"#, "template"),
+            ("blank template", r#"{"template":""}"#, "blank"),
+            ("two labels", r#"{"template":"a","label":"b,c"}"#, "comma"),
+        ];
+        for (case, text, expected) in rows {
+            let error = decode_template(text.as_bytes()).unwrap_err();
+            assert!(error.contains(expected), "{case}: {error}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Connections and sessions that are lost while jobs come and go.
+
+use std::time::Duration;
+
+use coordination::{JobConfig, Layout};
+use lite::RuntimeJobState;
+use reg_center::{RegistryCenter, Txn};
+
+use crate::support::{Cluster, Runs, every_ten_seconds, path};
+use crate::world::{
+    config, create, listed, noting, offering, record, remove, remove_as_java_does, shared_by,
+};
+use RuntimeJobState::{Removed, Running, Starting};
+
+#[tokio::test(start_paused = true)]
+async fn what_happened_while_the_connection_was_gone_is_made_up_for() {
+    for loses_session in [false, true] {
+        let (cluster, runs) = (Cluster::new(), Runs::default());
+        let (one, told) = offering(&cluster, 1, &[noting("report", &runs)]).await;
+        let (_two, _) = offering(&cluster, 2, &[noting("report", &runs)]).await;
+        for job in ["kept", "removed"] {
+            create(&cluster, &config(job), &record("report", None)).await;
+            shared_by(&cluster, job, &[1, 2]).await;
+        }
+        let lease = Duration::from_secs(20);
+        match loses_session {
+            true => one.center.expire_unnoticed(lease),
+            false => one.center.suspend(lease),
+        }
+        remove(&cluster, "removed").await;
+        create(&cluster, &config("made"), &record("report", None)).await;
+        shared_by(&cluster, "made", &[2]).await;
+        cluster.pass(Duration::from_secs(5)).await;
+        assert_eq!(told.of("made"), [], "nothing can be known yet");
+        assert_eq!(told.of("removed"), [Starting, Running], "what cannot be read is not gone");
+        one.center.resume();
+        for job in ["kept", "made"] {
+            shared_by(&cluster, job, &[1, 2]).await;
+        }
+        told.last("removed", Removed).await;
+        assert_eq!(told.of("kept"), [Starting, Running], "loses session: {loses_session}");
+        assert_eq!(cluster.stored("removed", &[]), None);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_made_anew_with_another_template_never_runs_the_code_of_the_one_before() {
+    let (cluster, old, new) = (Cluster::new(), Runs::default(), Runs::default());
+    let templates = [noting("old", &old), noting("new", &new)];
+    let (one, told) = offering(&cluster, 1, &templates).await;
+    create(&cluster, &config("r-1"), &record("old", None)).await;
+    old.until("a fire", |seen| seen.len() >= 2).await;
+    // The process loses its session while the job is another one, and hears of that from the job before it hears of it
+    // from the list.
+    one.center.expire_unnoticed(Duration::from_secs(20));
+    remove(&cluster, "r-1").await;
+    let n_old = old.all().len();
+    let other = JobConfig { job_parameter: "other".into(), ..config("r-1") };
+    create(&cluster, &other, &record("new", None)).await;
+    one.center.resume();
+    new.until("the new code to run", |seen| seen.len() >= 4).await;
+    assert_eq!(old.all().len(), n_old, "the old code has not run in the new job");
+    assert_eq!(told.of("r-1").last(), Some(&Running));
+}
+
+#[tokio::test(start_paused = true)]
+async fn code_that_outlives_its_job_fails_in_the_next_one_of_its_name() {
+    let (cluster, old) = (Cluster::new(), Runs::default());
+    let (one, _) = offering(&cluster, 1, &[noting("old", &old)]).await;
+    create(&cluster, &config("r-1"), &record("old", None)).await;
+    old.until("a fire", |seen| seen.len() >= 2).await;
+    let mut events = one.scheduler.job("r-1").unwrap().events();
+    // Nobody tells this process: its list is as it was when the session was lost, as far as it knows. What it must not do
+    // is go by that.
+    one.center.expire_unnoticed(Duration::from_secs(20));
+    let n_old = old.all().len();
+    let operator = cluster.registry.connect();
+    let layout = Layout::new(one.scheduler.job("r-1").unwrap().name());
+    let again = Txn::new().delete(layout.template_path()).create(
+        layout.template_path(),
+        r#"{"template":"new"}"#,
+        reg_center::Lifetime::Persistent,
+    );
+    assert!(operator.commit(again).await.unwrap().is_committed());
+    one.center.resume();
+    crate::support::settled(&mut events, lite::Outcome::Failed).await;
+    assert_eq!(old.all().len(), n_old);
+}
+
+#[tokio::test(start_paused = true)]
+async fn made_removed_and_made_again_in_a_row_ends_with_the_last() {
+    let (cluster, runs) = (Cluster::new(), Runs::default());
+    let (one, told) = offering(&cluster, 1, &[noting("report", &runs)]).await;
+    let (two, _) = offering(&cluster, 2, &[noting("report", &runs)]).await;
+    for round in 0..10 {
+        let parameter = format!("round {round}");
+        let config = JobConfig { job_parameter: parameter.clone(), ..config("r-1") };
+        create(&cluster, &config, &record("report", None)).await;
+        if round % 3 == 2 {
+            told.last("r-1", Running).await;
+        }
+        if round < 9 {
+            remove(&cluster, "r-1").await;
+        }
+    }
+    shared_by(&cluster, "r-1", &[1, 2]).await;
+    let stored = cluster.stored("r-1", &["config"]).unwrap();
+    assert!(stored.contains("round 9"), "{stored}");
+    for member in [&one, &two] {
+        let status = member.scheduler.job("r-1").unwrap().status().await.unwrap();
+        assert_eq!(status.config.unwrap().job_parameter, "round 9");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_java_removes_is_left_and_its_entry_goes_too() {
+    let (cluster, runs) = (Cluster::new(), Runs::default());
+    let (_one, told) = offering(&cluster, 1, &[noting("report", &runs)]).await;
+    create(&cluster, &config("r-1"), &record("report", None)).await;
+    shared_by(&cluster, "r-1", &[1]).await;
+    remove_as_java_does(&cluster, "r-1").await;
+    told.last("r-1", Removed).await;
+    assert_eq!(listed(&cluster), [""; 0]);
+    assert_eq!(cluster.stored("r-1", &[]), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_entry_that_is_lost_is_put_back_while_the_job_is_there() {
+    let (cluster, runs) = (Cluster::new(), Runs::default());
+    let (one, told) = offering(&cluster, 1, &[noting("report", &runs)]).await;
+    create(&cluster, &config("r-1"), &record("report", Some("eu"))).await;
+    shared_by(&cluster, "r-1", &[1]).await;
+    let operator = cluster.registry.connect();
+    let entry = Layout::new(one.scheduler.job("r-1").unwrap().name()).index_path();
+    assert!(operator.commit(Txn::new().delete(entry.clone())).await.unwrap().is_committed());
+    let mut feed = operator.watch(&Layout::runtime_index());
+    crate::support::within("the entry", async {
+        while operator.read(&entry).await.unwrap().is_none() {
+            feed.next().await.unwrap();
+        }
+    })
+    .await;
+    let node = operator.read(&entry).await.unwrap().unwrap();
+    assert_eq!(node.data, r#"{"template":"report","label":"eu"}"#);
+    assert_eq!(told.of("r-1"), [Starting, Running]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_entry_is_taken_up_when_the_registry_answers_at_last() {
+    let (cluster, runs) = (Cluster::new(), Runs::default());
+    create(&cluster, &config("r-1"), &record("report", None)).await;
+    let member = cluster.member(1);
+    member.center.suspend(Duration::from_secs(20));
+    member.scheduler.offer(noting("report", &runs)).await.unwrap();
+    cluster.pass(Duration::from_secs(300)).await;
+    assert_eq!(member.scheduler.runtime_jobs(), []);
+    member.center.resume();
+    shared_by(&cluster, "r-1", &[1]).await;
+    runs.until("a fire", |seen| seen.len() >= 2).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_of_code_is_joined_as_before() {
+    let (cluster, runs) = (Cluster::new(), Runs::default());
+    let config = every_ten_seconds().build().unwrap();
+    for n in [1, 2] {
+        let member = cluster.member(n);
+        member.scheduler.schedule(config.clone(), runs.job()).await.unwrap();
+    }
+    runs.until("a fire", |seen| seen.len() >= 3).await;
+    assert!(
+        cluster.registry.snapshot().read(&path("job", &["coordination", "template"])).is_none()
+    );
+    assert_eq!(listed(&cluster), [""; 0]);
+}

@@ -1,0 +1,145 @@
+//! Making a job at run time, from a template that its instances offer.
+
+use coordination::{
+    AuditLog, AuditRecord, JobConfig, JobName, Layout, OperatorStep, TemplateRecord,
+};
+use reg_center::{Op, Txn, TxnOutcome};
+
+use crate::change::Planned;
+use crate::operations::{ATTEMPTS, told, unique_id};
+use crate::{By, Error, JobSnapshot, Operations, Report, Result, validate};
+
+impl Operations {
+    /// Makes a job from a template: stores its configuration, and the name of the template with it. Every process that offers
+    /// the template, and takes the label, joins the job, now or whenever it starts; see `lite::Scheduler::offer`. What is stored
+    /// names code that these processes have, and is none itself.
+    ///
+    /// The dialect of the job is that of [`JobConfig::java`]. A configuration of 3.x needs a class in it only if Java instances are
+    /// to take part.
+    ///
+    /// # Errors
+    /// [`Error::JobExists`] if there is a job of this name, or something is left of one; [`Error::Invalid`] with the field, its value
+    /// and what would be valid; [`Error::Unknown`], or what the registry says. Unless it is `Unknown`, nothing was made.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use coordination::{JobConfig, JobName, TemplateName, TemplateRecord};
+    /// use operations::{By, Operations};
+    /// use reg_center::MemoryRegistry;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let operations = Operations::new(Arc::new(MemoryRegistry::new().connect()));
+    /// let template = TemplateRecord { template: TemplateName::new("report")?, label: None };
+    /// let mut config = JobConfig::new(JobName::new("report-eu")?, 4);
+    /// config.cron = Some("0 0 3 * * ?".to_owned());
+    /// let by = By::new("anna", "a new region")?;
+    /// let report = operations.create_job(&template, &config, &by).await?;
+    /// assert_eq!(report.to_string(), "done: report-eu, job: made from the template report\n");
+    /// assert!(operations.create_job(&template, &config, &by).await.is_err(), "it is there");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn create_job(
+        &self,
+        template: &TemplateRecord,
+        config: &JobConfig,
+        by: &By,
+    ) -> Result<Report> {
+        validate(config, None, &self.strategies, self.now())?;
+        let record = self.record_of_creation(config, by);
+        let mut in_doubt = None;
+        for _ in 0..ATTEMPTS {
+            if let Some(found) = self.job_if_any(&config.job_name).await? {
+                let is_ours = found.audit().any(|found| found.id == record.id);
+                return match in_doubt {
+                    Some(_) if is_ours => Ok(self.made(template, config, record)),
+                    Some(cause) if !self.stores_audit() => Err(self.unknown(config, cause)),
+                    _ => Err(exists(&found)),
+                };
+            }
+            let txn = self.creation(template, config, &record).await?;
+            match self.commit(txn).await {
+                Ok(TxnOutcome::Committed(_)) => return Ok(self.made(template, config, record)),
+                Ok(TxnOutcome::Conflict(_)) => {}
+                // Whether it is there shows at the next look, and whose it is by its record.
+                Err(error) if error.is_unknown() => in_doubt = Some(error.to_string()),
+                Err(error) => {
+                    return Err(Error::registry(format!("creating job {}", config.job_name))(
+                        error,
+                    ));
+                }
+            }
+        }
+        match in_doubt {
+            Some(cause) => Err(self.unknown(config, cause)),
+            None => Err(Error::Contended { job: config.job_name.clone(), attempts: ATTEMPTS }),
+        }
+    }
+
+    async fn job_if_any(&self, job: &JobName) -> Result<Option<JobSnapshot>> {
+        match self.job(job).await {
+            Ok(found) => Ok(Some(found)),
+            Err(Error::NoSuchJob { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn creation(
+        &self,
+        template: &TemplateRecord,
+        config: &JobConfig,
+        record: &AuditRecord,
+    ) -> Result<Txn> {
+        let layout = Layout::new(&config.job_name).speaking(config.java.dialect());
+        let entry = self.reader.read(&layout.index_path()).await?;
+        let listed = entry.map(|entry| entry.stat.version);
+        let mut ops: Vec<Op> = layout.creation(config, template, listed);
+        if self.stores_audit() {
+            let mut log = AuditLog::default();
+            log.push(record.clone());
+            let audit = layout.change(&[OperatorStep::SetAudit { log, expect: None }]);
+            ops.extend(audit.ops().iter().cloned());
+        }
+        Ok(ops.into_iter().fold(Txn::new().labelled("operator"), Txn::op))
+    }
+
+    fn record_of_creation(&self, config: &JobConfig, by: &By) -> AuditRecord {
+        AuditRecord {
+            id: unique_id(self.now()),
+            at_ms: self.now().as_millisecond(),
+            who: by.who().to_owned(),
+            why: by.why().to_owned(),
+            act: "create job".to_owned(),
+            target: config.job_name.to_string(),
+        }
+    }
+
+    fn made(&self, template: &TemplateRecord, config: &JobConfig, record: AuditRecord) -> Report {
+        let mut planned = Planned::default();
+        let what = match &template.label {
+            None => format!("made from the template {}", template.template),
+            Some(label) => format!("made from the template {}, label {label}", template.template),
+        };
+        planned.change("job", what, []);
+        told(&config.job_name, planned, record)
+    }
+
+    fn unknown(&self, config: &JobConfig, cause: String) -> Error {
+        Error::Unknown { act: "create job", job: config.job_name.clone(), cause }
+    }
+}
+
+fn exists(found: &JobSnapshot) -> Error {
+    let what = match (found.has_config(), found.template()) {
+        (false, _) => {
+            "nodes without a configuration, which somebody may still be removing".to_owned()
+        }
+        (true, None) => "registered by the code of its instances".to_owned(),
+        (true, Some(Ok(record))) => format!("made from the template {}", record.template),
+        (true, Some(Err(fault))) => format!("made from a template that cannot be read: {fault}"),
+    };
+    Error::JobExists { job: found.job().clone(), found: what }
+}
