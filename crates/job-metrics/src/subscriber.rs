@@ -66,7 +66,8 @@ impl EventSubscriber for MetricsSubscriber {
             | JobEvent::ConfigRejected { .. }
             | JobEvent::Anomaly { .. }
             | JobEvent::RequestDropped { .. }
-            | JobEvent::CommitRefused { .. } => {
+            | JobEvent::CommitRefused { .. }
+            | JobEvent::Stopped { .. } => {
                 let kind = record.event.name();
                 counter!(table::FAULTS, "job" => job, "kind" => kind).increment(1);
             }

@@ -68,7 +68,8 @@ fn every_event() -> Vec<JobEvent> {
         JobEvent::ConfigRejected { reason: reason.clone() },
         JobEvent::Anomaly { path: "/x".to_owned(), reason: reason.clone() },
         JobEvent::RequestDropped { id: reason.clone(), reason: DropReason::Leaving },
-        JobEvent::CommitRefused { reason },
+        JobEvent::CommitRefused { reason: reason.clone() },
+        JobEvent::Stopped { reason },
     ]
 }
 
@@ -93,6 +94,7 @@ fn every_record_comes_to_its_figure() {
         r#"ejob_faults_total{job="job",kind="commit_refused"} 1"#,
         r#"ejob_faults_total{job="job",kind="config_rejected"} 1"#,
         r#"ejob_faults_total{job="job",kind="request_dropped"} 1"#,
+        r#"ejob_faults_total{job="job",kind="stopped"} 1"#,
         r#"ejob_faults_total{job="job",kind="strategy_failed"} 1"#,
         r#"ejob_fire_delay_seconds_bucket{job="job",le="1"} 0"#,
         r#"ejob_fire_delay_seconds_bucket{job="job",le="10"} 1"#,

@@ -69,7 +69,8 @@ impl JobHandle {
         self.tell(Event::Paused).await
     }
 
-    /// Starts runs again.
+    /// Starts runs again. A server that is paused in the registry, by an operator or by an [error
+    /// handler](crate::StopOnErrors), stays so.
     ///
     /// # Errors
     /// [`Error::Stopped`] if the job has ended.

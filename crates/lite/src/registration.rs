@@ -188,6 +188,33 @@ impl Registration {
     }
 
     /// Adds a listener, to be called before and after each run in this process. Those added first are the outer ones.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use async_trait::async_trait;
+    /// # use lite::{JobBuilder, JobError, JobListener, Scheduler, ShardingContext, job_fn};
+    /// struct OnlyAtNight;
+    ///
+    /// #[async_trait]
+    /// impl JobListener for OnlyAtNight {
+    ///     async fn before(&self, context: &ShardingContext) -> Result<(), JobError> {
+    ///         let hour = context.fire_time().to_zoned(jiff::tz::TimeZone::UTC).hour();
+    ///         if hour < 6 { Ok(()) } else { Err("it is day".into()) }
+    ///     }
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// # let registry = Arc::new(reg_center::MemoryRegistry::new().connect());
+    /// # let scheduler = Scheduler::builder(registry).build()?;
+    /// let config = JobBuilder::new("report", 4).cron("0 0 3 * * ?").build()?;
+    /// let job = job_fn(|_| async { Ok(()) });
+    /// let handle = scheduler.schedule(config, job).listener(OnlyAtNight).await?;
+    /// # scheduler.abort();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn listener(mut self, listener: impl JobListener) -> Self {
         self.listeners.push(Arc::new(listener));
         self
@@ -202,6 +229,22 @@ impl Registration {
     /// Adds an error handler. All that were added are told of each failure, in this order, and what the stored configuration
     /// chooses does not count. Without any, the configuration chooses among
     /// [`SchedulerBuilder::error_handlers`](crate::SchedulerBuilder::error_handlers).
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use lite::{JobBuilder, Scheduler, StopOnErrors, job_fn};
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// # let registry = Arc::new(reg_center::MemoryRegistry::new().connect());
+    /// # let scheduler = Scheduler::builder(registry).build()?;
+    /// let config = JobBuilder::new("report", 4).cron("0 0 3 * * ?").build()?;
+    /// let job = job_fn(|_| async { Ok(()) });
+    /// let handle = scheduler.schedule(config, job).error_handler(StopOnErrors).await?;
+    /// # scheduler.abort();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn error_handler(mut self, handler: impl ErrorHandler) -> Self {
         self.errors.given.push(Arc::new(handler));
         self

@@ -34,7 +34,7 @@
 //! | `coordination/triggers/{request}` | persistent | an operator's request to run now, JSON |
 //! | `coordination/once` | persistent | the last calls of once-per-cluster callbacks, JSON |
 //! | `coordination/checkpoints/{i}` | persistent | how far the code of the item has come, in its own words |
-//! | `coordination/audit` | persistent | the last changes that operators made, JSON; no instance reads it |
+//! | `coordination/audit` | persistent | the last changes that operators made, and error handlers that stop a job, JSON; nothing is decided by it |
 //! | `coordination/template` | persistent | the template that the job was made from, and its label, JSON |
 //!
 //! Jobs that were made from templates are also listed in one node beside the jobs, [`RUNTIME_INDEX`].
