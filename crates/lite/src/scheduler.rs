@@ -169,7 +169,8 @@ impl Scheduler {
         self.jobs().into_iter().find(|handle| handle.name().as_str() == name)
     }
 
-    /// Returns all jobs that were registered here, ended ones included, in the order of their names.
+    /// Returns all jobs that were registered here, ended ones included, in the order of their names. One that was made at run
+    /// time is among them from when it is taken until it was removed.
     #[must_use]
     pub fn jobs(&self) -> Vec<JobHandle> {
         self.inner.jobs.lock().by_name.values().flatten().cloned().collect()

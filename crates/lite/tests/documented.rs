@@ -1,0 +1,143 @@
+//! The tables of keys and of operators' calls name tests that there are, and leave nothing out.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Every key of ElasticJob-Lite 1.x, 2.1.5 and 3.x.
+const KEYS: &str = "
+    jobName jobClass jobType cron timeZone shardingTotalCount shardingItemParameters jobParameter description failover misfire
+    monitorExecution maxTimeDiffSeconds reconcileIntervalMinutes monitorPort jobShardingStrategyClass jobShardingStrategyType
+    job_exception_handler jobErrorHandlerType executor_service_handler jobExecutorServiceHandlerType
+    jobExecutorThreadPoolSizeProviderType jobListenerTypes jobExtraConfigurations streamingProcess streaming.process
+    scriptCommandLine script.command.line http.uri http.method http.data http.content.type
+    http.connect.timeout.milliseconds http.read.timeout.milliseconds disabled overwrite label staticSharding fetchDataCount
+    concurrentDataProcessThreadCount processCountIntervalSeconds email.* dingtalk.* wechat.* serverLists namespace
+    baseSleepTimeMilliseconds maxSleepTimeMilliseconds maxRetries sessionTimeoutMilliseconds
+    connectionTimeoutMilliseconds digest ensembleTracker elasticjob.tracing.type elasticjob.tracing.includeJobNames
+    elasticjob.tracing.excludeJobNames elasticjob.dump.enabled elasticjob.dump.port
+    elasticjob.preferred.network.interface elasticjob.preferred.network.ip";
+
+/// Every call of the lifecycle APIs of 2.1.5 and 3.x.
+const CALLS: &str = "
+    trigger disable enable shutdown remove sharding get update getAllJobsBriefInfo getJobBriefInfo getJobsTotalCount
+    getJobsBriefInfoByIp getAllServersBriefInfo getServersTotalCount getShardingInfo dump";
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Returns the rows of all tables of a page whose last column is `test`, cell by cell.
+fn rows(page: &str) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(workspace().join("docs").join(page)).unwrap();
+    let (mut rows, mut in_table) = (Vec::new(), false);
+    for line in text.lines() {
+        let Some(inner) = line.strip_prefix('|').and_then(|line| line.strip_suffix('|')) else {
+            in_table = false;
+            continue;
+        };
+        let cells: Vec<String> = inner.split('|').map(|cell| cell.trim().to_owned()).collect();
+        let is_rule = cells.iter().all(|cell| cell.starts_with("---"));
+        match in_table {
+            false => in_table = cells.last().is_some_and(|last| last == "test"),
+            true if !is_rule => rows.push(cells),
+            true => {}
+        }
+    }
+    assert!(!rows.is_empty(), "{page} has no table with tests");
+    rows
+}
+
+/// Returns what stands between back-ticks.
+fn quoted(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+/// Returns the names of the tests in a file, of whatever kind.
+fn tests_in(file: &Path) -> BTreeSet<String> {
+    let text =
+        fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let (mut names, mut follows_test) = (BTreeSet::new(), false);
+    for line in text.lines().map(str::trim) {
+        follows_test |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+        let function = line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ");
+        if let Some(name) =
+            function.filter(|_| follows_test).and_then(|rest| rest.split('(').next())
+        {
+            names.insert(name.to_owned());
+            follows_test = false;
+        }
+    }
+    names
+}
+
+/// Returns what is wrong with the last cell of a row.
+fn fault(cell: &str) -> Option<String> {
+    let mut file: Option<PathBuf> = None;
+    let mut n_tests = 0;
+    for word in quoted(cell) {
+        if word.ends_with(".rs") {
+            file = Some(workspace().join("crates").join(word));
+            continue;
+        }
+        let Some(file) = &file else { return Some(format!("{word} is in no file")) };
+        if !tests_in(file).contains(word) {
+            return Some(format!("{} has no test {word}", file.display()));
+        }
+        n_tests += 1;
+    }
+    (n_tests == 0).then(|| "no test is named".to_owned())
+}
+
+#[test]
+fn every_key_is_in_the_table_with_a_test_that_there_is_or_a_reason() {
+    let rows = rows("configuration.md");
+    for row in &rows {
+        assert_eq!(row.len(), 7, "{row:?}");
+        let (keys, here, test) = (&row[0], &row[4], &row[6]);
+        let is_left_out = here.starts_with("Left out: ");
+        match fault(test) {
+            Some(_) if is_left_out && test == "—" => {}
+            Some(fault) => panic!("{keys}: {fault}"),
+            None => {}
+        }
+    }
+    let known: BTreeSet<&str> = rows.iter().flat_map(|row| quoted(&row[0])).collect();
+    let missing: Vec<&str> = KEYS.split_whitespace().filter(|key| !known.contains(key)).collect();
+    assert!(missing.is_empty(), "{missing:?} are in no table");
+}
+
+#[test]
+fn every_call_is_in_the_table_with_a_test_that_there_is() {
+    let rows = rows("operations.md");
+    for row in &rows {
+        let fault = fault(row.last().unwrap());
+        assert!(fault.is_none(), "{}: {}", row[0], fault.unwrap_or_default());
+    }
+    let known: BTreeSet<&str> = rows
+        .iter()
+        .flat_map(|row| quoted(&row[0]))
+        .map(|call| call.split('(').next().unwrap_or(call))
+        .collect();
+    let text = rows.iter().map(|row| row[0].as_str()).collect::<Vec<_>>().join("\n");
+    let is_missing = |call: &&str| !known.contains(call) && !text.contains(&format!("{call} `"));
+    let missing: Vec<&str> = CALLS.split_whitespace().filter(is_missing).collect();
+    assert!(missing.is_empty(), "{missing:?} are in no table");
+}
+
+#[test]
+fn a_test_that_there_is_not_is_noticed() {
+    let here = "`lite/tests/documented.rs`";
+    let rows = [
+        (format!("{here} `a_test_that_there_is_not_is_noticed`"), true),
+        (format!("{here} `a_test_that_there_is_not`"), false),
+        (format!("{here} `tests_in`"), false),
+        (here.to_owned(), false),
+        ("`a_test_that_there_is_not_is_noticed`".to_owned(), false),
+        ("—".to_owned(), false),
+    ];
+    for (cell, expected) in rows {
+        assert_eq!(fault(&cell).is_none(), expected, "{cell}");
+    }
+}
