@@ -1,13 +1,12 @@
-//! A program that only computes, beside the steps of a task: at a lower priority, and without a word until its end.
+//! A program beside the steps of a task, without a word until its end.
 
 use std::fs::File;
 use std::io::{self, Seek};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::Error;
 use crate::steps::line;
-use crate::{Error, workspace};
 
 /// A program that has been started. It is ended if nobody waits for it.
 #[derive(Debug)]
@@ -20,11 +19,8 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// Starts a program that starts no others, in the root of the workspace.
-    pub(crate) fn start(name: &str, program: &Path, arguments: &[&str]) -> Result<Self, Error> {
-        // What runs in the foreground is not to notice.
-        let mut command = Command::new("nice");
-        command.args(["-n", "10"]).arg(program).args(arguments).current_dir(workspace());
+    /// Starts a program that starts no others, or none that outlive it.
+    pub(crate) fn start(name: &str, mut command: Command) -> Result<Self, Error> {
         let line = line(&command);
         println!("$ {line} &");
         let start = Instant::now();
@@ -74,12 +70,12 @@ mod tests {
 
     use super::*;
     use crate::error::with_causes;
-    use crate::steps::{Steps, run};
+    use crate::steps::{Steps, niced, run};
 
     #[test]
     fn what_has_run_beside_the_others_is_a_step_or_a_failure() {
         let mut steps = Steps::default();
-        let start = |program| Beside::start("side", Path::new(program), &[]).unwrap();
+        let start = |program| Beside::start("side", niced(&Command::new(program))).unwrap();
         let (good, bad) = (start("true"), start("false"));
         steps.command("main", &mut Command::new("true")).unwrap();
         steps.join(good).unwrap();
@@ -93,9 +89,9 @@ mod tests {
         let pipe = folder.path().join("pipe");
         run(Command::new("mkfifo").arg(&pipe)).unwrap();
         let forever = ["-c", "exec 3> \"$1\"; exec tail -f /dev/null", "sh"];
-        let pipe_name = pipe.to_str().unwrap();
-        let arguments = [&forever[..], &[pipe_name]].concat();
-        let beside = Beside::start("side", Path::new("sh"), &arguments).unwrap();
+        let mut command = Command::new("sh");
+        command.args(forever).arg(&pipe);
+        let beside = Beside::start("side", command).unwrap();
         // Opens once somebody writes; ends when nobody does any more.
         let mut reader = File::open(&pipe).unwrap();
         drop(beside);

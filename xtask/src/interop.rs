@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::steps::{Steps, cargo, line, run, succeeds};
-use crate::{Error, workspace, zookeeper};
+use crate::steps::{Steps, line, run, succeeds};
+use crate::{Error, program, workspace, zookeeper};
 
 /// A program that is needed, how to find out whether it is there, and Debian's package of it.
 struct Need {
@@ -64,20 +64,26 @@ fn major_version(text: &str, before: &str) -> Option<u32> {
     version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// Builds the workers of both languages and plays what the arguments say; they are the suite's own.
+/// Plays what the arguments say; they are the suite's own.
+pub(crate) fn run_suite(arguments: &[String]) -> Result<(), Error> {
+    let mut steps = Steps::default();
+    let mut suite = prepare(&mut steps)?;
+    steps.command("checks", suite.args(arguments))?;
+    steps.end("cargo xtask interop")
+}
+
+/// Builds the workers of both languages, and returns the suite, which needs cargo no more.
 ///
 /// Maven takes what it has fetched before from its own folder, and asks nobody about it again.
-pub(crate) fn run_suite(arguments: &[String]) -> Result<(), Error> {
-    zookeeper::ensure()?;
-    let mut steps = Steps::default();
+pub(crate) fn prepare(steps: &mut Steps) -> Result<Command, Error> {
+    steps.step("ZooKeeper", zookeeper::ensure)?;
     steps.step("tools", install_missing)?;
     steps.command("Java workers", &mut maven())?;
-    steps.command("Rust workers", &mut cargo("build -p interop --bins"))?;
-    let folder = workspace().join("target").join("interop");
-    let mut suite = cargo("run --quiet -p interop --bin ejob-interop --");
-    suite.arg("--java-folder").arg(folder).args(arguments);
-    steps.command("checks", &mut suite)?;
-    steps.end("cargo xtask interop")
+    program::build("build -p interop --bin ejob-interop-worker")?;
+    let mut suite = Command::new(program::build("build -p interop --bin ejob-interop")?);
+    suite.arg("--java-folder").arg(workspace().join("target").join("interop"));
+    suite.current_dir(workspace());
+    Ok(suite)
 }
 
 fn install_missing() -> Result<(), Error> {

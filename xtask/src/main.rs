@@ -84,9 +84,9 @@ const TASKS: [Task; 13] = [
         run: interop::run_suite,
     },
     Task {
-        usage: "ci",
+        usage: "ci [--interop]",
         summary: "formatting, lints and documentation, with warnings denied",
-        run: |_| ci::run(),
+        run: ci::run,
     },
 ];
 
@@ -154,7 +154,8 @@ mod tests {
         let rows = [
             ("unknown", "tset", "there is no command `tset`"),
             ("a prefix is not a name", "zook", "there is no command `zook`"),
-            ("surplus", "ci --fast", "`ci` takes no argument `--fast`"),
+            ("surplus", "test --fast", "`test` takes no argument `--fast`"),
+            ("another option", "ci --fast", "`ci` takes `--interop`, not `--fast`"),
             ("zero rounds", "demo --rounds 0", "`--rounds` takes a number from 1, not `0`"),
             ("no number", "demo --rounds", "`--rounds` takes a number from 1, not nothing"),
             ("no seed", "sim --replay", "`--replay` takes a whole number, not nothing"),

@@ -84,6 +84,17 @@ pub(crate) fn cargo(arguments: &str) -> Command {
     command
 }
 
+/// Returns the same command at a lower priority, so that what runs beside it does not notice.
+pub(crate) fn niced(command: &Command) -> Command {
+    let mut niced = Command::new("nice");
+    niced.args(["-n", "10"]).arg(command.get_program()).args(command.get_args());
+    niced.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(folder) = command.get_current_dir() {
+        niced.current_dir(folder);
+    }
+    niced
+}
+
 /// Echoes a command, runs it without any input, and fails unless it succeeds.
 pub(crate) fn run(command: &mut Command) -> Result<(), Error> {
     let line = line(command);

@@ -1,8 +1,10 @@
 //! `cargo xtask test`: what has to pass before anything else is looked at.
 
+use std::process::Command;
+
 use crate::beside::Beside;
-use crate::steps::{Steps, cargo};
-use crate::{Error, program, zookeeper};
+use crate::steps::{Steps, cargo, niced};
+use crate::{Error, program, workspace, zookeeper};
 
 /// The steps after a ZooKeeper server has been found.
 ///
@@ -39,9 +41,9 @@ pub(crate) const MODEL: [&str; 3] = [
 pub(crate) fn run() -> Result<(), Error> {
     let mut steps = Steps::default();
     steps.step("ZooKeeper", zookeeper::ensure)?;
-    let model = program::build("test --release -p coordination --lib --no-run")?;
-    let arguments = [&["--exact", "--nocapture", "--test-threads", "1"], &MODEL[..]].concat();
-    let model = Beside::start("exhaustive model", &model, &arguments)?;
+    let mut model = Command::new(program::build("test --release -p coordination --lib --no-run")?);
+    model.args(["--exact", "--nocapture", "--test-threads", "1"]).args(MODEL);
+    let model = Beside::start("exhaustive model", niced(model.current_dir(workspace())))?;
     for (name, arguments) in STEPS {
         steps.command(name, &mut cargo(arguments))?;
     }
