@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    config, doctor, drain, history, hold, leave, list, look, plan, run_now, worker,
+    config, doctor, drain, history, hold, leave, list, look, plan, run_now, transfer, worker,
 };
 use crate::connect::ConnectArguments;
 
@@ -72,6 +72,10 @@ pub(crate) enum Command {
     Doctor(doctor::DoctorArguments),
     /// Show what has become of fires, from a history
     History(history::HistoryArguments),
+    /// Write the configurations of a namespace into a file
+    Export(transfer::ExportArguments),
+    /// Read configurations from a file, or from a namespace of ElasticJob 1.x
+    Import(transfer::ImportArguments),
     /// Print what completes command lines in a shell
     Completions {
         /// For which shell

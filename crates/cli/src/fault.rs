@@ -113,7 +113,9 @@ impl From<operations::Error> for Fault {
             Error::NoSuch { .. } => Exit::NotFound,
             Error::Name(_) | Error::NothingNamed | Error::Invalid(_) => Exit::Usage,
             Error::Unsaid { .. } => return Self::usage(format!("--{}", on_the_line(&error))),
-            Error::StaleConfig { .. } | Error::Contended { .. } => Exit::Stale,
+            Error::StaleConfig { .. } | Error::AlreadyThere { .. } | Error::Contended { .. } => {
+                Exit::Stale
+            }
             Error::Unknown { .. } => Exit::Unknown,
             Error::TooMuch { .. }
             | Error::Unreadable { .. }

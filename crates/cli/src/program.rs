@@ -100,6 +100,8 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Plan(given) => given.run(cx).await,
         Command::Doctor(given) => given.run(cx).await,
         Command::History(given) => given.run(cx).await,
+        Command::Export(given) => given.run(cx).await,
+        Command::Import(given) => given.run(cx).await,
         Command::Completions { shell } => Ok(completions(shell)),
     }
 }
@@ -128,13 +130,18 @@ fn refuse(
     let first = first.split("\nFor more information").next().unwrap_or(first);
     let what = one_line(first.trim().trim_start_matches("error: "));
     let help = help_of(arguments);
-    let fault = match error.kind() {
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+    let is_one_of = |kinds: &[ErrorKind]| kinds.contains(&error.kind());
+    let no_command =
+        [ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ErrorKind::MissingSubcommand];
+    let fault = match () {
+        () if is_one_of(&no_command) => {
             Fault::usage(format!("a command is missing; `{help}` lists them"))
         }
         // These say themselves what would be valid.
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation => Fault::usage(what),
-        _ => Fault::usage(format!("{what}; see `{help}`")),
+        () if is_one_of(&[ErrorKind::InvalidValue, ErrorKind::ValueValidation]) => {
+            Fault::usage(what)
+        }
+        () => Fault::usage(format!("{what}; see `{help}`")),
     };
     if arguments.iter().any(|argument| argument == "--json") {
         let _ = writeln!(out, "{:#}", fault.json());

@@ -1,8 +1,9 @@
 //! Bad input, a row for each: the exit code of the program, and the one line that it prints. Nothing that is stored changes.
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use zookeeper_fixture::Server;
 
@@ -59,6 +60,7 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("colonless", "secret\n");
+    write("later.yaml", "format: ejob-export\nversion: 2\njobs: []\n");
     write("nameless.toml", "[[jobs]]\n");
     write("never.toml", "[[jobs]]\nname='a'\nsharding_total_count=1\ncron='x'\nstored=true\n");
     write("good.toml", "[[jobs]]\nname='a'\nsharding_total_count=1\nscript={command='true'}\n");
@@ -367,6 +369,43 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             2,
             "invalid value 'tcsh' for '<SHELL>'; [possible values: bash, elvish, fish, powershell, zsh]_",
         ),
+        (
+            "nothing to import",
+            &["import"],
+            2,
+            &format!("{missing} <FILE>; see `ejob import --help`"),
+        ),
+        ("import", &["import", "gone"], 2, &format!("gone cannot be read: {not_there}")),
+        (
+            "an import that is none",
+            &["import", "good.toml"],
+            2,
+            "good.toml is no export of ejob: _",
+        ),
+        (
+            "an import of a later version",
+            &["import", "later.yaml"],
+            2,
+            "later.yaml: version is 2; this program reads version 1",
+        ),
+        (
+            "dialect of an import",
+            &["import", "--from-1x", "/a", "--dialect", "1"],
+            2,
+            "invalid value '1' for '--dialect <DIALECT>': valid is 2.1.5 or 3.x",
+        ),
+        (
+            "an import into itself",
+            &["import", "--from-1x", "/a", "--namespace", "/a"],
+            2,
+            "--from-1x and --namespace are both /a; valid is another namespace: _",
+        ),
+        (
+            "form",
+            &["export", "--form", "xml"],
+            2,
+            "invalid value 'xml' for '--form <FORM>'; [possible values: yaml, json]",
+        ),
         ("no file", &["worker"], 2, &format!("{missing} <FILE>; see `ejob worker --help`")),
         ("file", &["worker", "gone.toml"], 2, &format!("gone.toml cannot be read: {not_there}")),
         (
@@ -507,6 +546,25 @@ fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothing() {
         ("config diff", &["config", "diff", "b", "failover=true"], 4, none),
         ("plan", &["plan", "b"], 4, none),
         ("doctor", &["doctor", "b"], 4, none),
+        ("export", &["export", "b"], 4, none),
+        (
+            "a file that is there",
+            &["export", "-o", "digest"],
+            2,
+            "--output digest cannot be written: File exists (os error 17); name a file that is not there",
+        ),
+        (
+            "no namespace of 1.x",
+            &["import", "--from-1x", "/gone"],
+            4,
+            "there is no namespace /gone; check --namespace and --zookeeper",
+        ),
+        (
+            "nothing of 1.x",
+            &["import", "--from-1x", "/hers", "--digest-file", "digest"],
+            4,
+            "/hers has no job of ElasticJob 1.x; check --from-1x",
+        ),
         ("item", &["why", "a", "2"], 4, "job a has no item 2; it has 2 items, counted from 0"),
         (
             "items to run",
@@ -597,21 +655,30 @@ fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothing() {
     assert_eq!(dump(), before, "something that is stored has changed");
 }
 
+/// A process that does not outlive the test.
+struct Running(std::process::Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended by itself, unless the test fails.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// Runs a worker until it is ready, and ends it.
 fn settle(folder: &Path, address: &str, options: &[&str]) {
-    use std::io::{BufRead, BufReader};
-
-    let mut worker = Command::new(env!("CARGO_BIN_EXE_ejob"))
+    let mut worker = Command::new(env!("CARGO_BIN_EXE_ejob"));
+    worker
         .current_dir(folder)
         .args(["worker", "jobs.toml", "--server-ip", "10.0.0.1", "--zookeeper", address])
         .args(options)
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(worker.stdout.take().unwrap()).lines();
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut worker = Running(worker.spawn().unwrap());
+    let mut lines = BufReader::new(worker.0.stdout.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "ready: a on server 10.0.0.1");
-    let id = worker.id().to_string();
+    let id = worker.0.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-    assert!(worker.wait().unwrap().success());
+    assert!(worker.0.wait().unwrap().success());
 }

@@ -82,7 +82,6 @@ impl Shell {
             .env("PATH", path)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .kill_on_drop(true)
             .spawn()
             .unwrap();
         let output = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -124,8 +123,8 @@ async fn the_section_of_the_readme_works_as_printed() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("jobs.toml"), block(section(), "toml")).unwrap();
     let mut shell = Shell::start(folder.path());
-    // As in a shell that somebody types into.
-    shell.give("set -m").await;
+    // As in a shell that somebody types into; when its input ends, so does everything that it has started.
+    shell.give("set -m; trap 'kill -9 $(jobs -p) 2> /dev/null' EXIT").await;
     let steps = steps(block(section(), "console"));
     assert!(steps.len() > 10, "the section has lost its commands");
     for step in &steps {

@@ -128,6 +128,24 @@ async fn nothing_is_overwritten_unless_it_is_said_and_nothing_that_has_changed_s
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_class_in_the_root_of_a_job_of_3_stays_when_its_configuration_is_replaced() {
+    let world = World::new();
+    let stored = config("job", Dialect::V3);
+    let document = encode_config(&stored);
+    world.write(&[("/job", "com.acme.Here"), ("/job/config", document.as_str())], &[]).await;
+    let mut wanted = JobConfig { sharding_total_count: 4, ..stored };
+    wanted.java.job_class = "com.acme.There".into();
+    let operations = world.operations();
+    let namespace = operations.namespace().await.unwrap();
+    let strategies = StrategyRegistry::default();
+    let step = &plan_import(&[wanted], &namespace, true, &strategies, noon())[0];
+    assert_eq!(step.to_string(), "replace job: sharding_total_count: 3 -> 4");
+    operations.import(step, &by()).await.unwrap();
+    assert!(world.stored("/job/config").unwrap().contains("shardingTotalCount: 4\n"));
+    assert_eq!(world.stored("/job").unwrap(), "com.acme.Here");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_could_not_run_here_is_refused_with_the_reason() {
     let world = World::new();
     let document = encode_config(&config("job", Dialect::V2));

@@ -12,4 +12,5 @@ pub(crate) mod look;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run_now;
+pub(crate) mod transfer;
 pub(crate) mod worker;

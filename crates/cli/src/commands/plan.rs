@@ -45,7 +45,7 @@ impl PlanArguments {
         }
         let job = cx.operations().await?.job(&self.job).await?;
         usable(&job)?;
-        for id in self.leave.iter().filter(|id| !job.view().is_registered(id)) {
+        if let Some(id) = self.leave.iter().find(|id| !job.view().is_registered(id)) {
             return Err(Fault::not_found(format!(
                 "job {} has no instance {id}; `ejob instances` lists those that there are",
                 self.job

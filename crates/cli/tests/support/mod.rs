@@ -86,7 +86,12 @@ impl World {
 
     /// Runs `ejob` on the namespace.
     pub(crate) async fn ejob(&self, arguments: &[&str]) -> Said {
-        let line = ["ejob", "--namespace", "/jobs"].into_iter().chain(arguments.iter().copied());
+        self.ejob_in("/jobs", arguments).await
+    }
+
+    /// Runs `ejob` on another namespace.
+    pub(crate) async fn ejob_in(&self, namespace: &str, arguments: &[&str]) -> Said {
+        let line = ["ejob", "--namespace", namespace].into_iter().chain(arguments.iter().copied());
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let exit = within("a command", cli::run(line, &self.memory, &mut out, &mut err)).await;
         let text = |bytes| String::from_utf8(bytes).unwrap();

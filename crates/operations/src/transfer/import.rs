@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use coordination::{Dialect, InvalidConfig, JobConfig, NodeKind, OperatorStep};
+use coordination::{Dialect, InvalidConfig, JavaSettings, JobConfig, NodeKind, OperatorStep};
 use jiff::Timestamp;
 use reg_center::Revision;
 use serde::Serialize;
@@ -101,50 +101,61 @@ pub fn plan_import(
         let job = config.job_name.to_string();
         let unread = there.unread.iter().find(|(name, _)| *name == job);
         let stored = there.job(&config.job_name);
+        let wanted = with_class_that_stands(config, stored);
         let act = match unread {
             Some((_, error)) => {
                 let reason = format!("what is there could not be read: {error}");
                 ImportAct::Refused { reason }
             }
-            None => decide(config, stored, overwrite, strategies, now),
+            None => match refusal(config, stored, strategies, now) {
+                Some(reason) => ImportAct::Refused { reason },
+                None => decide(&wanted, stored, overwrite),
+            },
         };
         let stored = stored.and_then(JobSnapshot::config_revision);
-        ImportStep { job, act, config: config.clone(), stored }
+        ImportStep { job, act, config: wanted, stored }
     };
     configs.iter().map(step).collect()
 }
 
-fn decide(
+/// In 3.x the class of Java's job is not in the document but in the root, and stays as it is where there is a configuration.
+fn with_class_that_stands(config: &JobConfig, stored: Option<&JobSnapshot>) -> JobConfig {
+    let mut wanted = config.clone();
+    let stands = stored.is_some_and(JobSnapshot::has_config);
+    if stands && wanted.java.dialect() == Dialect::V3 {
+        let in_force = stored.and_then(JobSnapshot::config);
+        let class = in_force.map_or(JavaSettings::NO_CLASS, |config| &config.java.job_class);
+        class.clone_into(&mut wanted.java.job_class);
+    }
+    wanted
+}
+
+/// Returns why a configuration cannot be imported.
+fn refusal(
     config: &JobConfig,
     stored: Option<&JobSnapshot>,
-    overwrite: bool,
     strategies: &StrategyRegistry,
     now: Timestamp,
-) -> ImportAct {
-    let refused = |reason: &dyn fmt::Display| ImportAct::Refused { reason: reason.to_string() };
+) -> Option<String> {
     let in_force = stored.and_then(JobSnapshot::config);
-    if let Err(error) = validate(config, in_force, strategies, now) {
-        return refused(&error);
-    }
-    if let Some(Err(error)) = stored.map(|stored| fits_nodes(config, stored)) {
-        return refused(&error);
-    }
+    let valid = validate(config, in_force, strategies, now);
+    let fits = stored.map_or(Ok(()), |stored| fits_nodes(config, stored));
+    valid.and(fits).err().map(|error| error.to_string())
+}
+
+fn decide(wanted: &JobConfig, stored: Option<&JobSnapshot>, overwrite: bool) -> ImportAct {
     let Some(stored) = stored.filter(|stored| stored.has_config()) else {
         return ImportAct::Create;
     };
     let Some(in_force) = stored.config() else {
         let fault = stored.config_fault().unwrap_or_default();
+        let reason = format!("what is there cannot be used, and stays: {fault}");
         return match overwrite {
             true => ImportAct::Replace { changes: Vec::new() },
-            false => refused(&format!("what is there cannot be used, and stays: {fault}")),
+            false => ImportAct::Refused { reason },
         };
     };
-    // In 3.x the class is not in the document: the one that stands in the root stays.
-    let mut wanted = config.clone();
-    if wanted.java.dialect() == Dialect::V3 {
-        wanted.java.job_class.clone_from(&in_force.java.job_class);
-    }
-    let changes = differences(in_force, &wanted);
+    let changes = differences(in_force, wanted);
     match (changes.is_empty(), overwrite) {
         (true, _) => ImportAct::Same,
         (false, true) => ImportAct::Replace { changes },

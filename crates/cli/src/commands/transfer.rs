@@ -1,0 +1,282 @@
+//! `export`, `import`: configurations into a file and out of one, or out of a namespace of ElasticJob 1.x.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use coordination::{Dialect, JobConfig, JobName};
+use jiff::Timestamp;
+use operations::{
+    Export, ImportAct, ImportStep, Namespace, Report, convert_version_1, plan_import,
+};
+use serde_json::{Value, json};
+use sharding::StrategyRegistry;
+
+use super::report;
+use crate::context::{Context, Signed};
+use crate::fault::{Exit, Fault};
+use crate::output::{Page, counted};
+use crate::text::{dialect, job_name, one_line};
+
+/// In which form a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    Yaml,
+    Json,
+}
+
+impl Form {
+    /// YAML, unless the name of the file says otherwise.
+    fn of(path: Option<&Path>) -> Self {
+        let extension = path.and_then(Path::extension).and_then(|extension| extension.to_str());
+        if extension == Some("json") { Self::Json } else { Self::Yaml }
+    }
+
+    fn write(self, export: &Export) -> Result<String, Fault> {
+        let refused = |error: &dyn std::fmt::Display| {
+            Fault::refused(format!("nothing was exported: {error}"))
+        };
+        match self {
+            Self::Yaml => serde_saphyr::to_string(export).map_err(|error| refused(&error)),
+            Self::Json => match serde_json::to_string_pretty(export) {
+                Ok(text) => Ok(text + "\n"),
+                Err(error) => Err(refused(&error)),
+            },
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// Which jobs [default: all]
+    #[arg(value_parser = job_name)]
+    jobs: Vec<JobName>,
+    /// Into this new file [default: the standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// In which form [default: what the name of the file ends in, else yaml]
+    #[arg(long, value_name = "FORM")]
+    form: Option<Form>,
+}
+
+impl ExportArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let namespace = cx.operations().await?.namespace().await?;
+        if let Some(missing) = self.jobs.iter().find(|job| namespace.job(job).is_none()) {
+            return Err(operations::Error::NoSuchJob { job: missing.clone() }.into());
+        }
+        let is_meant = |name: &JobName| self.jobs.is_empty() || self.jobs.contains(name);
+        let jobs = namespace.jobs.iter().filter(|job| is_meant(job.job()));
+        let (export, mut left_out) = operations::export(jobs);
+        if self.jobs.is_empty() {
+            let unread = namespace.unread.iter();
+            left_out.extend(unread.map(|(job, error)| (job.clone(), error.to_string())));
+        }
+        let form = self.form.unwrap_or_else(|| Form::of(self.output.as_deref()));
+        let text = form.write(&export)?;
+        let told = left_out.iter().map(|(job, why)| json!({ "job": job, "why": why }));
+        let document = json!({
+            "export": export,
+            "left_out": told.collect::<Vec<Value>>(),
+        });
+        let lines = left_out
+            .iter()
+            .map(|(job, why)| one_line(&format!("left out: {job}: {why}")) + "\n")
+            .collect::<String>();
+        let exit = if left_out.is_empty() { Exit::Done } else { Exit::Partly };
+        let shown = match &self.output {
+            Some(path) => {
+                write_new(path, &text)?;
+                let jobs = counted(export.jobs.len(), "job");
+                format!("{jobs} written to {}\n{lines}", path.display())
+            }
+            // What is printed is the export; a comment does no harm to whoever reads it.
+            None => match form {
+                Form::Yaml => text + &lines.lines().map(|l| format!("# {l}\n")).collect::<String>(),
+                Form::Json => text,
+            },
+        };
+        Ok(Page::new(shown, &document).ending(exit))
+    }
+}
+
+/// A file that is there is somebody's.
+fn write_new(path: &Path, text: &str) -> Result<(), Fault> {
+    let opened = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| {
+        let path = path.display();
+        Fault::usage(format!(
+            "--output {path} cannot be written: {error}; name a file that is not there"
+        ))
+    })
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// What `ejob export` has written; - for the standard input
+    #[arg(required_unless_present = "from_1x", conflicts_with = "from_1x")]
+    file: Option<PathBuf>,
+    /// A namespace of ElasticJob 1.x in the same registry, in place of a file
+    #[arg(long, value_name = "PATH")]
+    from_1x: Option<String>,
+    /// In which dialect jobs of 1.x are stored: 2.1.5 or 3.x
+    #[arg(long, value_name = "DIALECT", default_value = "2.1.5", value_parser = dialect)]
+    dialect: Dialect,
+    /// Do it; without this it is only shown what would be done
+    #[arg(long)]
+    apply: bool,
+    /// Replace configurations that are there and differ
+    #[arg(long)]
+    overwrite: bool,
+    #[command(flatten)]
+    signed: Signed,
+}
+
+/// What is to be imported.
+#[derive(Default)]
+struct Given {
+    configs: Vec<JobConfig>,
+    /// What could not be taken over, with the job.
+    notes: Vec<(String, String)>,
+    /// What could not be converted at all, with the reason.
+    refused: Vec<(String, String)>,
+}
+
+impl ImportArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let by = self.signed.by("import")?;
+        let given = self.given(cx).await?;
+        let namespace = cx.connect().namespace()?.to_owned();
+        // Nothing is made before it is asked for.
+        let operations = match cx.registry(&namespace, self.apply, None).await {
+            Err(fault) if fault.exit() == Exit::NotFound && !self.apply => None,
+            opened => Some(cx.operating(opened?)),
+        };
+        let there = match &operations {
+            Some(operations) => operations.namespace().await?,
+            None => Namespace::default(),
+        };
+        let strategies = StrategyRegistry::default();
+        let now = Timestamp::now();
+        let steps = plan_import(&given.configs, &there, self.overwrite, &strategies, now);
+        let Some(operations) = operations.filter(|_| self.apply) else {
+            return Ok(self.dry_run(&steps, &given));
+        };
+        let bar = cx.progress(steps.len(), "importing");
+        let mut report = Report::default();
+        for step in &steps {
+            match operations.import(step, &by).await {
+                Ok(done) => {
+                    report.done.extend(done.done);
+                    report.left.extend(done.left);
+                    report.records.extend(done.records);
+                }
+                // The others do not wait for it; what has become of this one is told.
+                Err(error) => report.failed.push(operations::Entry {
+                    job: step.job.clone(),
+                    target: "configuration".to_owned(),
+                    what: error.to_string(),
+                    as_wanted: false,
+                }),
+            }
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        let complete = report.failed.is_empty()
+            && given.refused.is_empty()
+            && report.left.iter().all(|entry| entry.as_wanted);
+        let text = given.text() + &report::text(&report);
+        let document = json!({ "steps": steps, "report": report, "notes": given.document() });
+        let exit = if complete { Exit::Done } else { Exit::Partly };
+        Ok(Page::new(text, &document).ending(exit))
+    }
+
+    fn dry_run(&self, steps: &[ImportStep], given: &Given) -> Page {
+        let lines = steps.iter().map(|step| one_line(&format!("would {step}")) + "\n");
+        let mut text = given.text() + &lines.collect::<String>();
+        let is_kept = |step: &ImportStep| matches!(step.act, ImportAct::Stays { .. });
+        if steps.iter().any(is_kept) {
+            text.push_str("what differs stays; to replace it, add --overwrite\n");
+        }
+        text.push_str("nothing was done; to do it, repeat with --apply\n");
+        let is_refused = |step: &ImportStep| matches!(step.act, ImportAct::Refused { .. });
+        let refused = steps.iter().any(is_refused) || !given.refused.is_empty();
+        let exit = if refused { Exit::Partly } else { Exit::Done };
+        let document = json!({ "steps": steps, "report": null, "notes": given.document() });
+        Page::new(text, &document).ending(exit)
+    }
+
+    async fn given(&self, cx: &Context<'_>) -> Result<Given, Fault> {
+        match (&self.from_1x, &self.file) {
+            (Some(namespace), _) => self.version_1(cx, namespace).await,
+            (None, Some(path)) => Ok(Given { configs: read(path)?, ..Given::default() }),
+            (None, None) => {
+                Err(Fault::usage("a file is missing; name one that `ejob export` has written"))
+            }
+        }
+    }
+
+    async fn version_1(&self, cx: &Context<'_>, namespace: &str) -> Result<Given, Fault> {
+        if cx.connect().namespace()? == namespace {
+            return Err(Fault::usage(format!(
+                "--from-1x and --namespace are both {namespace}; valid is another namespace: the nodes of 1.x stand where those of later releases belong"
+            )));
+        }
+        let registry = cx.registry(namespace, false, None).await?;
+        let there = cx.operating(registry).namespace().await?;
+        let mut given = Given::default();
+        for job in &there.jobs {
+            let name = job.job().to_string();
+            match convert_version_1(job, self.dialect) {
+                None => {}
+                Some(Ok(converted)) => {
+                    let notes = converted.notes.into_iter();
+                    given.notes.extend(notes.map(|note| (name.clone(), note)));
+                    given.configs.push(converted.config);
+                }
+                Some(Err(reason)) => given.refused.push((name, reason)),
+            }
+        }
+        let unread = there.unread.iter();
+        given.refused.extend(unread.map(|(job, error)| (job.clone(), error.to_string())));
+        match given.configs.is_empty() && given.refused.is_empty() {
+            true => Err(Fault::not_found(format!(
+                "{namespace} has no job of ElasticJob 1.x; check --from-1x"
+            ))),
+            false => Ok(given),
+        }
+    }
+}
+
+impl Given {
+    fn text(&self) -> String {
+        let lines = |word: &'static str, of: &[(String, String)]| {
+            let line = |(job, what): &(String, String)| one_line(&format!("{word}: {job}: {what}"));
+            of.iter().map(|entry| line(entry) + "\n").collect::<String>()
+        };
+        lines("note", &self.notes) + &lines("not converted", &self.refused)
+    }
+
+    fn document(&self) -> Value {
+        let all = self.notes.iter().map(|note| (note, false));
+        let all = all.chain(self.refused.iter().map(|refused| (refused, true)));
+        let one = |((job, text), refused): (&(String, String), bool)| json!({ "job": job, "text": text, "refused": refused });
+        all.map(one).collect()
+    }
+}
+
+/// JSON is read as the YAML that it is.
+fn read(path: &Path) -> Result<Vec<JobConfig>, Fault> {
+    let mut text = String::new();
+    let read = match path.as_os_str() == "-" {
+        true => std::io::stdin().read_to_string(&mut text).map(drop),
+        false => std::fs::read_to_string(path).map(|read| text = read),
+    };
+    let shown = path.display();
+    read.map_err(|error| Fault::usage(format!("{shown} cannot be read: {error}")))?;
+    let options = serde_saphyr::options! { with_snippet: false };
+    let export: Export = serde_saphyr::from_str_with_options(&text, options)
+        .map_err(|error| Fault::usage(format!("{shown} is no export of ejob: {error}")))?;
+    export.configs().map_err(|error| Fault::usage(format!("{shown}: {error}")))
+}

@@ -1,0 +1,114 @@
+//! `export` and `import`, on namespaces in memory.
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+mod support;
+
+use cli::Exit;
+use coordination::{decode_config, encode_config};
+use support::World;
+
+const DOCUMENT_3: &str = "cron: 0 0 9 * * ?\ndescription: 'all: \"of\" it # here'\nfailover: true\n\
+    jobName: three\njobParameter: ''\nlater: [1, two]\nmisfire: true\nmonitorExecution: true\n\
+    shardingItemParameters: 0=A,1=B\nshardingTotalCount: 2\n";
+const DOCUMENT_2: &str = r#"{"jobName":"two","jobClass":"a.B","jobType":"SIMPLE","cron":"0/5 * * * * ?","shardingTotalCount":3,"misfire":true}"#;
+
+/// Two jobs, as they are written with all their fields.
+async fn world() -> World {
+    let world = World::new();
+    let whole = |document: &str| encode_config(&decode_config(document.as_bytes()).unwrap());
+    world
+        .write(&[
+            ("/three", "com.acme.Three"),
+            ("/three/config", &whole(DOCUMENT_3)),
+            ("/two/config", &whole(DOCUMENT_2)),
+        ])
+        .await;
+    world
+}
+
+#[tokio::test]
+async fn what_was_exported_in_either_form_is_imported_byte_for_byte() {
+    for form in ["yaml", "json"] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(format!("jobs.{form}"));
+        let file = file.to_str().unwrap();
+        let world = world().await;
+        let told = world.ejob(&["export", "-o", file]).await.done();
+        assert_eq!(told, format!("2 jobs written to {file}\n"));
+
+        // A dry run makes nothing, not even the namespace.
+        let dry = world.ejob_in("/other", &["import", file]).await.done();
+        let steps = "would create three\nwould create two\n";
+        assert_eq!(dry, format!("{steps}nothing was done; to do it, repeat with --apply\n"));
+        assert_eq!(world.ejob_in("/other", &["jobs"]).await.exit, Exit::NotFound);
+
+        let done = world.ejob_in("/other", &["import", file, "--apply"]).await.done();
+        let stored = "done: three, configuration: stored\ndone: two, configuration: stored\n";
+        assert_eq!(done, stored);
+        let again = world.ejob_in("/other", &["import", file, "--apply"]).await.done();
+        assert!(again.starts_with("left alone: three, configuration: it is as wanted"), "{again}");
+        for job in ["three", "two"] {
+            let document = ["config", "get", job, "--document"];
+            let here = world.ejob(&document).await.done();
+            assert_eq!(here, world.ejob_in("/other", &document).await.done(), "{form} {job}");
+        }
+        let dump = world.ejob_in("/other", &["dump", "three"]).await.done();
+        assert!(dump.starts_with("/three | com.acme.Three\n"), "{dump}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_there_and_differs_stays_unless_it_shall_be_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("jobs.yaml");
+    let file = file.to_str().unwrap();
+    let world = world().await;
+    world.ejob(&["export", "three", "-o", file]).await.done();
+    world.ejob(&["config", "set", "three", "failover=false"]).await.done();
+    let before = world.stored("/three/config");
+
+    let dry = world.ejob(&["import", file]).await.done();
+    let differs = "would keep three, although it differs: failover: false -> true\n";
+    assert!(dry.starts_with(differs), "{dry}");
+    let kept = world.ejob(&["import", file, "--apply"]).await;
+    assert_eq!((kept.exit, world.stored("/three/config")), (Exit::Partly, before), "{kept:?}");
+    let told = world.ejob(&["import", file, "--apply", "--overwrite"]).await.done();
+    assert_eq!(told, "done: three, configuration: failover: false -> true\n");
+    assert!(world.stored("/three/config").unwrap().contains("failover: true\n"));
+}
+
+#[tokio::test]
+async fn a_namespace_of_version_1_is_converted_and_what_cannot_be_is_told() {
+    let world = World::new();
+    world
+        .write(&[
+            ("/report/config/jobClass", "com.acme.Report"),
+            ("/report/config/shardingTotalCount", "3"),
+            ("/report/config/cron", "0/4 * * * * ?"),
+            ("/report/config/fetchDataCount", "9"),
+            ("/report/servers/10.0.0.1/disabled", ""),
+            ("/bad/config/shardingTotalCount", "many"),
+        ])
+        .await;
+    let import = ["import", "--from-1x", "/jobs", "--dialect", "3.x"];
+    let dry = world.ejob_in("/new", &import).await;
+    assert_eq!(dry.exit, Exit::Partly, "{dry:?}");
+    for line in [
+        "note: report: the class com.acme.Report implements the interfaces of 1.x",
+        "note: report: fetchDataCount is 9; no later release has it\n",
+        "note: report: server 10.0.0.1 is disabled there, and will not be here\n",
+        "not converted: bad: config/shardingTotalCount is \"many\"; valid is 1 to 100000\n",
+        "would create report\n",
+    ] {
+        assert!(dry.out.contains(line), "{line:?} in {}", dry.out);
+    }
+    let apply = [&import[..], &["--apply"]].concat();
+    let done = world.ejob_in("/new", &apply).await;
+    assert_eq!(done.exit, Exit::Partly, "{done:?}");
+    assert!(done.out.ends_with("done: report, configuration: stored\n"), "{done:?}");
+    let job = world.ejob_in("/new", &["config", "get", "report", "--json"]).await.json();
+    assert_eq!(job["config"]["cron"], "0/4 * * * * ?", "{job}");
+    assert_eq!(job["config"]["sharding_total_count"], 3, "{job}");
+    let dump = world.ejob_in("/new", &["dump", "report"]).await.done();
+    assert!(dump.starts_with("/report | com.acme.Report\n"), "{dump}");
+}

@@ -1,0 +1,209 @@
+//! `ejob worker` as a process, on a real ZooKeeper: how it ends, and where it tells what happened.
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use std::path::Path;
+use std::process::{Output, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::TcpStream;
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use zookeeper_fixture::Server;
+
+const PATIENCE: Duration = Duration::from_secs(120);
+/// An item that says that it has begun, and ends when somebody writes into the pipe `gate`.
+const HOLD: &str = r#"
+[[jobs]]
+name = "hold"
+sharding_total_count = 1
+failover = true
+shutdown_grace = "5s"
+script = { shell = "echo it has begun; read line < gate" }
+"#;
+
+/// The server of all tests of this file; it ends with this process.
+fn address() -> String {
+    static SERVER: OnceLock<Server> = OnceLock::new();
+    SERVER.get_or_init(|| Server::start().expect("a ZooKeeper server is needed")).connect_string()
+}
+
+async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(PATIENCE, future).await;
+    done.unwrap_or_else(|_| panic!("did not happen within {PATIENCE:?}: {what}"))
+}
+
+fn ejob(folder: &Path, namespace: &str, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ejob"));
+    command
+        .current_dir(folder)
+        .args(words)
+        .args(["--namespace", namespace, "--zookeeper", &address()])
+        .stdin(Stdio::null())
+        .kill_on_drop(true);
+    command
+}
+
+async fn run(folder: &Path, namespace: &str, words: &[&str]) -> Output {
+    within("a command", ejob(folder, namespace, words).output()).await.unwrap()
+}
+
+struct Worker {
+    child: Child,
+    out: Lines<BufReader<ChildStdout>>,
+    log: Lines<BufReader<ChildStderr>>,
+}
+
+impl Worker {
+    async fn start(folder: &Path, namespace: &str, options: &[&str]) -> Self {
+        let words = [&["worker", "jobs.toml", "--server-ip", "10.0.0.1"], options].concat();
+        let mut command = ejob(folder, namespace, &words);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap()).lines();
+        let log = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut worker = Self { child, out, log };
+        assert!(worker.line().await.starts_with("ready: "));
+        worker
+    }
+
+    async fn line(&mut self) -> String {
+        within("a line", self.out.next_line()).await.unwrap().expect("the worker is there")
+    }
+
+    async fn logged(&mut self, part: &str) {
+        let seen = async {
+            while let Some(line) = self.log.next_line().await.unwrap() {
+                if line.contains(part) {
+                    return;
+                }
+            }
+            panic!("the log has ended without {part:?}");
+        };
+        within(part, seen).await;
+    }
+
+    async fn signal(&self, name: &str) {
+        let id = self.child.id().unwrap().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().await.unwrap().success());
+    }
+
+    /// Returns the exit code. The log is read on, so that nobody waits for somebody to read it.
+    async fn end(mut self) -> Option<i32> {
+        let mut log = self.log.into_inner();
+        let mut rest = Vec::new();
+        let (_, status) = within("the end", async {
+            tokio::join!(log.read_to_end(&mut rest), self.child.wait())
+        })
+        .await;
+        status.unwrap().code()
+    }
+}
+
+/// A folder with the job that holds, and its pipe.
+fn folder_with_gate() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("jobs.toml"), HOLD).unwrap();
+    let gate = folder.path().join("gate");
+    assert!(std::process::Command::new("mkfifo").arg(gate).status().unwrap().success());
+    folder
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_signal_lets_runs_finish() {
+    let folder = folder_with_gate();
+    let mut worker = Worker::start(folder.path(), "/drained", &[]).await;
+    assert!(run(folder.path(), "/drained", &["trigger", "hold"]).await.status.success());
+    worker.logged("it has begun").await;
+    worker.signal("-TERM").await;
+    let leaving = "leaving: runs may go on for 30s; a second signal stops at once";
+    assert_eq!(worker.line().await, leaving);
+    let opened = within("the run to wait at its gate", async {
+        tokio::fs::write(folder.path().join("gate"), "on\n").await
+    });
+    opened.await.unwrap();
+    assert_eq!(worker.line().await, "hold: left, 1 run finished");
+    assert_eq!(worker.end().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_signal_stops_at_once() {
+    let folder = folder_with_gate();
+    let mut worker = Worker::start(folder.path(), "/stopped", &[]).await;
+    assert!(run(folder.path(), "/stopped", &["trigger", "hold"]).await.status.success());
+    worker.logged("it has begun").await;
+    worker.signal("-INT").await;
+    assert!(worker.line().await.starts_with("leaving: "));
+    worker.signal("-TERM").await;
+    assert_eq!(worker.line().await, "stopped at once: runs were interrupted");
+    assert_eq!(worker.end().await, Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_ends_when_an_operator_has_shut_its_jobs_down() {
+    let folder = folder_with_gate();
+    let mut worker = Worker::start(folder.path(), "/ended", &[]).await;
+    let shutdown = ["shutdown", "hold", "--why", "a new release"];
+    assert!(run(folder.path(), "/ended", &shutdown).await.status.success());
+    assert_eq!(worker.line().await, "leaving: an operator has shut all jobs down");
+    assert_eq!(worker.line().await, "hold: left, 0 runs finished");
+    assert_eq!(worker.end().await, Some(0));
+}
+
+/// A port that was free a moment ago.
+fn port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// Asks a port, and returns what it answers until the connection is closed.
+async fn ask(port: u16, request: &str) -> String {
+    let asked = async {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    };
+    within("an answer", asked).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_happens_is_told_to_metrics_dumps_and_the_history() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = "jobs: [{name: count, sharding_total_count: 2, script: {command: 'true'}}]\n";
+    std::fs::write(folder.path().join("jobs.yaml"), file).unwrap();
+    std::fs::write(
+        folder.path().join("jobs.toml"),
+        "[[jobs]]\nname='count'\nsharding_total_count=2\nscript={command='true'}\n",
+    )
+    .unwrap();
+    let check = run(folder.path(), "/told", &["worker", "jobs.yaml", "--check"]).await;
+    assert!(check.stdout.ends_with(b"1 job can be used\n"), "{check:?}");
+    let (metrics, dump) = (port(), port());
+    let (metrics_text, dump_text) = (metrics.to_string(), dump.to_string());
+    let store = ["--history", "sqlite:history.db"];
+    let ports = ["--metrics-port", &metrics_text, "--dump-port", &dump_text];
+    let worker = Worker::start(folder.path(), "/told", &[&store[..], &ports].concat()).await;
+    let trigger = run(folder.path(), "/told", &["trigger", "count", "--wait", "1m"]).await;
+    assert!(trigger.status.success(), "{trigger:?}");
+
+    let request = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    let figures = ask(metrics, request).await;
+    assert!(figures.contains("ejob_runs_total{job=\"count\""), "{figures}");
+    let nodes = ask(dump, "dump@count\n").await;
+    assert!(nodes.contains("/count/config | "), "{nodes}");
+
+    worker.signal("-TERM").await;
+    assert_eq!(worker.end().await, Some(0));
+    let counts = [&["history", "count", "--counts"][..], &store].concat();
+    let counts = run(folder.path(), "/told", &counts).await;
+    let counts = String::from_utf8(counts.stdout).unwrap();
+    assert_eq!(counts, "JOB    OUTCOME    FIRES\ncount  succeeded  2\n");
+    let fires = [&["history", "--item", "1", "--json"][..], &store].concat();
+    let fires = run(folder.path(), "/told", &fires).await;
+    let fires: serde_json::Value = serde_json::from_slice(&fires.stdout).unwrap();
+    assert_eq!(fires["fires"][0]["outcome"], "succeeded", "{fires}");
+    let events = [&["history", "count", "--events"][..], &store].concat();
+    let events = run(folder.path(), "/told", &events).await;
+    assert!(String::from_utf8(events.stdout).unwrap().contains("joined"), "no event of joining");
+}
