@@ -50,6 +50,7 @@ const LAYERS: [Row; 20] = [
         name: "cli",
         normal: &[
             "coordination",
+            "job-alerts",
             "job-history",
             "job-metrics",
             "job-types",

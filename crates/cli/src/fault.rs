@@ -113,9 +113,10 @@ impl From<operations::Error> for Fault {
             Error::NoSuch { .. } => Exit::NotFound,
             Error::Name(_) | Error::NothingNamed | Error::Invalid(_) => Exit::Usage,
             Error::Unsaid { .. } => return Self::usage(format!("--{}", on_the_line(&error))),
-            Error::StaleConfig { .. } | Error::AlreadyThere { .. } | Error::Contended { .. } => {
-                Exit::Stale
-            }
+            Error::StaleConfig { .. }
+            | Error::AlreadyThere { .. }
+            | Error::JobExists { .. }
+            | Error::Contended { .. } => Exit::Stale,
             Error::Unknown { .. } => Exit::Unknown,
             Error::TooMuch { .. }
             | Error::Unreadable { .. }
@@ -169,7 +170,12 @@ impl From<lite::Error> for Fault {
             Error::Deadline { .. } => Self::new(Exit::Unreachable, &error),
             Error::Dialect { .. } => Self::usage(format!("{error}; leave --dialect out")),
             Error::Config(_) | Error::Name(_) => Self::usage(&error),
-            Error::AlreadyScheduled { .. } | Error::Stopped { .. } => Self::refused(&error),
+            Error::NoSuchJob { .. } => Self::not_found(&error),
+            Error::AlreadyScheduled { .. }
+            | Error::AlreadyOffered { .. }
+            | Error::RuntimeJob { .. }
+            | Error::Stopped { .. }
+            | Error::ShutDown => Self::refused(&error),
             _ => Self::refused(&error),
         }
     }

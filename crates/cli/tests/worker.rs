@@ -6,6 +6,9 @@ use std::process::{Output, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use coordination::{JavaFields, JavaFields3, JobConfig, JobName, Layout, encode_config};
+use reg_center::{Lifetime, RegistryCenter, Txn};
+use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
@@ -206,4 +209,43 @@ async fn what_happens_is_told_to_metrics_dumps_and_the_history() {
     let events = [&["history", "count", "--events"][..], &store].concat();
     let events = run(folder.path(), "/told", &events).await;
     assert!(String::from_utf8(events.stdout).unwrap().contains("joined"), "no event of joining");
+}
+
+/// What a stored configuration chooses is looked at before anything starts, and goes by the worker's own file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stored_configuration_chooses_its_error_handler_among_what_the_file_allows() {
+    let slack = ("slack.webhook".to_owned(), "${env:HOLD_WEBHOOK}".to_owned());
+    let fields = JavaFields::V3(JavaFields3 {
+        error_handler: Some("SLACK".to_owned()),
+        props: [slack].into(),
+        ..JavaFields3::default()
+    });
+    let mut config = JobConfig::new(JobName::new("hold").unwrap(), 1);
+    config.java.fields = fields;
+    let options = ZookeeperOptions::parse_url(&format!("zk://{}/alerts", address())).unwrap();
+    let registry = ZookeeperCenter::connect(options).await.unwrap();
+    let path = Layout::new(&config.job_name).config_path();
+    let txn = Txn::new().create(path, encode_config(&config), Lifetime::Persistent);
+    registry.commit(txn).await.unwrap();
+
+    let folder = folder_with_gate();
+    let allow =
+        "[allow]\nhosts = ['https://hooks.example.com']\nsecrets = ['${env:HOLD_WEBHOOK}']\n";
+    let worker = |folder: &Path| {
+        let mut worker =
+            ejob(folder, "/alerts", &["worker", "jobs.toml", "--server-ip", "10.0.0.1"]);
+        worker.env("HOLD_WEBHOOK", "https://hooks.example.com/t0ps3cret");
+        worker
+    };
+    let refused = within("a refusal", worker(folder.path()).output()).await.unwrap();
+    let line = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{line}");
+    assert!(line.contains("slack.webhook") && line.contains("permits none"), "{line}");
+    std::fs::write(folder.path().join("jobs.toml"), format!("{allow}{HOLD}")).unwrap();
+    let mut command = worker(folder.path());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
+    let ready = within("a line", out.next_line()).await.unwrap();
+    assert_eq!(ready.as_deref(), Some("ready: hold on server 10.0.0.1"));
+    within("the end", child.kill()).await.unwrap();
 }

@@ -123,7 +123,7 @@ impl<'a> Failed<'a> {
         let (failed_in, listener) = match failed_in {
             FailedIn::Before { listener } => ("before", Some(listener.as_str())),
             FailedIn::After { listener, .. } => ("after", Some(listener.as_str())),
-            _ => ("code", None),
+            FailedIn::Code | _ => ("code", None),
         };
         let fire_time = Timestamp::from_millisecond(run.fire.0).ok();
         Self {

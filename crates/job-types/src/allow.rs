@@ -61,6 +61,22 @@ impl Allow {
         Ok(self)
     }
 
+    /// Allows the use of a secret by error handlers that stored configurations choose, by its reference: `${env:NAME}` or
+    /// `${file:/absolute/path}`. Stored jobs have no use of secrets.
+    ///
+    /// # Errors
+    /// [`Invalid`] if it is anything but one reference.
+    pub fn secret(mut self, reference: &str) -> Result<Self, Invalid> {
+        self.outbound = self.outbound.secret(reference)?;
+        Ok(self)
+    }
+
+    /// Returns the hosts and secrets that are allowed, for error handlers that stored configurations choose.
+    #[must_use]
+    pub fn outbound(&self) -> &Permissions {
+        &self.outbound
+    }
+
     /// Returns true if a script may run here that the registry has defined.
     #[must_use]
     pub fn permits_script(&self, script: &Script) -> bool {

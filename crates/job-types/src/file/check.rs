@@ -14,7 +14,8 @@ const CREDENTIALS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"
 
 pub(super) fn allow(doc: AllowDoc) -> Result<Allow, Invalid> {
     let commands = doc.commands.into_iter().try_fold(Allow::nothing(), Allow::command)?;
-    doc.hosts.iter().try_fold(commands, |allow, host| allow.host(host))
+    let hosts = doc.hosts.iter().try_fold(commands, |allow, host| allow.host(host))?;
+    doc.secrets.iter().try_fold(hosts, |allow, secret| allow.secret(secret))
 }
 
 pub(super) fn job(doc: JobDoc, allow: &Allow) -> Result<DeclaredJob, Invalid> {
@@ -198,5 +199,5 @@ fn duration(field: &str, text: &str) -> Result<Duration, Invalid> {
 }
 
 fn invalid(error: InvalidConfig) -> Invalid {
-    Invalid { field: error.field.to_owned(), value: error.value, valid: error.valid }
+    Invalid::new(error.field, error.value, error.valid)
 }

@@ -24,6 +24,8 @@ pub(super) struct AllowDoc {
     pub(super) commands: Vec<Vec<String>>,
     #[serde(default)]
     pub(super) hosts: Vec<String>,
+    #[serde(default)]
+    pub(super) secrets: Vec<String>,
 }
 
 #[derive(Deserialize)]

@@ -11,8 +11,9 @@ use clap::Args;
 use coordination::{Dialect, JobConfig, JobName, ServerIp};
 use futures_util::future::join_all;
 use jiff::Timestamp;
-use job_types::{DeclaredJob, JobFile, JobFileError};
-use lite::{JobHandle, Scheduler};
+use job_alerts::with_alerts;
+use job_types::{Allow, DeclaredJob, JobFile, JobFileError};
+use lite::{ErrorHandlers, JobHandle, Scheduler};
 use serde_json::json;
 use sharding::StrategyRegistry;
 
@@ -70,7 +71,7 @@ impl WorkerArguments {
         // Before anything is announced: whoever sends a signal from now on is heard.
         let mut signals = Signals::listen()?;
         let outlets = Outlets::open(&self).await?;
-        let connecting = self.scheduler(cx, &outlets);
+        let connecting = self.scheduler(cx, &outlets, file.allow());
         let scheduler = tokio::select! {
             biased;
             () = signals.next() => return Ok(Page::new("stopped before it was connected\n", &json!({ "jobs": [] }))),
@@ -101,10 +102,16 @@ impl WorkerArguments {
         })
     }
 
-    async fn scheduler(&self, cx: &Context<'_>, outlets: &Outlets) -> Result<Scheduler, Fault> {
+    async fn scheduler(
+        &self,
+        cx: &Context<'_>,
+        outlets: &Outlets,
+        allow: &Allow,
+    ) -> Result<Scheduler, Fault> {
         let namespace = cx.connect().namespace()?.to_owned();
         let registry = cx.registry(&namespace, true, Some(self.session_timeout)).await?;
-        let mut builder = outlets.subscribe(Scheduler::builder(registry));
+        let handlers = with_alerts(ErrorHandlers::default(), allow.outbound());
+        let mut builder = outlets.subscribe(Scheduler::builder(registry)).error_handlers(handlers);
         if let Some(ip) = &self.server_ip {
             builder = builder.server_ip(ip.as_str())?;
         }
