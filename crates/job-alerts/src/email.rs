@@ -44,7 +44,7 @@ pub enum MailTls {
 /// | [`cc`](Self::cc), [`bcc`](Self::bcc) | none | `email.cc`, `email.bcc` |
 /// | [`subject`](Self::subject) | what has failed | `email.subject` |
 /// | [`tls`](Self::tls) | from the first byte on | `email.tls`: `wrapper`, `starttls` or `none`; `email.useSsl`: `true` is `wrapper`, `false` is `starttls` |
-/// | [`timeout`](Self::timeout) | 10 s | `email.timeoutMilliseconds` |
+/// | [`timeout`](Self::timeout) | 20 s | `email.timeoutMilliseconds` |
 ///
 /// Certificates are those of the operating system, and are always checked.
 ///
@@ -92,7 +92,7 @@ impl Email {
             subject: None,
             credentials: None,
             tls: MailTls::default(),
-            timeout: Duration::from_secs(10),
+            timeout: Duration::from_secs(20),
         }
     }
 
@@ -126,7 +126,7 @@ impl Email {
         self
     }
 
-    /// Sets how long the server may take for each step, more than zero. Default 10 s.
+    /// Sets how long a mail may take from the connection to the server's last word, more than zero. Default 20 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
@@ -281,7 +281,11 @@ impl Channel for MailChannel {
             what: format!("no mail can be made of it ({error})"),
             source: None,
         })?;
-        let sent = transport.build::<Tokio1Executor>().send(message).await;
+        let transport = transport.build::<Tokio1Executor>();
+        let sending = transport.send(message);
+        let Ok(sent) = tokio::time::timeout(self.settings.timeout, sending).await else {
+            return Err(self.too_late());
+        };
         let secret = secret.as_ref().map(|secret| secret.expose_secret());
         sent.map(drop).map_err(|error| self.failed(&error, secret))
     }
@@ -298,10 +302,18 @@ impl MailChannel {
         message.header(ContentType::TEXT_PLAIN).body(alert.text(MAX_TEXT_BYTES))
     }
 
+    fn too_late(&self) -> AlertError {
+        let source = format!("it has not taken the mail within {:?}", self.settings.timeout);
+        AlertError::Unreachable { channel: CHANNEL, host: self.server(), source: source.into() }
+    }
+
+    fn server(&self) -> String {
+        format!("smtp://{}:{}", self.settings.host, self.settings.port)
+    }
+
     /// A server may repeat what it was sent.
     fn failed(&self, error: &lettre::transport::smtp::Error, secret: Option<&str>) -> AlertError {
-        let Email { host, port, .. } = &self.settings;
-        let (channel, host) = (CHANNEL, format!("smtp://{host}:{port}"));
+        let (channel, host) = (CHANNEL, self.server());
         let mut said = with_causes(error);
         if let Some(secret) = secret {
             said = said.replace(secret, "***");

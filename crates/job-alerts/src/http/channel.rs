@@ -48,7 +48,9 @@ impl Channel for HttpChannel {
             }
             secrets.push(secret);
         }
+        let whole = self.settings.connect_timeout.saturating_add(self.settings.read_timeout);
         let request = request
+            .timeout(whole)
             .header(CONTENT_TYPE, "application/json; charset=utf-8")
             .body(self.body(alert).to_string());
         let answer = request.send().await.map_err(|error| AlertError::Unreachable {

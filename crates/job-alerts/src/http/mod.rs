@@ -129,7 +129,7 @@ impl HttpAlert {
         self
     }
 
-    /// Sets how long the server may be silent, more than zero. Default 5 s.
+    /// Sets how long the server may be silent, more than zero. Default 5 s. A message as a whole has both times together.
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
         self
