@@ -26,6 +26,18 @@ use crate::{Allow, Http, HttpJob, Invalid, Script, SecretText};
 /// # let _: Box<dyn lite::Job> = Box::new(job);
 /// # Ok::<(), job_types::Invalid>(())
 /// ```
+///
+/// # Example: jobs that are made at run time and define what they run
+/// ```
+/// use job_types::{Allow, StoredJob};
+/// use lite::{NewJob, Template};
+///
+/// let stored = StoredJob::new(Allow::nothing().command(["/opt/jobs/report.sh"])?);
+/// // Whoever makes a job of this template chooses among what this worker allows.
+/// let template = Template::new("stored", move |new: NewJob| Ok(new.run(stored.clone())))?;
+/// assert_eq!(template.name().as_str(), "stored");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct StoredJob {
     allow: Allow,
