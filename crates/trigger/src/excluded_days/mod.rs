@@ -86,7 +86,7 @@ impl ExcludedDays {
             Entry::parse(part).map_err(|reason| ExcludedDaysError::new((*part).to_owned(), reason))
         };
         let entries: Vec<Entry> = parts.iter().map(read).collect::<Result<_, _>>()?;
-        let (mut weekdays, mut days_of_year, mut dates) = (0, [0; 12], Vec::new());
+        let (mut weekdays, mut days_of_year, mut dates) = (0_u8, [0_u32; 12], Vec::new());
         for entry in &entries {
             match *entry {
                 Entry::Weekdays(first, last) => {
@@ -119,8 +119,8 @@ impl ExcludedDays {
         let (month, weekday) = (Month::of_day(day), (day + 4) % 7);
         let day_of_month = day - month.first_day() + 1;
         let place = self.dates.partition_point(|(_, last)| *last < day);
-        self.weekdays >> weekday & 1 == 1
-            || self.days_of_year[month.0 % 12] >> day_of_month & 1 == 1
+        (self.weekdays >> weekday) & 1 == 1
+            || (self.days_of_year[month.0 % 12] >> day_of_month) & 1 == 1
             || self.dates.get(place).is_some_and(|(first, _)| *first <= day)
     }
 
