@@ -92,13 +92,13 @@ async fn on_an_excluded_day_of_the_zone_there_are_no_fires_and_nothing_is_missed
     let handle = member.scheduler.schedule(config, runs.job()).await.unwrap();
     within("joining", handle.joined()).await.unwrap();
     let mut events = handle.events();
-    runs.until("the last fires of Thursday", |seen| seen.len() == 2).await;
+    cluster.pass(Duration::from_secs(1_300)).await;
+    assert_eq!(runs.all().len(), 2, "the last fires of Thursday");
     let next = handle.status().await.unwrap().next_fire.unwrap();
     assert_eq!(next.to_string(), "2024-03-01T12:30:00Z");
 
-    cluster.pass(Duration::from_secs(86_400)).await;
-    let seen = runs.until("the first fires of Saturday", |seen| seen.len() == 4).await;
-    let fires: Vec<_> = seen.iter().map(|run| (run.at(), run.source)).collect();
+    cluster.pass(Duration::from_secs(87_700)).await;
+    let fires: Vec<_> = runs.all().iter().map(|run| (run.at(), run.source)).collect();
     let saturday = 86_400 + 1_800;
     let expected = [600, 1_200, saturday, saturday + 600].map(|at| (at, "NORMAL"));
     assert_eq!(fires, expected);

@@ -3,37 +3,60 @@
 use checker::Property::{L0, L5, S1a, S3};
 use serde_json::json;
 
-use crate::story::fire;
 use crate::story::verdict::{assert_bad, assert_good};
+use crate::story::{Story, fire};
 
-/// Stories begin on 1 January 1970, a Thursday.
+/// The days that are left out from 3 s on. Stories are of 1 January 1970, a Thursday.
+fn left_out(s: &mut Story, days: &'static str) -> &mut Story {
+    s.at(3.0).configure(|c| c["excludedDays"] = json!(days))
+}
+
 #[test]
 fn s3_days_that_are_left_out_have_no_fires() {
     assert_bad(
         S3,
         &[],
-        &[("a fire of such a day is claimed", |s| {
-            s.at(1.0).configure(|c| c["excludedDays"] = json!("THU,12-25"));
-            s.at(10.01).claim("a", 0, 1).done("a", 0).claim("b", 1, 1).done("b", 1);
-        })],
+        &[
+            ("a fire of such a weekday is claimed", |s| {
+                left_out(s, "THU,12-25").round(1);
+            }),
+            ("a fire of such a day of the year is claimed", |s| {
+                left_out(s, "12-24..01-01").round(1);
+            }),
+            ("a fire of such a date is claimed", |s| {
+                left_out(s, "1970-01-01").round(1);
+            }),
+        ],
     );
     assert_good(
         S3,
         &[
             ("nobody runs anything", |s| {
-                s.at(1.0).configure(|c| c["excludedDays"] = json!("01-01..01-02")).at(90.0);
+                left_out(s, "01-01..01-02").at(90.0);
             }),
-            ("other days are left out", |s| {
-                s.at(1.0).configure(|c| c["excludedDays"] = json!("FRI..WED")).round(1).round(2);
+            ("other weekdays are left out", |s| {
+                left_out(s, "FRI..WED").round(1).round(2);
+            }),
+            ("it is another day in the zone", |s| {
+                s.at(2.5).configure(|c| c["timeZone"] = json!("GMT-08:00"));
+                left_out(s, "THU").round(1).round(2);
             }),
         ],
     );
     assert_bad(
         L0,
         &[S3],
-        &[("other days are left out, and nobody runs anything", |s| {
-            s.at(1.0).configure(|c| c["excludedDays"] = json!("FRI..WED")).at(90.0);
-        })],
+        &[
+            ("other weekdays are left out, and nobody runs anything", |s| {
+                left_out(s, "FRI..WED").round(1).round(3);
+            }),
+            ("other days of the year", |s| {
+                left_out(s, "01-02").round(1).round(3);
+            }),
+            ("other dates", |s| {
+                left_out(s, "1971-01-01").round(1).round(3);
+            }),
+        ],
     );
 }
 
@@ -220,6 +243,10 @@ fn l0_what_is_missed_has_a_cause() {
             ("late by three seconds", |s| {
                 s.at(10.01).claim("b", 1, 1).done("b", 1).at(13.0).claim("a", 0, 1).done("a", 0);
             }),
+            ("late by more than the configuration lets it begin later", |s| {
+                s.at(3.0).configure(|c| c["jitterMilliseconds"] = json!(5_000)).at(10.01);
+                s.claim("b", 1, 1).done("b", 1).at(18.5).claim("a", 0, 1).done("a", 0);
+            }),
             ("claimed eight seconds before it comes", |s| {
                 s.round(1).at(12.0).claim("a", 0, 2).at(13.0).done("a", 0);
                 s.at(20.01).claim("b", 1, 2).done("b", 1);
@@ -284,6 +311,10 @@ fn l0_what_is_missed_has_a_cause() {
             ("the owner was dead until the next fire", |s| {
                 s.round(1).crash("b").at(20.01).claim("a", 0, 2).done("a", 0).expire("b").at(29.8);
                 s.deal(&["a"]).round(3);
+            }),
+            ("late by what the configuration lets it begin later", |s| {
+                s.at(3.0).configure(|c| c["jitterMilliseconds"] = json!(8_000)).at(10.01);
+                s.claim("b", 1, 1).done("b", 1).at(18.5).claim("a", 0, 1).done("a", 0);
             }),
             ("late, because the item has just moved here", |s| {
                 s.round(1).crash("b").at(20.01).claim("a", 0, 2).done("a", 0).expire("b").at(26.0);

@@ -259,9 +259,9 @@ fn bytes_told(steps: &[Step]) -> usize {
     if mutant::is(Mutant::ParametersWeighNothing) {
         return 0;
     }
-    let told = steps.iter().filter_map(|step| match step {
-        Step::SetLedger { ledger, .. } => Some(ledger.parameter_bytes()),
-        _ => None,
+    let told = steps.iter().filter_map(|step| {
+        let Step::SetLedger { ledger, .. } = step else { return None };
+        Some(ledger.parameter_bytes())
     });
     told.sum()
 }

@@ -291,9 +291,9 @@ mod tests {
     /// What remains in the request after this plan.
     fn left_in_request(scene: &Scene) -> Option<TriggerRecord> {
         let steps = scene.plan(Duty::Trigger)?.steps;
-        steps.into_iter().find_map(|step| match step {
-            Step::SetTrigger { record, .. } => Some(record),
-            _ => None,
+        steps.into_iter().find_map(|step| {
+            let Step::SetTrigger { record, .. } = step else { return None };
+            Some(record)
         })
     }
 
