@@ -404,7 +404,7 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "form",
             &["export", "--form", "xml"],
             2,
-            "invalid value 'xml' for '--form <FORM>'; [possible values: yaml, json]",
+            "invalid value 'xml' for '--form <FORM>'; [possible values: yaml, json]_",
         ),
         ("no file", &["worker"], 2, &format!("{missing} <FILE>; see `ejob worker --help`")),
         ("file", &["worker", "gone.toml"], 2, &format!("gone.toml cannot be read: {not_there}")),
