@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// From the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 20] = [
+const LAYERS: [Row; 21] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -62,6 +62,7 @@ const LAYERS: [Row; 20] = [
         ],
         dev: &["zookeeper-fixture"],
     },
+    Row { name: "example-opentelemetry", normal: &["lite", "reg-center"], dev: &[] },
     Row { name: "zookeeper-fixture", normal: &[], dev: &[] },
     Row { name: "checker", normal: &[], dev: &[] },
     Row {

@@ -1,0 +1,65 @@
+#![doc = include_str!("../README.md")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lite::{JobBuilder, JobError, JobEvent, RetryPolicy, Scheduler, ShardingContext, job_fn};
+use opentelemetry::trace::TracerProvider;
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider, SpanProcessor};
+use reg_center::MemoryRegistry;
+use tracing::Subscriber;
+use tracing_opentelemetry::OpenTelemetryLayer;
+use tracing_subscriber::registry::LookupSpan;
+
+/// Makes what collects spans and hands them to a processor. Shut it down before the program ends, or the last spans are lost.
+#[must_use]
+pub fn provider(processor: impl SpanProcessor + 'static) -> SdkTracerProvider {
+    let resource = Resource::builder().with_service_name("reports").build();
+    SdkTracerProvider::builder().with_resource(resource).with_span_processor(processor).build()
+}
+
+/// Makes the layer that turns the spans of this program, and of the scheduler in it, into spans of OpenTelemetry.
+#[must_use]
+pub fn layer<S>(provider: &SdkTracerProvider) -> OpenTelemetryLayer<S, SdkTracer>
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+{
+    tracing_opentelemetry::layer().with_tracer(provider.tracer("elastic-job"))
+}
+
+/// Runs a job of three items once: the first succeeds, the second does at its second attempt, the third fails.
+///
+/// # Errors
+/// What the scheduler says.
+pub async fn play() -> Result<(), Box<dyn std::error::Error>> {
+    let registry = MemoryRegistry::new();
+    let scheduler = Scheduler::builder(Arc::new(registry.connect())).build()?;
+    let config = JobBuilder::new("report", 3)
+        .sharding_item_parameters("0=Beijing,1=Shanghai,2=Shenzhen")
+        .build()?;
+    let again = RetryPolicy::new(2).first_delay(Duration::from_millis(10));
+    let job = scheduler.schedule(config, job_fn(report)).retry(again).await?;
+    let mut events = job.events();
+    job.trigger().await?;
+    let mut running = 3;
+    while let Some(record) = events.next().await {
+        running -= i32::from(matches!(record.event, JobEvent::Settled { .. }));
+        if running == 0 {
+            break;
+        }
+    }
+    scheduler.shutdown(Duration::from_secs(5)).await;
+    Ok(())
+}
+
+/// The code of an item. Spans that it opens are children of the span of its run.
+#[tracing::instrument(skip_all, fields(region = run.parameter()))]
+async fn report(run: ShardingContext) -> Result<(), JobError> {
+    match run.item().index() {
+        0 => Ok(()),
+        1 if run.attempt() == 1 => Err("the store was busy".into()),
+        1 => Ok(()),
+        _ => Err("there is no such region".into()),
+    }
+}

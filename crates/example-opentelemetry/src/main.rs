@@ -1,0 +1,38 @@
+//! Runs a job once and exports the spans of its runs: to the standard output, or to a collector.
+
+use clap::Parser;
+use opentelemetry_otlp::{SpanExporter, WithExportConfig};
+use opentelemetry_sdk::trace::BatchSpanProcessor;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use example_opentelemetry::{layer, play, provider};
+
+/// Exports the runs of a job as OpenTelemetry traces.
+#[derive(Debug, Parser)]
+struct Options {
+    /// Where a collector takes OTLP over HTTP: `http://127.0.0.1:4318`. Without it spans are printed.
+    #[arg(long)]
+    otlp: Option<String>,
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let options = Options::parse();
+    // A batch has a thread of its own, so that no run waits for a collector.
+    let provider = match options.otlp {
+        None => provider(
+            BatchSpanProcessor::builder(opentelemetry_stdout::SpanExporter::default()).build(),
+        ),
+        Some(endpoint) => {
+            let endpoint = format!("{}/v1/traces", endpoint.trim_end_matches('/'));
+            let exporter = SpanExporter::builder().with_http().with_endpoint(endpoint).build()?;
+            provider(BatchSpanProcessor::builder(exporter).build())
+        }
+    };
+    tracing_subscriber::registry().with(LevelFilter::INFO).with(layer(&provider)).init();
+    let runtime = tokio::runtime::Runtime::new()?;
+    let played = runtime.block_on(play());
+    provider.shutdown()?;
+    played
+}
