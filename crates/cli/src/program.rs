@@ -77,7 +77,8 @@ pub async fn run(
 
 async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
     match command {
-        Command::Worker(given) => given.run(cx).await,
+        // It holds all that a worker has, which the other commands need no room for.
+        Command::Worker(given) => Box::pin(given.run(cx)).await,
         Command::Jobs(given) => given.run(cx).await,
         Command::Job(given) => given.run(cx).await,
         Command::Instances(given) => given.run(cx).await,

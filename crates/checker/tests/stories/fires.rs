@@ -7,7 +7,7 @@ use crate::story::verdict::{assert_bad, assert_good};
 use crate::story::{Story, fire};
 
 /// The days that are left out from 3 s on. Stories are of 1 January 1970, a Thursday.
-fn left_out(s: &mut Story, days: &'static str) -> &mut Story {
+fn left_out<'a>(s: &'a mut Story, days: &'static str) -> &'a mut Story {
     s.at(3.0).configure(|c| c["excludedDays"] = json!(days))
 }
 

@@ -243,7 +243,7 @@ mod tests {
             let days = ExcludedDays::parse(text).unwrap();
             let holds = |date: &&str| days.contains(date.parse().unwrap());
             assert!(held.iter().all(holds), "{text}: {held:?}");
-            assert!(!others.iter().any(|date| holds(date)), "{text}: {others:?}");
+            assert!(!others.iter().any(holds), "{text}: {others:?}");
         }
         let days = ExcludedDays::parse("THU").unwrap();
         assert!(!days.contains("1969-12-25".parse().unwrap()), "nothing fires before 1970");
