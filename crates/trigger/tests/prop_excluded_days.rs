@@ -130,7 +130,7 @@ fn case() -> impl Strategy<Value = (Timestamp, Vec<Meant>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3_000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn what_is_left_of_a_schedule_is_what_does_not_fall_on_an_excluded_day(
@@ -152,7 +152,7 @@ proptest! {
             let date = clock.to_datetime(at).date();
             meant.iter().any(|entry| entry.holds(date))
         };
-        let looked_at: Vec<Timestamp> = all.upcoming(after).take(400).collect();
+        let looked_at: Vec<Timestamp> = all.upcoming(after).take(100).collect();
         let expected: Vec<Timestamp> = looked_at.iter().copied().filter(|at| !holds(*at)).collect();
         let found: Vec<Timestamp> = some.upcoming(after).take(expected.len()).collect();
         prop_assert_eq!(&found, &expected, "{} in {}, not on {}", expression, zone, text);
