@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// From the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 17] = [
+const LAYERS: [Row; 19] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -33,7 +33,9 @@ const LAYERS: [Row; 17] = [
         normal: &["coordination", "reg-center", "sharding", "trigger"],
         dev: &["lite", "reg-center-zookeeper", "zookeeper-fixture"],
     },
-    Row { name: "job-types", normal: &["lite"], dev: &["coordination", "reg-center"] },
+    Row { name: "outbound", normal: &[], dev: &[] },
+    Row { name: "job-types", normal: &["lite", "outbound"], dev: &["coordination", "reg-center"] },
+    Row { name: "job-alerts", normal: &["lite", "outbound"], dev: &["coordination", "reg-center"] },
     Row {
         name: "job-history",
         normal: &["coordination", "lite", "sharding"],
@@ -98,11 +100,13 @@ const UNREACHABLE: [(&str, &[&str], &str); 6] = [
         "zookeeper-client",
         &[
             "coordination",
+            "job-alerts",
             "job-history",
             "job-metrics",
             "job-types",
             "lite",
             "operations",
+            "outbound",
             "reg-center",
             "sharding",
             "trigger",
@@ -113,10 +117,12 @@ const UNREACHABLE: [(&str, &[&str], &str); 6] = [
         "sqlx",
         &[
             "coordination",
+            "job-alerts",
             "job-metrics",
             "job-types",
             "lite",
             "operations",
+            "outbound",
             "reg-center",
             "sharding",
             "trigger",

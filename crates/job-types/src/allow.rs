@@ -1,6 +1,6 @@
 //! What definitions from the registry may do on this worker: nothing, unless its own file says so.
 
-use reqwest::Url;
+use outbound::Permissions;
 
 use crate::{HttpJob, Invalid, Script};
 
@@ -22,7 +22,7 @@ use crate::{HttpJob, Invalid, Script};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allow {
     commands: Vec<Vec<String>>,
-    origins: Vec<String>,
+    outbound: Permissions,
 }
 
 impl Allow {
@@ -57,21 +57,7 @@ impl Allow {
     /// # Errors
     /// [`Invalid`] if it is anything else.
     pub fn host(mut self, origin: &str) -> Result<Self, Invalid> {
-        let known = Url::parse(origin).ok().filter(|url| {
-            let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
-            let web = matches!(url.scheme(), "http" | "https");
-            web && bare && url.username().is_empty() && url.password().is_none()
-        });
-        let known = known.ok_or_else(|| {
-            let valid = "a scheme, a host, and a port if need be: https://api.example.com";
-            let found = if origin.contains('@') {
-                "a URL with a user".to_owned()
-            } else {
-                format!("{origin:?}")
-            };
-            Invalid::new("allow.hosts", found, valid)
-        })?;
-        self.origins.push(known.origin().ascii_serialization());
+        self.outbound = self.outbound.host(origin)?;
         Ok(self)
     }
 
@@ -87,7 +73,7 @@ impl Allow {
     /// Returns true if a request may be made from here that the registry has defined.
     #[must_use]
     pub fn permits_http(&self, job: &HttpJob) -> bool {
-        self.origins.contains(&job.origin())
+        self.outbound.permits_origin(&job.origin())
     }
 }
 

@@ -6,10 +6,8 @@ mod dataflow;
 #[cfg(unix)]
 mod file;
 mod http;
-mod invalid;
 #[cfg(unix)]
 mod script;
-mod secret;
 #[cfg(unix)]
 mod stored;
 
@@ -19,9 +17,8 @@ pub use dataflow::{Dataflow, DataflowJob, Progress, ProgressBoard, Streaming};
 #[cfg(unix)]
 pub use file::{DeclaredJob, JobFile, JobFileError};
 pub use http::{Http, HttpError, HttpJob};
-pub use invalid::Invalid;
+pub use outbound::{Invalid, SecretError, SecretText};
 #[cfg(unix)]
 pub use script::{Script, ScriptError};
-pub use secret::{SecretError, SecretText};
 #[cfg(unix)]
 pub use stored::{StoredJob, StoredJobError};

@@ -197,5 +197,5 @@ fn duration(field: &str, text: &str) -> Result<Duration, Invalid> {
 }
 
 fn invalid(error: InvalidConfig) -> Invalid {
-    Invalid { field: error.field.to_owned(), value: error.value, valid: error.valid }
+    Invalid::new(error.field, error.value, error.valid)
 }

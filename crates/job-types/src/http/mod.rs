@@ -1,16 +1,15 @@
 //! The HTTP job: a request once per item.
 
-mod client;
 mod job;
 
 use std::time::Duration;
 
+use outbound::Limits;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use secrecy::ExposeSecret as _;
 
 use crate::{Invalid, SecretText};
-use client::Limits;
 pub use job::{HttpError, HttpJob};
 
 /// The header with the context, as in ElasticJob 3.x.
@@ -154,7 +153,7 @@ impl Http {
             Ok((known, value.clone()))
         });
         Ok(HttpJob {
-            client: client::client(&url, self.limits)?,
+            client: outbound::http_client(&url, self.limits)?,
             target: shown(&method, &url, self.hides_path),
             content_type: content_type.transpose()?,
             headers: headers.collect::<Result<_, Invalid>>()?,

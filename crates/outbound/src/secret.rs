@@ -20,7 +20,7 @@ const MAX_FILE_BYTES: u64 = 64 * 1024;
 ///
 /// # Examples
 /// ```
-/// use job_types::SecretText;
+/// use outbound::SecretText;
 ///
 /// let header = SecretText::parse("Bearer ${env:PATH}")?;
 /// assert!(header.refers());
@@ -28,7 +28,7 @@ const MAX_FILE_BYTES: u64 = 64 * 1024;
 ///
 /// let error = SecretText::parse("Bearer ${vault:token}").unwrap_err();
 /// assert_eq!(error.valid, "${env:NAME} or ${file:/absolute/path}");
-/// # Ok::<(), job_types::Invalid>(())
+/// # Ok::<(), outbound::Invalid>(())
 /// ```
 #[derive(Clone)]
 pub struct SecretText(Vec<Part>);
@@ -91,6 +91,19 @@ impl SecretText {
     #[must_use]
     pub fn literal(text: impl Into<String>) -> Self {
         Self(vec![Part::Plain(text.into().into())])
+    }
+
+    /// Returns true if a text is one reference and nothing else.
+    ///
+    /// # Examples
+    /// ```
+    /// assert!(outbound::SecretText::is_reference("${env:TOKEN}"));
+    /// assert!(!outbound::SecretText::is_reference("Bearer ${env:TOKEN}"));
+    /// ```
+    #[must_use]
+    pub fn is_reference(text: &str) -> bool {
+        let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+        inner.is_some_and(|reference| !reference.contains('}') && part(reference).is_ok())
     }
 
     /// Returns true if the text refers to anything.

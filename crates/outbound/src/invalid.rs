@@ -6,11 +6,10 @@ use std::fmt;
 ///
 /// # Examples
 /// ```
-/// use job_types::Script;
+/// use outbound::Invalid;
 ///
-/// let error = Script::parse("backup.sh 'unfinished").unwrap_err();
-/// assert_eq!(error.field, "script.command");
-/// assert!(error.to_string().starts_with("script.command is \"backup.sh 'unfinished\"; valid is "));
+/// let error = Invalid::new("http.connect_timeout", "0s", "more than zero");
+/// assert_eq!(error.to_string(), "http.connect_timeout is 0s; valid is more than zero");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} is {value}; valid is {valid}")]
@@ -25,7 +24,8 @@ pub struct Invalid {
 }
 
 impl Invalid {
-    pub(crate) fn new(
+    /// Names a field, its value, which must be no secret, and what would be valid.
+    pub fn new(
         field: impl Into<String>,
         value: impl fmt::Display,
         valid: impl Into<String>,

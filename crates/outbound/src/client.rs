@@ -1,24 +1,31 @@
-//! The client of one job: timeouts, redirects within one origin, and TLS by the certificates of the operating system.
+//! A client for the requests of one job or handler: timeouts, redirects within one origin, and TLS by the certificates of the operating system.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, Url};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
 use crate::Invalid;
 
-/// What a client is made of.
+/// How long a client waits, and how far it follows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    pub(super) connect_timeout: Duration,
-    pub(super) read_timeout: Duration,
-    pub(super) max_redirects: usize,
+pub struct Limits {
+    /// How long a connection may take to be made, more than zero.
+    pub connect_timeout: Duration,
+    /// How long the server may be silent, more than zero.
+    pub read_timeout: Duration,
+    /// How many redirects are followed. One to another scheme, host or port never is.
+    pub max_redirects: usize,
 }
 
-pub(super) fn client(url: &Url, limits: Limits) -> Result<Client, Invalid> {
+/// Makes a client for requests to the host of a URL.
+///
+/// # Errors
+/// [`Invalid`] with the field `http.url` if there are no certificates, or the client cannot be made.
+pub fn http_client(url: &Url, limits: Limits) -> Result<Client, Invalid> {
     let Limits { connect_timeout, read_timeout, max_redirects } = limits;
     let unusable = |error: &dyn std::fmt::Display| {
         Invalid::new("http.url", "a URL for which no client can be made", error.to_string())
@@ -47,13 +54,15 @@ fn follow(attempt: Attempt<'_>, max_redirects: usize) -> reqwest::redirect::Acti
     attempt.follow()
 }
 
+fn builder() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()
+}
+
 /// Without TLS no certificates are needed, and a host that has none is none the worse.
 fn tls(url: &Url) -> Result<ClientConfig, rustls::Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(match url.scheme() {
-        "https" => builder.with_platform_verifier()?.with_no_client_auth(),
-        _ => builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth(),
-    })
+    match url.scheme() {
+        "https" => Ok(builder()?.with_platform_verifier()?.with_no_client_auth()),
+        _ => Ok(builder()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth()),
+    }
 }

@@ -1,0 +1,257 @@
+//! Alerts by HTTP: DingTalk, WeCom, Slack, and webhooks of one's own.
+
+mod channel;
+mod kind;
+
+use std::fmt;
+use std::time::Duration;
+
+use lite::InvalidConfig;
+use outbound::{Limits, Permissions, SecretText, http_client};
+use reqwest::Url;
+use reqwest::header::HeaderValue;
+use secrecy::ExposeSecret as _;
+
+use crate::AlertHandler;
+use channel::HttpChannel;
+pub(crate) use kind::Kind;
+
+/// Describes an error handler that sends messages by HTTP.
+///
+/// | option | default | property of a stored configuration |
+/// |---|---|---|
+/// | the URL | required | `dingtalk.webhook`, `wechat.webhook`, `slack.webhook`, `webhook.url` |
+/// | [`signing_secret`](Self::signing_secret) | none | `dingtalk.secret` |
+/// | [`keyword`](Self::keyword) | none | `dingtalk.keyword` |
+/// | [`authorization`](Self::authorization) | none | `webhook.authorization` |
+/// | [`connect_timeout`](Self::connect_timeout) | 3 s | `….connectTimeoutMilliseconds` |
+/// | [`read_timeout`](Self::read_timeout) | 5 s | `….readTimeoutMilliseconds` |
+///
+/// URLs are secrets: who knows that of a webhook can write there. They are shown nowhere but for scheme, host and port. What they refer
+/// to is looked up when the handler is made, so that a missing one is found then, and again for each alert. Redirects are not
+/// followed and no proxy is used.
+///
+/// # Examples
+/// ```
+/// use job_alerts::HttpAlert;
+/// use outbound::SecretText;
+///
+/// let webhook = SecretText::literal("https://oapi.dingtalk.com/robot/send?access_token=x");
+/// let handler = HttpAlert::ding_talk(webhook)
+///     .signing_secret(SecretText::literal("SECx"))
+///     .keyword("jobs")
+///     .build()?;
+/// assert!(!format!("{handler:?}").contains("access_token"));
+/// # Ok::<(), lite::InvalidConfig>(())
+/// ```
+///
+/// # Example: a mistake is named when it is made
+/// ```
+/// use job_alerts::HttpAlert;
+/// use outbound::SecretText;
+///
+/// let error = HttpAlert::slack(SecretText::parse("${env:NO_SUCH_WEBHOOK}").unwrap()).build().unwrap_err();
+/// assert_eq!(error.field, "slack.webhook");
+/// assert!(error.value.starts_with("${env:NO_SUCH_WEBHOOK}"));
+/// ```
+#[derive(Clone)]
+#[must_use = "a handler is made by `build`"]
+pub struct HttpAlert {
+    kind: Kind,
+    url: SecretText,
+    secret: Option<SecretText>,
+    /// Somebody set it whose kind has none.
+    misplaced: Option<&'static str>,
+    keyword: Option<String>,
+    connect_timeout: Duration,
+    read_timeout: Duration,
+    /// Only for what comes from the registry.
+    permissions: Option<Permissions>,
+}
+
+impl HttpAlert {
+    pub(crate) fn new(kind: Kind, url: SecretText) -> Self {
+        Self {
+            kind,
+            url,
+            secret: None,
+            misplaced: None,
+            keyword: None,
+            connect_timeout: Duration::from_secs(3),
+            read_timeout: Duration::from_secs(5),
+            permissions: None,
+        }
+    }
+
+    /// Sends text messages to a robot of a DingTalk group.
+    pub fn ding_talk(webhook: SecretText) -> Self {
+        Self::new(Kind::DingTalk, webhook)
+    }
+
+    /// Sends text messages to a robot of a WeCom group, of at most 2048 bytes.
+    pub fn wecom(webhook: SecretText) -> Self {
+        Self::new(Kind::WeCom, webhook)
+    }
+
+    /// Sends messages to an incoming webhook of Slack, or of a chat that understands the same.
+    pub fn slack(webhook: SecretText) -> Self {
+        Self::new(Kind::Slack, webhook)
+    }
+
+    /// Posts JSON to a URL. A status from 200 to 299 is a good answer. The body is described in the crate's README.
+    pub fn webhook(url: SecretText) -> Self {
+        Self::new(Kind::Webhook, url)
+    }
+
+    /// Sets the secret that a robot of DingTalk asks for to sign the time of a message.
+    pub fn signing_secret(mut self, secret: SecretText) -> Self {
+        self.secret = Some(secret);
+        self.misplaced = (self.kind != Kind::DingTalk).then_some("signing_secret");
+        self
+    }
+
+    /// Sets the value of the header `Authorization` for a webhook of one's own.
+    pub fn authorization(mut self, value: SecretText) -> Self {
+        self.secret = Some(value);
+        self.misplaced = (self.kind != Kind::Webhook).then_some("authorization");
+        self
+    }
+
+    /// Sets the word that a robot of DingTalk asks for in each message.
+    pub fn keyword(mut self, keyword: impl Into<String>) -> Self {
+        self.keyword = Some(keyword.into());
+        self
+    }
+
+    /// Sets how long a connection may take to be made, more than zero. Default 3 s.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout;
+        self
+    }
+
+    /// Sets how long the server may be silent, more than zero. Default 5 s. A message as a whole has both times together.
+    pub fn read_timeout(mut self, timeout: Duration) -> Self {
+        self.read_timeout = timeout;
+        self
+    }
+
+    /// Limits what may be used to what the worker's own list has.
+    pub(crate) fn limited_to(mut self, permissions: Permissions) -> Self {
+        self.permissions = Some(permissions);
+        self
+    }
+
+    pub(crate) fn secret(mut self, secret: SecretText) -> Self {
+        self.secret = Some(secret);
+        self
+    }
+
+    /// Checks everything that can be checked without a message, and makes the handler.
+    ///
+    /// # Errors
+    /// [`InvalidConfig`] names the first setting that cannot be used, by the name of its property, and what would be valid.
+    pub fn build(self) -> Result<AlertHandler, InvalidConfig> {
+        let names = self.kind.names();
+        if let Some(field) = self.misplaced {
+            let valid = format!("nothing: {} has no such setting", names.channel);
+            return Err(InvalidConfig::new(field, "set", valid));
+        }
+        let keyword = names.keyword.unwrap_or("keyword");
+        if self.keyword.is_some() && names.keyword.is_none() {
+            let valid = format!("nothing: {} has no such setting", names.channel);
+            return Err(InvalidConfig::new(keyword, "set", valid));
+        }
+        if self.keyword.as_deref().is_some_and(|word| word.trim().is_empty()) {
+            return Err(InvalidConfig::new(keyword, "blank", "a word, or no keyword at all"));
+        }
+        for (field, timeout) in
+            [(names.connect_timeout, self.connect_timeout), (names.read_timeout, self.read_timeout)]
+        {
+            if timeout.is_zero() {
+                return Err(InvalidConfig::new(field, "0s", "more than zero"));
+            }
+        }
+        let url = self.checked_url()?;
+        self.check_secret()?;
+        let limits = Limits {
+            connect_timeout: self.connect_timeout,
+            read_timeout: self.read_timeout,
+            max_redirects: 0,
+        };
+        let client = http_client(&url, limits)
+            .map_err(|error| InvalidConfig::new(names.url, error.value, error.valid))?;
+        Ok(AlertHandler::new(HttpChannel { client, settings: self }))
+    }
+
+    fn checked_url(&self) -> Result<Url, InvalidConfig> {
+        let field = self.kind.names().url;
+        let found = match self.resolved_url() {
+            Ok(url) => return Ok(url),
+            Err(Fault::Missing(error)) => error.to_string(),
+            Err(Fault::Wrong(what)) => what,
+        };
+        Err(InvalidConfig::new(field, found, self.valid_url()))
+    }
+
+    fn valid_url(&self) -> String {
+        match self.permissions {
+            None => "a URL such as https://host/path".to_owned(),
+            Some(_) => {
+                "a URL of a host that this worker's own list permits to definitions from the registry"
+                    .to_owned()
+            }
+        }
+    }
+
+    /// Looks the URL up. Nothing of it is shown but its origin.
+    fn resolved_url(&self) -> Result<Url, Fault> {
+        let text = self.url.resolve().map_err(Fault::Missing)?;
+        let url = Url::parse(text.expose_secret().trim());
+        let url = url.map_err(|error| Fault::Wrong(format!("a text that is no URL ({error})")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(Fault::Wrong(format!("a URL with the scheme {:?}", url.scheme())));
+        }
+        let origin = origin(&url);
+        match &self.permissions {
+            Some(permissions) if !permissions.permits_origin(&origin) => {
+                Err(Fault::Wrong(format!("a URL of {origin}")))
+            }
+            Some(_) | None => Ok(url),
+        }
+    }
+
+    fn check_secret(&self) -> Result<(), InvalidConfig> {
+        let (Some(secret), Some(field)) = (&self.secret, self.kind.names().secret) else {
+            return Ok(());
+        };
+        let valid = "${env:NAME} or ${file:/absolute/path} of a secret that is there";
+        let secret = secret
+            .resolve()
+            .map_err(|error| InvalidConfig::new(field, error.to_string(), valid))?;
+        let secret = secret.expose_secret();
+        if secret.trim().is_empty() {
+            return Err(InvalidConfig::new(field, "blank", "a secret that is not blank"));
+        }
+        if self.kind == Kind::Webhook && HeaderValue::from_str(secret).is_err() {
+            let found = "a text that fits no header";
+            return Err(InvalidConfig::new(field, found, "the value of a header"));
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a URL.
+enum Fault {
+    Missing(outbound::SecretError),
+    Wrong(String),
+}
+
+impl fmt::Debug for HttpAlert {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpAlert").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+fn origin(url: &Url) -> String {
+    url.origin().ascii_serialization()
+}

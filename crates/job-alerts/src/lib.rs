@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+
+mod alert;
+mod channel;
+mod email;
+mod error;
+mod handler;
+mod http;
+mod properties;
+mod sign;
+mod stored;
+
+pub use email::{Email, MailTls};
+pub use error::AlertError;
+pub use handler::AlertHandler;
+pub use http::HttpAlert;
+pub use stored::with_alerts;

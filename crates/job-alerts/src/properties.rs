@@ -1,0 +1,118 @@
+//! The properties of a stored configuration: read, and checked against what the worker permits.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use lite::InvalidConfig;
+use outbound::{Permissions, SecretText};
+
+/// For how long failures are merged, of any channel.
+pub(crate) const MERGE_SECONDS: &str = "alert.mergeSeconds";
+/// The longest time that failures are merged for: a day.
+const MAX_MERGE_SECONDS: u64 = 86_400;
+
+/// The properties that concern one channel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Properties<'a> {
+    pub(crate) all: &'a BTreeMap<String, String>,
+    pub(crate) permissions: &'a Permissions,
+}
+
+impl<'a> Properties<'a> {
+    /// Refuses properties that look like those of a channel and are none: one that is misspelt would else have no effect.
+    pub(crate) fn check_names(
+        &self,
+        prefix: &str,
+        known: &[&'static str],
+    ) -> Result<(), InvalidConfig> {
+        let own = |name: &&String| name.starts_with(prefix) || name.starts_with("alert.");
+        let is_known = |name: &str| name == MERGE_SECONDS || known.contains(&name);
+        match self.all.keys().filter(own).find(|name| !is_known(name)) {
+            None => Ok(()),
+            Some(name) => {
+                let valid = format!("one of {}, {MERGE_SECONDS}", known.join(", "));
+                Err(InvalidConfig::new("props", format!("{name:?}"), valid))
+            }
+        }
+    }
+
+    /// Returns a property that is there and not blank.
+    pub(crate) fn text(&self, name: &str) -> Option<&'a str> {
+        self.all.get(name).map(|text| text.trim()).filter(|text| !text.is_empty())
+    }
+
+    pub(crate) fn required(&self, name: &'static str) -> Result<&'a str, InvalidConfig> {
+        self.text(name).ok_or_else(|| InvalidConfig::new(name, "missing", "set"))
+    }
+
+    /// Returns a secret: one reference, which the worker's own list permits. Whatever else stands there is not shown.
+    pub(crate) fn secret(&self, name: &'static str) -> Result<Option<SecretText>, InvalidConfig> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        if !SecretText::is_reference(text) {
+            let found = "a text that stands in the registry, where everybody can read it";
+            return Err(InvalidConfig::new(name, found, self.valid_secret()));
+        }
+        if !self.permissions.permits_secret(text) {
+            return Err(InvalidConfig::new(name, text, self.valid_secret()));
+        }
+        let parsed = SecretText::parse(text);
+        parsed.map(Some).map_err(|error| InvalidConfig::new(name, error.value, error.valid))
+    }
+
+    pub(crate) fn required_secret(&self, name: &'static str) -> Result<SecretText, InvalidConfig> {
+        let missing = || InvalidConfig::new(name, "missing", self.valid_secret());
+        self.secret(name)?.ok_or_else(missing)
+    }
+
+    fn valid_secret(&self) -> String {
+        let permitted: Vec<&str> = self.permissions.secrets().collect();
+        let kind =
+            "${env:NAME} or ${file:/absolute/path}, as far as this worker's own list permits it";
+        match permitted.is_empty() {
+            true => format!("{kind}; it permits none"),
+            false => format!("{kind}: {}", permitted.join(", ")),
+        }
+    }
+
+    pub(crate) fn number<T: std::str::FromStr>(
+        &self,
+        name: &'static str,
+        valid: &'static str,
+    ) -> Result<Option<T>, InvalidConfig> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let wrong = |_| InvalidConfig::new(name, format!("{text:?}"), valid);
+        text.parse().map(Some).map_err(wrong)
+    }
+
+    pub(crate) fn millis(&self, name: &'static str) -> Result<Option<Duration>, InvalidConfig> {
+        let found = self.number(name, "whole milliseconds, at least 1")?;
+        Ok(found.map(Duration::from_millis))
+    }
+
+    pub(crate) fn flag(&self, name: &'static str) -> Result<Option<bool>, InvalidConfig> {
+        match self.text(name) {
+            None => Ok(None),
+            Some(text) if text.eq_ignore_ascii_case("true") => Ok(Some(true)),
+            Some(text) if text.eq_ignore_ascii_case("false") => Ok(Some(false)),
+            Some(text) => Err(InvalidConfig::new(name, format!("{text:?}"), "true or false")),
+        }
+    }
+
+    /// Returns for how long failures are merged, if that is said.
+    pub(crate) fn merge_window(&self) -> Result<Option<Duration>, InvalidConfig> {
+        let valid = "0 for never, or whole seconds up to 86400";
+        let found = self.number::<u64>(MERGE_SECONDS, valid)?;
+        match found.filter(|seconds| *seconds > MAX_MERGE_SECONDS) {
+            Some(seconds) => Err(InvalidConfig::new(MERGE_SECONDS, seconds, valid)),
+            None => Ok(found.map(Duration::from_secs)),
+        }
+    }
+
+    pub(crate) fn permit(&self, name: &'static str, origin: &str) -> Result<(), InvalidConfig> {
+        if self.permissions.permits_origin(origin) {
+            return Ok(());
+        }
+        let valid = "a host that this worker's own list permits to definitions from the registry";
+        Err(InvalidConfig::new(name, origin, valid))
+    }
+}

@@ -1,0 +1,98 @@
+//! Failures to tell of, servers on loopback, and what was logged.
+#![allow(dead_code, reason = "every test file uses another part of it")]
+
+pub(crate) mod http;
+pub(crate) mod smtp;
+
+use std::future::Future;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use lite::{
+    FailedIn, FencingToken, FireTime, InstanceId, JobName, Outcome, RunFailure, RunReport,
+    RunSource, ShardingItem,
+};
+use parking_lot::Mutex;
+use tracing_subscriber::fmt::MakeWriter;
+
+/// More than any test needs.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Waits for something with a deadline.
+pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(DEADLINE, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("waited for {what}, in vain"),
+    }
+}
+
+/// A failure of item 3 with this error.
+pub(crate) fn failure(error: &str) -> RunFailure {
+    let began: Timestamp = "2024-02-29T12:00:00Z".parse().unwrap();
+    let run = RunReport {
+        job: JobName::new("report").unwrap(),
+        instance: InstanceId::new("10.0.0.1@-@1"),
+        item: ShardingItem::new(3),
+        fire: FireTime(began.as_millisecond()),
+        source: RunSource::Normal,
+        token: FencingToken(4),
+        began,
+        ended: began,
+        outcome: Outcome::Failed,
+        cause: Some(error.to_owned()),
+    };
+    RunFailure { run, attempts: 2, failed_in: FailedIn::Code }
+}
+
+/// Returns what an error says, with its causes.
+pub(crate) fn everything(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    causes.fold(format!("{error} {error:?}"), |text, cause| format!("{text}: {cause} {cause:?}"))
+}
+
+/// What was logged since this was made, on this thread.
+#[derive(Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    /// Begins to listen to everything; the log is heard until the guard is dropped.
+    pub(crate) fn listen() -> (Self, tracing::subscriber::DefaultGuard) {
+        Self::listen_at(tracing::Level::TRACE)
+    }
+
+    /// Begins to listen to what is at least this important.
+    pub(crate) fn listen_at(level: tracing::Level) -> (Self, tracing::subscriber::DefaultGuard) {
+        let log = Self::default();
+        let subscriber = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_max_level(level)
+            .with_writer(log.clone())
+            .finish();
+        (log, tracing::subscriber::set_default(subscriber))
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock()).into_owned()
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
