@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use lite::{JobBuilder, JobError, JobEvent, RetryPolicy, Scheduler, ShardingContext, job_fn};
 use opentelemetry::trace::TracerProvider;
+use opentelemetry_otlp::{ExporterBuildError, SpanExporter, WithExportConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider, SpanProcessor};
 use reg_center::MemoryRegistry;
@@ -17,6 +18,17 @@ use tracing_subscriber::registry::LookupSpan;
 pub fn provider(processor: impl SpanProcessor + 'static) -> SdkTracerProvider {
     let resource = Resource::builder().with_service_name("reports").build();
     SdkTracerProvider::builder().with_resource(resource).with_span_processor(processor).build()
+}
+
+/// Makes what sends spans to a collector: OTLP over HTTP, `http://127.0.0.1:4318`.
+///
+/// # Errors
+/// What the exporter says of the address.
+pub fn exporter(endpoint: &str) -> Result<SpanExporter, ExporterBuildError> {
+    // The HTTP client takes whatever the program has chosen for TLS. If it has chosen something, that stays.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let endpoint = format!("{}/v1/traces", endpoint.trim_end_matches('/'));
+    SpanExporter::builder().with_http().with_endpoint(endpoint).build()
 }
 
 /// Makes the layer that turns the spans of this program, and of the scheduler in it, into spans of OpenTelemetry.

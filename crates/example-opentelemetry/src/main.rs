@@ -1,13 +1,12 @@
 //! Runs a job once and exports the spans of its runs: to the standard output, or to a collector.
 
 use clap::Parser;
-use opentelemetry_otlp::{SpanExporter, WithExportConfig};
 use opentelemetry_sdk::trace::BatchSpanProcessor;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use example_opentelemetry::{layer, play, provider};
+use example_opentelemetry::{exporter, layer, play, provider};
 
 /// Exports the runs of a job as OpenTelemetry traces.
 #[derive(Debug, Parser)]
@@ -24,11 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => provider(
             BatchSpanProcessor::builder(opentelemetry_stdout::SpanExporter::default()).build(),
         ),
-        Some(endpoint) => {
-            let endpoint = format!("{}/v1/traces", endpoint.trim_end_matches('/'));
-            let exporter = SpanExporter::builder().with_http().with_endpoint(endpoint).build()?;
-            provider(BatchSpanProcessor::builder(exporter).build())
-        }
+        Some(endpoint) => provider(BatchSpanProcessor::builder(exporter(&endpoint)?).build()),
     };
     tracing_subscriber::registry().with(LevelFilter::INFO).with(layer(&provider)).init();
     let runtime = tokio::runtime::Runtime::new()?;

@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use example_opentelemetry::{layer, play, provider};
+use example_opentelemetry::{exporter, layer, play, provider};
 use opentelemetry::trace::{SpanId, Status};
-use opentelemetry_otlp::{SpanExporter, WithExportConfig};
 use opentelemetry_sdk::trace::{
     BatchSpanProcessor, InMemorySpanExporter, SdkTracerProvider, SimpleSpanProcessor, SpanData,
 };
@@ -95,11 +94,11 @@ async fn answer(mut connection: TcpStream) -> (String, Vec<u8>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_collector_gets_them_by_otlp() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let endpoint = format!("http://{}/v1/traces", listener.local_addr().unwrap());
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let collector = tokio::spawn(async move { answer(listener.accept().await.unwrap().0).await });
     // The client blocks its thread, and is made outside of the runtime's.
     let exported = tokio::task::spawn_blocking(move || {
-        let exporter = SpanExporter::builder().with_http().with_endpoint(endpoint).build().unwrap();
+        let exporter = exporter(&endpoint).unwrap();
         let provider = provider(BatchSpanProcessor::builder(exporter).build());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(play_with(&provider));

@@ -19,6 +19,10 @@ use crate::run::{Ending, MoreOnTheEnd, Run, RunRules};
 use crate::seams::Seams;
 use crate::{Job, ShardingContext};
 
+/// How many bytes of what a run has said at its end stand in its span, and so in front of each line about it. The line that tells of the
+/// failure has all of it.
+const MAX_SPAN_CAUSE: usize = 256;
+
 /// Numbers the runs of an executor. A token does not: without monitoring all runs have token 0.
 pub(crate) type RunNumber = u64;
 
@@ -185,7 +189,7 @@ impl Drop for Report {
     fn drop(&mut self) {
         self.span.record("outcome", self.finished.outcome.as_str());
         if let Some(cause) = &self.finished.cause {
-            self.span.record("cause", cause.as_str());
+            self.span.record("cause", &cause[..cause.floor_char_boundary(MAX_SPAN_CAUSE)]);
         }
         // The driver is gone if the scheduler was aborted; then nobody keeps the account.
         let _ = self.answers.send(Answer::Finished(self.finished.clone()));

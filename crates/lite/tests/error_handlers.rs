@@ -188,7 +188,8 @@ async fn log_logs_and_ignore_does_not() {
         let errors: Vec<&str> = text.lines().filter(|line| line.contains("ERROR")).collect();
         assert_eq!(errors.len(), expected, "{case}: {text}");
         for error in errors {
-            assert!(error.contains("item{item=0") && error.contains("item failed"), "{error}");
+            let is_of_the_run = error.contains("item{job=job ") && error.contains(" item=0 ");
+            assert!(is_of_the_run && error.contains("item failed"), "{error}");
             assert!(error.contains("error=\"the disk is full\""), "{error}");
         }
     }

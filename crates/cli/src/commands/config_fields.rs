@@ -15,10 +15,11 @@ struct Field {
 
 const BOOLEAN: &str = "true or false";
 const SECONDS: &str = "a whole number of seconds, or any";
+const JITTER: &str = "none, or a time of 1ms to 24h, such as 30s";
 const CATCH_UP: &str = "none, or how many fires in which time, such as \"5 in 10m\"";
 
 /// All fields that people set, in the order of `JobConfig::fields`.
-const FIELDS: [Field; 16] = [
+const FIELDS: [Field; 18] = [
     Field {
         name: "cron",
         shows: |config| json!(config.cron),
@@ -28,6 +29,16 @@ const FIELDS: [Field; 16] = [
         name: "time_zone",
         shows: |config| json!(config.time_zone),
         takes: |config, text| set(&mut config.time_zone, Ok(optional(text))),
+    },
+    Field {
+        name: "excluded_days",
+        shows: |config| json!(config.excluded_days),
+        takes: |config, text| set(&mut config.excluded_days, Ok(optional(text))),
+    },
+    Field {
+        name: "jitter",
+        shows: |config| json!(config.jitter_ms.map(|bound| format!("{bound} ms"))),
+        takes: |config, text| set(&mut config.jitter_ms, jitter(text)),
     },
     Field {
         name: "sharding_total_count",
@@ -131,6 +142,14 @@ fn boolean(text: &str) -> Result<bool, &'static str> {
     text.parse().map_err(|_| BOOLEAN)
 }
 
+fn jitter(text: &str) -> Result<Option<u32>, &'static str> {
+    if matches!(text, "none" | "") {
+        return Ok(None);
+    }
+    let bound: SignedDuration = text.parse().map_err(|_| JITTER)?;
+    u32::try_from(bound.as_millis()).map(Some).map_err(|_| JITTER)
+}
+
 fn catch_up(text: &str) -> Result<Option<CatchUp>, &'static str> {
     if matches!(text, "none" | "") {
         return Ok(None);
@@ -182,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_value_is_taken_or_told_what_would_be_valid() {
-        let rows: [(&str, Result<Value, &str>); 14] = [
+        let rows: [(&str, Result<Value, &str>); 18] = [
             ("cron=0 0 9 * * ?", Ok(json!("0 0 9 * * ?"))),
             ("cron=", Ok(Value::Null)),
             ("sharding_total_count=4", Ok(json!(4))),
@@ -190,6 +209,10 @@ mod tests {
             ("sharding_item_parameters=0=A,1=B", Ok(json!("0=A,1=B"))),
             ("failover=true", Ok(json!(true))),
             ("max_time_diff_seconds=any", Ok(Value::Null)),
+            ("excluded_days=SAT..SUN", Ok(json!("SAT..SUN"))),
+            ("jitter=30s", Ok(json!("30000 ms"))),
+            ("jitter=none", Ok(Value::Null)),
+            ("jitter=-1s", Err("jitter is \"-1s\"; valid is none, or a time of 1ms to 24h")),
             ("catch_up=5 in 10m", Ok(json!({ "window_seconds": 600, "max": 5 }))),
             ("catch_up=5 in 600 s", Ok(json!({ "window_seconds": 600, "max": 5 }))),
             ("catch_up=none", Ok(Value::Null)),
