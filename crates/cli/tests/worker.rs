@@ -249,3 +249,25 @@ async fn a_stored_configuration_chooses_its_error_handler_among_what_the_file_al
     assert_eq!(ready.as_deref(), Some("ready: hold on server 10.0.0.1"));
     within("the end", child.kill()).await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_script_has_the_environment_of_the_worker_but_not_its_credentials() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = r#"
+[[jobs]]
+name = "look"
+sharding_total_count = 1
+script = { shell = '[ -z "$EJOB_HISTORY_PASSWORD" ] && [ "$ANOTHER" = kept ]' }
+"#;
+    std::fs::write(folder.path().join("jobs.toml"), file).unwrap();
+    let mut command = ejob(folder.path(), "/credentials", &["worker", "jobs.toml"]);
+    command.env("EJOB_HISTORY_PASSWORD", "t0ps3cret").env("ANOTHER", "kept");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
+    let ready = within("a line", out.next_line()).await.unwrap();
+    assert!(ready.is_some_and(|line| line.starts_with("ready: look")));
+    let run = run(folder.path(), "/credentials", &["trigger", "look", "--wait", "1m"]).await;
+    let told = String::from_utf8(run.stdout).unwrap();
+    assert!(told.ends_with("0     succeeded\n"), "{told}");
+    within("the end", child.kill()).await.unwrap();
+}

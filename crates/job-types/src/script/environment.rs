@@ -1,6 +1,16 @@
 //! The context of a run as variables of the environment.
 
+use std::env;
+use std::ffi::OsString;
+
 use lite::ShardingContext;
+
+/// The variables of this process that are meant for the worker itself, its credentials among them.
+pub(super) fn of_the_worker() -> impl Iterator<Item = OsString> {
+    env::vars_os()
+        .map(|(name, _)| name)
+        .filter(|name| name.as_encoded_bytes().starts_with(b"EJOB_"))
+}
 
 /// The variables that a script finds, in the order of the table in [`Script`](super::Script); `None` is taken out of the
 /// environment.

@@ -152,7 +152,8 @@ impl Script {
         self
     }
 
-    /// Sets whether the script has the environment of this process. Default yes, as ElasticJob's scripts have.
+    /// Sets whether the script has the environment of this process. Default yes, as ElasticJob's scripts have. Variables that begin
+    /// with `EJOB_` are never handed on: they tell the worker its own credentials.
     #[must_use]
     pub fn inherits_environment(self, inherits: bool) -> Self {
         Self { inherits, ..self }
@@ -206,6 +207,7 @@ impl Script {
         if !self.inherits {
             command.env_clear();
         }
+        environment::of_the_worker().for_each(|name| drop(command.env_remove(name)));
         for variable in self.secrets() {
             let (name, value) = variable?;
             command.env(name, value.expose_secret());
