@@ -65,6 +65,16 @@ pub(crate) struct Run {
     pub(crate) fire: i64,
     pub(crate) source: Source,
     pub(crate) merged: Option<Range>,
+    /// What the request that it answers tells it.
+    pub(crate) parameter: Option<Name>,
+}
+
+/// An operator's request that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) id: Name,
+    pub(crate) at: i64,
+    pub(crate) parameter: Option<Name>,
 }
 
 impl Run {
@@ -86,6 +96,7 @@ pub(crate) struct Ledger {
     pub(crate) last: Option<i64>,
     pub(crate) previous: Option<i64>,
     pub(crate) misfire: Option<Range>,
+    pub(crate) request: Option<Request>,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) disabled: bool,
 }
@@ -103,14 +114,23 @@ struct LedgerDoc {
     fire: Option<i64>,
     source: Option<Source>,
     merged: Option<Range>,
+    parameter: Option<String>,
     token: u64,
     config: Option<u32>,
     last: Option<i64>,
     previous: Option<i64>,
     misfire: Option<Range>,
+    request: Option<RequestDoc>,
     outcome: Option<Outcome>,
     #[serde(default)]
     disabled: bool,
+}
+
+#[derive(Deserialize)]
+struct RequestDoc {
+    id: String,
+    at: i64,
+    parameter: Option<String>,
 }
 
 /// Reads an item's record.
@@ -120,14 +140,21 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
         State::Idle | State::Retired => None,
         State::Running | State::Orphan => match (&doc.holder, doc.fire, doc.source) {
             (Some(holder), Some(fire), Some(source)) => {
-                Some(Run { holder: names.of(holder), fire, source, merged: doc.merged })
+                let parameter = doc.parameter.as_deref().map(|text| names.of(text));
+                Some(Run { holder: names.of(holder), fire, source, merged: doc.merged, parameter })
             }
             _ => return Err("a run needs holder, fire and source".to_owned()),
         },
     };
+    let request = doc.request.map(|request| Request {
+        id: names.of(&request.id),
+        at: request.at,
+        parameter: request.parameter.as_deref().map(|text| names.of(text)),
+    });
     Ok(Ledger {
         state: doc.state,
         run,
+        request,
         token: doc.token,
         config: doc.config,
         last: doc.last,

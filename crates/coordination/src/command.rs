@@ -7,7 +7,10 @@ use reg_center::{NodePath, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::duty::Duty;
-use crate::{FencingToken, FireRange, FireTime, JobConfig, JobEvent, OnceStage, RunSource, Ticket};
+use crate::{
+    FencingToken, FireRange, FireTime, JobConfig, JobEvent, OnceStage, RequestParameter, RunSource,
+    Ticket,
+};
 
 /// A run that the shell shall start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +25,8 @@ pub struct StartItem {
     pub source: RunSource,
     /// Which fires it stands for, if more than its own.
     pub merged: Option<FireRange>,
+    /// What the request that it answers tells it.
+    pub request_parameter: Option<RequestParameter>,
     /// Who claimed it.
     pub holder: InstanceId,
     /// The configuration that the run sees, from its start to its end.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reg_center::{Change, Conflict, Revision, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::{FencingToken, FireTime, OnceStage, Outcome};
+use crate::{FencingToken, FireTime, OnceStage, Outcome, RequestParameter};
 
 /// Now, by both clocks. The shell reads them once per event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,10 @@ pub enum Event {
         missed: Vec<FireTime>,
     },
     /// The job shall run now, all its items.
-    TriggerRequested,
+    TriggerRequested {
+        /// What the runs are told, if anything.
+        parameter: Option<RequestParameter>,
+    },
     /// A once-per-cluster callback has returned, whatever it returned.
     OnceReturned {
         /// Which callback.
@@ -128,7 +131,7 @@ impl Event {
             Self::Lost => "lost",
             Self::Registry(_) => "registry",
             Self::Fire { .. } => "fire",
-            Self::TriggerRequested => "trigger requested",
+            Self::TriggerRequested { .. } => "trigger requested",
             Self::OnceReturned { .. } => "once returned",
             Self::Replied { .. } => "replied",
             Self::ItemFinished { .. } => "item finished",
@@ -179,7 +182,7 @@ impl fmt::Display for Event {
             Self::Suspended
             | Self::LeaseExpired
             | Self::Lost
-            | Self::TriggerRequested
+            | Self::TriggerRequested { .. }
             | Self::Paused
             | Self::Resumed
             | Self::Drain

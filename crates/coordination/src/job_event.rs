@@ -141,7 +141,7 @@ pub enum JobEvent {
         /// What is wrong.
         reason: String,
     },
-    /// A request to run that this process was asked for is not pursued any more.
+    /// A request to run that this process was asked for, or was to pass on, is not pursued any more.
     RequestDropped {
         /// The id that it has, or would have had, in the registry.
         id: String,
@@ -167,6 +167,8 @@ pub enum MissReason {
     ItemDisabled,
     /// The job has fewer items now.
     ItemRetired,
+    /// It is a request with a parameter, and a Java instance has the item, which cannot be told.
+    ParameterNotCarried,
     /// This instance, or its server, is paused.
     Paused,
     /// The server of this instance is disabled.
@@ -184,6 +186,7 @@ impl fmt::Display for MissReason {
             Self::StillRunning => "the item was still running",
             Self::ItemDisabled => "the item is disabled",
             Self::ItemRetired => "the item is retired",
+            Self::ParameterNotCarried => "who has the item cannot be told the parameter",
             Self::Paused => "the instance is paused",
             Self::ServerDisabled => "the server is disabled",
             Self::ClockDiffers => "the clock differs too much from the registry's",
@@ -201,6 +204,9 @@ pub enum DropReason {
     /// It was on its way when the session ended or this instance began to leave. Nobody can tell whether it arrived:
     /// ask again if the items do not run for it, and know that they may.
     InDoubt,
+    /// It has a parameter, and who would have to run it cannot be told: the job is not monitored, or a Java instance leads.
+    /// The items do not run for it.
+    ParameterNotCarried,
 }
 
 impl fmt::Display for DropReason {
@@ -208,6 +214,7 @@ impl fmt::Display for DropReason {
         f.write_str(match self {
             Self::Leaving => "the instance is leaving",
             Self::InDoubt => "whether it reached the registry is not known",
+            Self::ParameterNotCarried => "nobody who would run it can be told its parameter",
         })
     }
 }

@@ -10,7 +10,7 @@ use reg_center::Version;
 use sharding::InstanceId;
 
 use crate::mutant::{self, Mutant};
-use crate::{FencingToken, FireTime};
+use crate::{FencingToken, FireTime, RequestParameter};
 
 /// Why an item runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -117,6 +117,8 @@ pub struct ManualRequest {
     /// When it was made, an odd number of milliseconds: it identifies the run, and scheduled fires come on whole
     /// seconds.
     pub at: FireTime,
+    /// What the run is told.
+    pub parameter: Option<RequestParameter>,
 }
 
 /// Who claims an item, when, and under which configuration.
@@ -141,6 +143,8 @@ pub struct Run {
     pub source: RunSource,
     /// Which fires it stands for, if more than its own.
     pub merged: Option<FireRange>,
+    /// What the request that it answers tells it, whoever takes it over.
+    pub parameter: Option<RequestParameter>,
 }
 
 impl Run {
@@ -255,6 +259,13 @@ impl Ledger {
         }
     }
 
+    /// Returns how many bytes of its document are what operators tell runs, at most.
+    pub(crate) fn parameter_bytes(&self) -> usize {
+        let of_run = self.run().and_then(|run| run.parameter.as_ref());
+        let of_request = self.request.as_ref().and_then(|request| request.parameter.as_ref());
+        of_run.into_iter().chain(of_request).map(RequestParameter::json_bytes).sum()
+    }
+
     /// Returns the record without the times at which its run began and ended.
     pub(crate) fn untimed(&self) -> Self {
         Self { began_ms: None, ended_ms: None, ..self.clone() }
@@ -331,7 +342,8 @@ impl Ledger {
             return None;
         }
         let merged = self.misfire.map(|range| FireRange::extended_by(Some(range), fire));
-        let run = Run { holder: by.holder.clone(), fire, source: RunSource::Normal, merged };
+        let (holder, source) = (by.holder.clone(), RunSource::Normal);
+        let run = Run { holder, fire, source, merged, parameter: None };
         Some(Self { misfire: None, ..self.begun(by, run).advanced(fire, next) })
     }
 
@@ -352,8 +364,8 @@ impl Ledger {
     #[must_use]
     pub fn replay(&self, by: &Claimant, next: Option<FireTime>) -> Option<Self> {
         let range = self.misfire.filter(|_| self.may_begin())?;
-        let source = RunSource::Misfire;
-        let run = Run { holder: by.holder.clone(), fire: range.last, source, merged: Some(range) };
+        let (holder, source) = (by.holder.clone(), RunSource::Misfire);
+        let run = Run { holder, fire: range.last, source, merged: Some(range), parameter: None };
         let begun = Self { misfire: None, ..self.begun(by, run) };
         Some(if self.last_fire < Some(range.last) {
             begun.advanced(range.last, next)
@@ -366,8 +378,13 @@ impl Ledger {
     #[must_use]
     pub fn answer(&self, by: &Claimant) -> Option<Self> {
         let request = self.request.as_ref().filter(|_| self.may_begin())?;
-        let (fire, source) = (request.at, RunSource::Manual);
-        let run = Run { holder: by.holder.clone(), fire, source, merged: None };
+        let run = Run {
+            holder: by.holder.clone(),
+            fire: request.at,
+            source: RunSource::Manual,
+            merged: None,
+            parameter: request.parameter.clone(),
+        };
         Some(Self { request: None, ..self.begun(by, run) })
     }
 
@@ -416,8 +433,9 @@ impl Ledger {
     #[must_use]
     pub fn take_over(&self, by: &Claimant) -> Option<Self> {
         let LedgerState::Orphan(run) = &self.state else { return None };
-        let run = Run { holder: by.holder.clone(), source: RunSource::Failover, ..run.clone() };
-        Some(self.begun(by, run))
+        let parameter = run.parameter.clone().filter(|_| !mutant::is(Mutant::ParameterLost));
+        let (holder, source) = (by.holder.clone(), RunSource::Failover);
+        Some(self.begun(by, Run { holder, source, parameter, ..run.clone() }))
     }
 
     /// Running or orphan → idle: nobody finishes the run.
@@ -490,7 +508,7 @@ impl Ledger {
             return None;
         }
         let (holder, source) = (holder.clone(), RunSource::Normal);
-        let run = Run { holder, fire, source, merged: None };
+        let run = Run { holder, fire, source, merged: None, parameter: None };
         Some(Self { state: LedgerState::Orphan(run), ..self.clone().advanced(fire, None) })
     }
 
@@ -530,7 +548,7 @@ mod tests {
     }
 
     fn asked() -> ManualRequest {
-        ManualRequest { id: "r".into(), at: FireTime(9_999) }
+        ManualRequest { id: "r".into(), at: FireTime(9_999), parameter: None }
     }
 
     fn idle() -> Ledger {
@@ -666,6 +684,25 @@ mod tests {
             waiting.complete(Outcome::Succeeded, 0).and_then(|l| l.answer(&me())).unwrap();
         assert_eq!(answered.request, None);
         assert_eq!(answered.complete(Outcome::Succeeded, 0).and_then(|l| l.answer(&me())), None);
+    }
+
+    #[test]
+    fn what_a_request_tells_its_run_goes_with_the_run() {
+        let parameter = RequestParameter::new("february").ok();
+        let asked = idle().with_request(ManualRequest { parameter: parameter.clone(), ..asked() });
+        let told = |ledger: &Ledger| ledger.run().and_then(|run| run.parameter.clone());
+        let answered = asked.and_then(|l| l.answer(&me())).unwrap();
+        let noted = answered.note_misfire(FireTime(300)).unwrap();
+        let left = noted.orphan().unwrap();
+        let taken = left.take_over(&other()).unwrap();
+        for ledger in [&answered, &noted, &left, &taken] {
+            assert_eq!(told(ledger), parameter, "{ledger:?}");
+        }
+        let done = taken.complete(Outcome::Succeeded, 0).unwrap();
+        let next = [done.replay(&me(), None), done.claim(&me(), FireTime(400), None)];
+        assert!(next.iter().flatten().all(|ledger| told(ledger).is_none()), "{next:?}");
+        assert_eq!(done.parameter_bytes(), 0);
+        assert_eq!(taken.parameter_bytes(), 2 * "february".len());
     }
 
     #[test]

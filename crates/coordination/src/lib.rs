@@ -20,6 +20,7 @@ mod mutant;
 mod once;
 mod operator;
 mod plan;
+mod request_parameter;
 mod trigger_record;
 mod view;
 
@@ -50,6 +51,7 @@ pub use local::Phase;
 pub use mutant::{Activation, MUTANTS, Mutant, Row, SELECTED_BY, Story, Watcher};
 pub use once::{OnceCall, OnceStage};
 pub use operator::OperatorStep;
+pub use request_parameter::{InvalidParameter, MAX_REQUEST_PARAMETER_BYTES, RequestParameter};
 pub use view::{Anomaly, ConfigCheck, ConfigState, ItemView, JobView, ServerState, Versioned};
 
 // The tests of the files of stories name it so, and one of them is also a test in here.

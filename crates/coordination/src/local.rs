@@ -11,7 +11,9 @@ use crate::foreign::Foreign;
 use crate::latch::Latch;
 use crate::mutant::{self, Mutant};
 use crate::view::{Triggered, Versioned};
-use crate::{FencingToken, FireTime, JobConfig, Ledger, OnceStage, Outcome, RunSource};
+use crate::{
+    FencingToken, FireTime, JobConfig, Ledger, OnceStage, Outcome, RequestParameter, RunSource,
+};
 
 /// Whether the instance takes part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -81,11 +83,13 @@ pub(crate) struct WantedTrigger {
     /// When it was asked for: it identifies the runs.
     pub(crate) at: FireTime,
     pub(crate) way: RequestWay,
+    /// What the runs are told.
+    pub(crate) parameter: Option<RequestParameter>,
 }
 
 impl WantedTrigger {
-    pub(crate) fn new(at: FireTime) -> Self {
-        Self { at, way: RequestWay::Here }
+    pub(crate) fn new(at: FireTime, parameter: Option<RequestParameter>) -> Self {
+        Self { at, way: RequestWay::Here, parameter }
     }
 }
 

@@ -9,7 +9,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::layout::{self, Layout, NodeKind};
 use crate::trigger_record::TriggerRecord;
-use crate::{AuditLog, Dialect, FireTime, JobConfig, ServerIp, ServerState};
+use crate::{AuditLog, Dialect, FireTime, JobConfig, RequestParameter, ServerIp, ServerState};
 
 /// One check or write of a change that an operator makes. Each becomes one operation of a transaction, in the dialect of
 /// the job; nothing happens unless every one of them can go on.
@@ -54,6 +54,8 @@ pub enum OperatorStep {
         at_ms: i64,
         /// Which items; `None` for all.
         items: Option<BTreeSet<ShardingItem>>,
+        /// What the runs are told, if anything.
+        parameter: Option<RequestParameter>,
     },
     /// Replaces the configuration of this version.
     SetConfig {
@@ -148,10 +150,14 @@ impl Layout {
                     lifetime: persistent,
                 },
             },
-            OperatorStep::RequestRun { id, by, at_ms, items } => {
-                let by = by.clone();
-                let (at, items) = (FireTime::of_request(*at_ms), items.clone());
-                let data = layout::encode_trigger(&TriggerRecord { by, at, items }).into();
+            OperatorStep::RequestRun { id, by, at_ms, items, parameter } => {
+                let record = TriggerRecord {
+                    by: by.clone(),
+                    at: FireTime::of_request(*at_ms),
+                    items: items.clone(),
+                    parameter: parameter.clone(),
+                };
+                let data = layout::encode_trigger(&record).into();
                 let path = self.path(&NodeKind::TriggerRequest(id.clone()));
                 Op::Create { path, data, lifetime: persistent }
             }
@@ -216,6 +222,7 @@ impl Layout {
             by: by.to_owned(),
             at: FireTime::of_request(at_ms),
             items: items.map(|items| items.into_iter().collect()),
+            parameter: None,
         };
         let path = self.path(&NodeKind::TriggerRequest(id.to_owned()));
         Txn::new().create(path, layout::encode_trigger(&record), Lifetime::Persistent)

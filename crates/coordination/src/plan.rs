@@ -424,6 +424,9 @@ impl fmt::Display for Step {
             Self::IsAnnounced => f.write_str("check resharding is announced"),
             Self::SealLeader(_) => f.write_str("seal the leadership"),
             Self::SetTrigger { id, expect: None, .. } => write!(f, "leave request {id}"),
+            Self::SetTrigger { id, record, .. } if record.was_dropped() => {
+                write!(f, "request {id} is dropped")
+            }
             Self::SetTrigger { id, record, .. } if record.is_handled() => {
                 write!(f, "request {id} is passed on")
             }

@@ -865,6 +865,12 @@ impl JobView {
         self.leader().is_some_and(|leader| self.is_foreign(leader))
     }
 
+    /// Returns true if a run that an operator asks for can be told something, as far as this instance knows: it waits in the
+    /// records of items, and not in the places that ElasticJob has for it.
+    pub(crate) fn carries_parameters(&self) -> bool {
+        !self.has_foreign_leader() && self.config().is_none_or(|config| config.monitor_execution)
+    }
+
     /// Returns true if a Java instance has announced that items will be assigned anew: they are nobody's until then.
     #[must_use]
     pub fn awaits_foreign_resharding(&self) -> bool {

@@ -113,7 +113,7 @@ fn a_request_for_a_java_instance_that_is_gone_leaves_no_node() {
     let mut cluster = settled(1, 2);
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(A_WHILE);
-    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
     let node = format!("trigger/{}", java.id());
     let request = loop {
         cluster.step_until_sending(FIRST, Duty::Trigger);

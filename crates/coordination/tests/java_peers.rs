@@ -649,7 +649,7 @@ fn an_item_that_a_java_instance_is_taking_over_is_not_taken_as_well() {
 #[test]
 fn a_request_of_ours_reaches_everybody_under_a_java_leader() {
     let (mut cluster, java) = led_by_java(3, &[0, 2]);
-    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
     cluster.run_for(A_WHILE);
     let expected = [(0, RunSource::Manual), (2, RunSource::Manual)];
     assert_eq!(sources(&cluster), expected, "{}", cluster.story());
@@ -679,7 +679,7 @@ fn manual_runs(cluster: &Cluster) -> usize {
 fn a_request_reaches_java_instances_under_our_leader_once() {
     let (mut cluster, java, ours) = shared_with_java();
     let node = format!("instances/{}", java.id());
-    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
     cluster.run_for(A_WHILE);
     assert_eq!(cluster.data_of(&node).as_deref(), Some("TRIGGER"), "{}", cluster.story());
     assert_eq!(manual_runs(&cluster), 2, "{}", cluster.story());
@@ -702,7 +702,7 @@ fn a_java_instance_that_runs_is_asked_when_it_is_done() {
     cluster.java_begins(&java, item);
     cluster.run_for(A_WHILE);
     cluster.end_all_runs();
-    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
     cluster.run_for(A_WHILE);
     assert_eq!(cluster.data_of(&node).as_deref(), Some(""), "{}", cluster.story());
     cluster.java_ends(&java, item);

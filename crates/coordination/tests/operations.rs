@@ -145,7 +145,7 @@ fn requests_for_a_running_item_wait_and_each_runs_once() {
     cluster.fire();
     cluster.run_for(A_WHILE);
     for _ in 0..2 {
-        cluster.tell(FIRST, Event::TriggerRequested);
+        cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
         cluster.run_for(A_WHILE);
     }
     assert_eq!(cluster.items_run(), [0, 1], "nothing is run beside itself\n{}", cluster.story());
@@ -163,7 +163,7 @@ fn a_request_outlives_whoever_left_it() {
     let asks = 1 - cluster.leader().unwrap();
     cluster.fire();
     cluster.run_for(A_WHILE);
-    cluster.tell(asks, Event::TriggerRequested);
+    cluster.tell(asks, Event::TriggerRequested { parameter: None });
     cluster.execute_all(asks);
     cluster.crash(asks);
     run_through(&mut cluster);
@@ -182,7 +182,7 @@ fn a_request_whose_reply_went_with_the_session_is_not_left_again() {
     let asks = 1 - cluster.leader().unwrap();
     cluster.fire();
     run_through(&mut cluster);
-    cluster.tell(asks, Event::TriggerRequested);
+    cluster.tell(asks, Event::TriggerRequested { parameter: None });
     cluster.execute_all(asks);
     cluster.lose_session(asks);
     run_through(&mut cluster);
@@ -205,10 +205,10 @@ fn a_request_that_was_not_sent_waits_for_the_next_life_and_one_that_is_seen_ther
     let mut cluster = Cluster::settled(1, &job_of(1));
     cluster.fire();
     run_through(&mut cluster);
-    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
     cluster.execute_all(FIRST);
     cluster.lose_session(FIRST);
-    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
     cluster.connect_again(FIRST);
     (0..2).for_each(|_| run_through(&mut cluster));
     let manual = sources(&cluster).into_iter().filter(|(_, s)| *s == RunSource::Manual);
@@ -330,7 +330,7 @@ fn transactions_stay_within_what_the_registry_takes() {
     });
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
-    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
     run_through(&mut cluster);
     assert_eq!(cluster.items_run_for(fire).len(), 30, "{}", cluster.story());
     assert!(cluster.most_operations() <= limits.max_ops, "{}", cluster.most_operations());

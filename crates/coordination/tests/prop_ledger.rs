@@ -61,9 +61,11 @@ fn apply(ledger: &Ledger, step: Step) -> Option<Ledger> {
         Step::Claim(fire, RunSource::Failover, who) => {
             ledger.catch_up(&by(who), FireTime(fire), None)
         }
-        Step::Ask(at) => {
-            ledger.with_request(ManualRequest { id: "r".into(), at: FireTime(2 * at + 1) })
-        }
+        Step::Ask(at) => ledger.with_request(ManualRequest {
+            id: "r".into(),
+            at: FireTime(2 * at + 1),
+            parameter: None,
+        }),
         Step::Disable(disabled) => ledger.with_disabled(disabled),
         Step::Complete => ledger.complete(Outcome::Succeeded, 0),
         Step::Orphan => ledger.orphan(),

@@ -71,8 +71,8 @@ fn the_end_of_a_former_run_does_not_end_the_present_one() {
 #[test]
 fn requests_of_the_same_moment_each_run_once() {
     let mut cluster = Cluster::settled(1, &job_of(1));
-    cluster.tell(FIRST, Event::TriggerRequested);
-    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
+    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
     for _ in 0..3 {
         cluster.run_for(A_WHILE);
         cluster.end_all_runs();
@@ -135,7 +135,7 @@ fn a_request_waits_until_items_are_assigned_for_their_number() {
     let mut cluster = Cluster::settled(2, &job_of(2));
     let leader = cluster.leader().unwrap();
     cluster.configure(&job_of(1));
-    cluster.tell(1 - leader, Event::TriggerRequested);
+    cluster.tell(1 - leader, Event::TriggerRequested { parameter: None });
     cluster.execute_all(1 - leader);
     cluster.deliver_all(leader);
     assert!(cluster.is_sending(leader, Duty::Resharding), "{}", cluster.story());
@@ -220,7 +220,7 @@ fn whoever_calls_back_leaves_when_the_callback_has_returned() {
 fn a_request_whose_reply_was_lost_is_not_left_again() {
     let mut cluster = Cluster::settled(2, &job_of(2));
     let other = 1 - cluster.leader().unwrap();
-    cluster.tell(other, Event::TriggerRequested);
+    cluster.tell(other, Event::TriggerRequested { parameter: None });
     cluster.execute(other);
     cluster.lose_reply(other);
     let before = cluster.traffic();
@@ -331,7 +331,7 @@ fn a_request_that_was_passed_on_stays_until_its_sender_has_seen_it() {
     let mut cluster = Cluster::settled(2, &job_of(2));
     let leader = cluster.leader().unwrap();
     let sender = 1 - leader;
-    cluster.tell(sender, Event::TriggerRequested);
+    cluster.tell(sender, Event::TriggerRequested { parameter: None });
     cluster.execute(sender);
     cluster.lose_reply(sender);
     for _ in 0..10 {

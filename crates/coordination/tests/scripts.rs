@@ -144,7 +144,7 @@ fn when_the_leader_is_removed_the_survivor_leads_and_owns_all_items() {
 fn a_job_that_is_not_monitored_runs_when_it_is_triggered() {
     let config = JobConfig { failover: false, monitor_execution: false, ..job_of(2) };
     let mut cluster = Cluster::settled(1, &config);
-    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
     cluster.run_for(A_WHILE);
     assert_eq!(cluster.items_run(), [0, 1], "items run\n{}", cluster.story());
 }
@@ -164,7 +164,7 @@ fn a_trigger_is_not_lost_with_the_reply_to_its_acceptance() {
 #[test]
 fn a_trigger_is_not_doubled_when_the_reply_to_its_request_is_lost() {
     let mut cluster = Cluster::settled(1, &job_of(2));
-    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
     cluster.execute(FIRST);
     cluster.lose_reply(FIRST);
     // The runs are short, so that nothing keeps a second request from running at once.
@@ -180,7 +180,7 @@ fn a_trigger_is_not_doubled_when_the_reply_to_its_request_is_lost() {
 #[test]
 fn a_trigger_before_the_first_assignment_is_not_lost() {
     let mut cluster = Cluster::starting(1, &job_of(2), Delivery::ChangeByChange);
-    cluster.tell(FIRST, Event::TriggerRequested);
+    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
     cluster.settle_with_replies_first(FIRST);
     cluster.run_for(A_WHILE);
     assert_eq!(cluster.items_run(), [0, 1], "items run\n{}", cluster.story());

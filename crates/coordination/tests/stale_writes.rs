@@ -208,7 +208,7 @@ fn an_orphan_is_not_given_up_beside_an_entry_of_the_queue_that_is_not_shown_yet(
 /// The second instance was asked to run the job, and its request waits.
 fn requested(job: &JobConfig) -> (Cluster, String) {
     let mut cluster = led_by_the_first(Cluster::settled(2, job));
-    cluster.tell(SECOND, Event::TriggerRequested);
+    cluster.tell(SECOND, Event::TriggerRequested { parameter: None });
     cluster.execute_all(SECOND);
     let id = cluster.nodes_below("coordination/triggers").pop().unwrap();
     (cluster, format!("coordination/triggers/{id}"))

@@ -67,7 +67,7 @@ impl Scene {
             6 => {
                 let events = [
                     Event::Wake,
-                    Event::TriggerRequested,
+                    Event::TriggerRequested { parameter: None },
                     Event::Paused,
                     Event::Resumed,
                     Event::Suspended,

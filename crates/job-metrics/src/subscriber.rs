@@ -118,6 +118,7 @@ fn word(reason: MissReason) -> &'static str {
         MissReason::StillRunning => "still_running",
         MissReason::ItemDisabled => "item_disabled",
         MissReason::ItemRetired => "item_retired",
+        MissReason::ParameterNotCarried => "parameter_not_carried",
         MissReason::Paused => "paused",
         MissReason::ServerDisabled => "server_disabled",
         MissReason::ClockDiffers => "clock_differs",

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use coordination::{
-    FencingToken, FireRange, FireTime, JobConfig, JobName, Layout, RunSource, StartItem,
-    push_java_json, task_id,
+    FencingToken, FireRange, FireTime, JobConfig, JobName, Layout, RequestParameter, RunSource,
+    StartItem, push_java_json, task_id,
 };
 use jiff::Timestamp;
 use reg_center::Version;
@@ -105,6 +105,14 @@ impl ShardingContext {
         &self.config().job_parameter
     }
 
+    /// Returns what the request that this run answers tells it; `None` for scheduled runs, and for requests that tell
+    /// nothing. It comes beside [`job_parameter`](Self::job_parameter), which is the same for every run. All attempts of the run
+    /// are told the same, and so is whoever takes it over.
+    #[must_use]
+    pub fn request_parameter(&self) -> Option<&str> {
+        self.start().request_parameter.as_ref().map(RequestParameter::as_str)
+    }
+
     /// Returns the *scheduled* time, which identifies the fire: never the time at which somebody got round to it.
     /// For a manual run it is the time of the request.
     #[must_use]
@@ -178,7 +186,8 @@ impl ShardingContext {
     }
 
     /// Returns the context as ElasticJob hands it to scripts and HTTP endpoints: one line of JSON, byte for byte, fields
-    /// in the same order, without `shardingParameter` if the item has none.
+    /// in the same order, without `shardingParameter` if the item has none. If the run has a
+    /// [`request_parameter`](Self::request_parameter), which ElasticJob does not know, `requestParameter` follows at the end.
     ///
     /// Its `taskId` is [`task_id`](Self::task_id), of this item alone, as each item is run by itself.
     #[must_use]
@@ -198,6 +207,10 @@ impl ShardingContext {
         json.push_str(&format!(",\"shardingItem\":{}", self.item()));
         if let Some(parameter) = self.parameter() {
             json.push_str(",\"shardingParameter\":");
+            push_java_json(&mut json, parameter);
+        }
+        if let Some(parameter) = self.request_parameter() {
+            json.push_str(",\"requestParameter\":");
             push_java_json(&mut json, parameter);
         }
         json.push('}');

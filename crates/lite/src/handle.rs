@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use coordination::{Event, JobEvent, JobName};
+use coordination::{Event, JobEvent, JobName, RequestParameter};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::driver::Ending;
@@ -82,7 +82,46 @@ impl JobHandle {
     /// # Errors
     /// [`Error::Stopped`] if the job has ended.
     pub async fn trigger(&self) -> Result<()> {
-        self.tell(Event::TriggerRequested).await
+        self.tell(Event::TriggerRequested { parameter: None }).await
+    }
+
+    /// Asks for a run now, as [`trigger`](Self::trigger) does, and tells its runs something:
+    /// [`ShardingContext::request_parameter`](crate::ShardingContext::request_parameter).
+    ///
+    /// Requests with different parameters stay different ones: an item runs once for each, in the order in which they were
+    /// made. Whoever takes such a run over is told the same. Where nobody could be told the items do not run:
+    /// [`JobEvent::RequestDropped`] says so if the job is not monitored or a Java instance leads, and
+    /// [`JobEvent::Missed`] if a Java instance has an item.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if the job has ended.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    ///
+    /// use lite::{JobBuilder, RequestParameter, Scheduler, job_fn};
+    /// use reg_center::MemoryRegistry;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let registry = MemoryRegistry::new();
+    /// let scheduler = Scheduler::builder(Arc::new(registry.connect())).build()?;
+    /// let (told, mut months) = tokio::sync::mpsc::unbounded_channel();
+    /// let job = job_fn(move |context| {
+    ///     let told = told.clone();
+    ///     async move { Ok(told.send(context.request_parameter().map(str::to_owned))?) }
+    /// });
+    /// let handle = scheduler.schedule(JobBuilder::new("report", 1).build()?, job).await?;
+    /// handle.trigger_with(RequestParameter::new("2024-02")?).await?;
+    /// assert_eq!(months.recv().await.flatten().as_deref(), Some("2024-02"));
+    /// scheduler.shutdown(Duration::from_secs(5)).await;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn trigger_with(&self, parameter: RequestParameter) -> Result<()> {
+        self.tell(Event::TriggerRequested { parameter: Some(parameter) }).await
     }
 
     /// Returns where the job stands here; after its end, where it stood then.

@@ -37,8 +37,9 @@ pub use config_store::ConfigDifference;
 pub use context::ShardingContext;
 pub use coordination::{
     CatchUp, Dialect, DropReason, FencingToken, FireRange, FireTime, InvalidConfig, InvalidName,
-    JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType, JavaSettings, JobConfig,
-    JobEvent, JobName, MissReason, Outcome, Phase, RunSource, ServerIp,
+    InvalidParameter, JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType,
+    JavaSettings, JobConfig, JobEvent, JobName, MAX_REQUEST_PARAMETER_BYTES, MissReason, Outcome,
+    Phase, RequestParameter, RunSource, ServerIp,
 };
 pub use dump::{DumpListener, DumpOptions};
 pub use error::{Error, Result};

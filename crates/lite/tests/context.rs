@@ -7,7 +7,10 @@ use std::future::pending;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use lite::{JobBuilder, JobConfig, JobHandle, Scheduler, ShardingContext, job_fn};
+use lite::{
+    JobBuilder, JobConfig, JobHandle, RequestParameter, RetryPolicy, Scheduler, ShardingContext,
+    job_fn,
+};
 use reg_center::{Lifetime, NodePath, RegistryCenter, Txn};
 use tokio::sync::mpsc;
 
@@ -68,6 +71,37 @@ async fn the_context_is_written_as_elasticjob_writes_it() {
         let context = held(&cluster, config).await.next().await;
         assert_eq!(context.to_java_json(), format!("{head}{tail}"), "{case}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_request_tells_its_runs_comes_beside_what_the_configuration_tells_all() {
+    let cluster = Cluster::new();
+    let config = JobBuilder::new("job", 1).job_parameter("all").build().unwrap();
+    let member = cluster.member(1);
+    let (given, mut contexts) = mpsc::unbounded_channel();
+    let job = job_fn(move |context: ShardingContext| {
+        given.send(context).unwrap();
+        async { Err("again".into()) }
+    });
+    let policy = RetryPolicy::new(2);
+    let handle = member.scheduler.schedule(config, job).retry(policy).await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+
+    handle.trigger_with(RequestParameter::new("2024-02 & <3").unwrap()).await.unwrap();
+    handle.trigger().await.unwrap();
+
+    let mut told = Vec::new();
+    for _ in 0..4 {
+        let context = within("an attempt", contexts.recv()).await.unwrap();
+        assert_eq!(context.job_parameter(), "all");
+        told.push((context.attempt(), context.request_parameter().map(str::to_owned)));
+        let json = context.to_java_json();
+        let tail = r#""shardingItem":0,"requestParameter":"2024-02 \u0026 \u003c3"}"#;
+        assert_eq!(json.ends_with(tail), context.request_parameter().is_some(), "{json}");
+        assert!(json.ends_with(tail) || json.ends_with(r#""shardingItem":0}"#), "{json}");
+    }
+    let february = Some("2024-02 & <3".to_owned());
+    assert_eq!(told, [(1, february.clone()), (2, february), (1, None), (2, None)]);
 }
 
 /// Something after which runs should come to an end.

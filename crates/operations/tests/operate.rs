@@ -5,7 +5,7 @@ mod support;
 
 use std::time::Duration;
 
-use coordination::{Dialect, JobName, NodeKind, ServerState};
+use coordination::{Dialect, JobName, NodeKind, RequestParameter, ServerState};
 use operations::{DrainMode, Error, ItemRun, JobState, Scope, item_briefs, job_state};
 use reg_center::memory::WriteFault;
 use reg_center::{MemoryCenter, RegistryCenter};
@@ -141,6 +141,34 @@ async fn some_items_are_triggered_and_what_has_not_ended_is_told_at_the_deadline
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_run_is_told_what_its_request_says_and_requests_that_say_different_things_stay_two() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let operations = world.operations();
+    let told = |text: &str| RequestParameter::new(text).unwrap();
+    world.hold(&[0]);
+    let (all, some) = (None, items(&[0]));
+    let first = operations.trigger_with(&job(), all, &told("february"), &by()).await.unwrap();
+    let what = "asked to run now, with a parameter";
+    assert_eq!(whats(&first.report.done), [("all items", what)]);
+    world.until_seen("the first runs", |seen| seen.len() == 4).await;
+    let record = || world.stored("/job/ledger/0").unwrap();
+    assert!(record().contains(r#""source":"MANUAL","parameter":"february""#), "{}", record());
+    let second = operations.trigger_with(&job(), Some(&some), &told("march"), &by()).await.unwrap();
+    let waits = |_: &operations::JobSnapshot| record().contains(r#""parameter":"march"}"#);
+    world.until("the second request to wait in the record", waits).await;
+    assert!(record().contains("february"), "{}", record());
+    world.hold(&[]);
+
+    let outcome = operations.outcome(&second.request.unwrap(), support::DEADLINE).await.unwrap();
+    assert_eq!(outcome, [(0, ItemRun::Ended { outcome: "succeeded" })].into());
+    let outcome = operations.outcome(&first.request.unwrap(), support::DEADLINE).await.unwrap();
+    assert!(outcome.values().all(ItemRun::is_over), "{outcome:?}");
+    assert_eq!(world.seen().len(), 5);
+    assert!(!record().contains("parameter"), "{}", record());
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_item_that_is_disabled_after_it_was_asked_for_is_dropped() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
@@ -171,6 +199,10 @@ async fn a_job_that_nobody_runs_or_that_is_not_monitored_says_what_cannot_be_ask
     let operations = world.operations();
     let error = operations.trigger(&job(), Some(&items(&[1])), &by()).await.unwrap_err();
     assert!(matches!(error, Error::NotSupported { .. }), "{error}");
+    let february = RequestParameter::new("february").unwrap();
+    let error = operations.trigger_with(&job(), None, &february, &by()).await.unwrap_err();
+    let expected = "a run that is told something is not possible for job job: without monitoring items have no records to wait in";
+    assert_eq!(error.to_string(), expected);
     let triggered = operations.trigger(&job(), None, &by()).await.unwrap();
     assert_eq!(triggered.request, None, "nobody records what comes of it");
     world.until_seen("all items", |seen| seen.len() == 4).await;

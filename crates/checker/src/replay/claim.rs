@@ -2,6 +2,7 @@
 
 use crate::Property::{S1, S1a, S2, S3, S10, S11};
 use crate::docs::{Ledger, Run, Source};
+use crate::names::Name;
 use crate::replay::job::{Item, Server};
 use crate::replay::judge::Judge;
 
@@ -15,6 +16,7 @@ impl Judge<'_> {
         self.owned(i, &run);
         self.enabled(i, &run, before);
         self.configured(i, after);
+        self.told(i, before, &run);
         match run.source {
             Source::Normal | Source::Misfire => self.scheduled(i, item, before, after, &run),
             Source::Manual => {
@@ -78,6 +80,22 @@ impl Judge<'_> {
         });
     }
 
+    /// A run is told what the request says that it answers, and no other run is told anything.
+    fn told(&mut self, i: u32, before: &Ledger, run: &Run) {
+        let manual = run.source == Source::Manual;
+        let request = before.request.filter(|request| manual && request.at == run.fire);
+        let says = request.and_then(|request| request.parameter);
+        self.expect(run.parameter == says, S3, Some(i), |judge| {
+            let text = |told: Option<Name>| told.map_or("nothing", |name| judge.text(name));
+            format!(
+                "{} is told {:?}; its request says {:?}",
+                judge.run(Some(*run)),
+                text(run.parameter),
+                text(says)
+            )
+        });
+    }
+
     /// A scheduled fire: not claimed before, and it says what it stands for and what was missed.
     fn scheduled(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger, run: &Run) {
         let later = run.source == Source::Misfire || before.last < Some(run.fire);
@@ -129,6 +147,7 @@ impl Judge<'_> {
         let same = run.source == Source::Failover
             && run.fire == left.fire
             && run.merged == left.merged
+            && run.parameter == left.parameter
             && after.last == before.last;
         self.expect(same, S1, Some(i), |judge| {
             format!(

@@ -1,7 +1,7 @@
 //! Steps of an item's record: which are allowed, and to whom. S1, S1a, S3, S6, S7.
 
 use crate::Property::{S1, S1a, S3, S4, S6, S7, S11};
-use crate::docs::{Ledger, Outcome, Run, State};
+use crate::docs::{Ledger, Outcome, Request, Run, State};
 use crate::replay::job::Item;
 use crate::replay::judge::Judge;
 
@@ -53,6 +53,11 @@ impl Judge<'_> {
         });
         self.expect(after.last >= before.last, S1a, Some(i), |_| {
             format!("the last fire went back from {:?} to {:?}", before.last, after.last)
+        });
+        let same = |other: &Request| before.request.is_none_or(|known| known.id != other.id);
+        let kept = after.request == before.request || after.request.as_ref().is_none_or(same);
+        self.expect(kept, S3, Some(i), |_| {
+            "the request that waits says something else than before".to_owned()
         });
     }
 

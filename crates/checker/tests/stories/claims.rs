@@ -4,8 +4,8 @@ use checker::Property::{L0, L4, S1, S1a, S2, S3, S6, S7, S8, S10, S11};
 use checker::history::{Fact, RegOp};
 use serde_json::json;
 
-use crate::story::fire;
 use crate::story::verdict::{assert_bad, assert_good};
+use crate::story::{Story, fire};
 
 #[test]
 fn s1_claims_are_ordered_by_token_and_nobody_takes_a_running_item() {
@@ -149,6 +149,90 @@ fn s1a_a_fire_is_claimed_once() {
             }),
             ("the same transaction again, as it was", |s| {
                 s.round(1).ledger("a", 0, |_| {}).ledger("a", 0, |_| {});
+            }),
+        ],
+    );
+}
+
+/// After the first fire an item is asked to run, and its run to be told something.
+fn asked(s: &mut Story, i: u32) -> &mut Story {
+    s.round(1).at(12.0).ledger("a", i, |l| {
+        l["request"] = json!({ "id": "r", "at": 12_001, "parameter": "february" });
+    })
+}
+
+/// The run of the request is told this.
+fn telling<'a>(s: &'a mut Story, parameter: &'static str) -> &'a mut Story {
+    s.tamper(move |l| {
+        l.as_object_mut().unwrap().remove("request");
+        l["parameter"] = json!(parameter);
+    })
+}
+
+/// An item of `b` runs for the request, and `b`, which does not lead, is lost.
+fn left_unfinished(s: &mut Story) -> &mut Story {
+    telling(asked(s, 1), "february").claim_as("b", 1, "MANUAL", 12_001);
+    s.crash("b").at(17.0).expire("b")
+}
+
+#[test]
+fn s3_a_run_is_told_what_its_request_says() {
+    assert_bad(
+        S3,
+        &[S1],
+        &[
+            ("it is told nothing", |s| {
+                asked(s, 0).claim_as("a", 0, "MANUAL", 12_001).done("a", 0);
+            }),
+            ("it is told something else", |s| {
+                telling(asked(s, 0), "march").claim_as("a", 0, "MANUAL", 12_001).done("a", 0);
+            }),
+            ("the request is another one", |s| {
+                telling(asked(s, 0), "february").claim_as("a", 0, "MANUAL", 12_003).done("a", 0);
+            }),
+            ("a scheduled run is told something", |s| {
+                s.at(10.01).tamper(|l| l["parameter"] = json!("february")).claim("a", 0, 1);
+                s.done("a", 0).claim("b", 1, 1).done("b", 1);
+            }),
+            ("the request says something else while it waits", |s| {
+                asked(s, 0).at(13.0).ledger("a", 0, |l| l["request"]["parameter"] = json!("march"));
+            }),
+        ],
+    );
+    assert_bad(
+        S1,
+        &[S3],
+        &[
+            ("whoever takes it over is told nothing", |s| {
+                left_unfinished(s).sweep("a", 1).tamper(|l| l["parameter"] = json!(null));
+                s.only_take_over("a", 1);
+            }),
+            ("what it is told is lost with its holder", |s| {
+                left_unfinished(s).tamper(|l| l["parameter"] = json!(null)).sweep("a", 1);
+            }),
+            ("what it is told changes while it runs", |s| {
+                telling(asked(s, 0), "february").claim_as("a", 0, "MANUAL", 12_001);
+                s.at(13.0).ledger("a", 0, |l| l["parameter"] = json!("march"));
+            }),
+        ],
+    );
+    assert_good(
+        S3,
+        &[
+            ("it is told what was asked for, and a later request waits", |s| {
+                telling(asked(s, 0), "february").claim_as("a", 0, "MANUAL", 12_001);
+                s.ledger("a", 0, |l| l["request"] = json!({ "id": "q", "at": 12_003 }));
+                s.done("a", 0);
+            }),
+            ("a request that says nothing", |s| {
+                s.round(1).at(12.0);
+                s.ledger("a", 0, |l| l["request"] = json!({ "id": "q", "at": 12_001 }));
+                s.tamper(|l| l["request"] = json!(null)).claim_as("a", 0, "MANUAL", 12_001);
+                s.done("a", 0);
+            }),
+            ("whoever takes it over is told the same", |s| {
+                left_unfinished(s).sweep("a", 1).take_over("a", 1).deal(&["a"]);
+                s.at(18.0).done("a", 1).at(19.0).deal(&["a"]);
             }),
         ],
     );

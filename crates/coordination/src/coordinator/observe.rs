@@ -391,6 +391,7 @@ pub(super) fn start_item(
         fire: run.fire,
         source: run.source,
         merged: run.merged,
+        request_parameter: run.parameter.clone(),
         holder: run.holder.clone(),
         config: Arc::clone(&config.value),
         config_version: config.version,

@@ -11,7 +11,7 @@ use crate::local::{Due, LocalRun, Phase, RequestWay, WantedTrigger};
 use crate::mutant::{self, Mutant};
 use crate::{
     Command, DropReason, Event, FencingToken, FireTime, InterruptReason, JobEvent, MissReason, Now,
-    OnceStage, Outcome, RunSource, StartItem,
+    OnceStage, Outcome, RequestParameter, RunSource, StartItem,
 };
 
 impl Coordinator {
@@ -23,7 +23,7 @@ impl Coordinator {
             Event::Lost => self.lose(out),
             Event::Registry(changes) => self.apply(changes, out),
             Event::Fire { at, next, missed } => self.fire(Due { at, next, missed }, out),
-            Event::TriggerRequested => self.want_trigger(now, out),
+            Event::TriggerRequested { parameter } => self.want_trigger(now, parameter, out),
             Event::OnceReturned { stage, token } => self.returned(stage, token),
             Event::Replied { ticket, reply } => self.replied(now, ticket, reply, out),
             Event::ItemFinished { item, token, outcome } => self.finish(item, token, outcome, out),
@@ -76,11 +76,21 @@ impl Coordinator {
     }
 
     /// Notes what this process was asked for, under an id that no other request has.
-    fn want_trigger(&mut self, now: Now, out: &mut Vec<Command>) {
+    fn want_trigger(
+        &mut self,
+        now: Now,
+        parameter: Option<RequestParameter>,
+        out: &mut Vec<Command>,
+    ) {
         let me = self.me.as_ref().map_or(self.identity.server.as_str(), InstanceId::as_str);
         let mut at = FireTime::of_request(now.wall_ms);
-        if !self.local.is_active() {
-            let (id, reason) = (format!("{me}-{at}"), DropReason::Leaving);
+        let untellable = parameter.is_some() && !self.view.carries_parameters();
+        let refused = match self.local.is_active() {
+            false => Some(DropReason::Leaving),
+            true => untellable.then_some(DropReason::ParameterNotCarried),
+        };
+        if let Some(reason) = refused {
+            let id = format!("{me}-{at}");
             out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
             return;
         }
@@ -88,7 +98,8 @@ impl Coordinator {
         while taken(at) && !mutant::is(Mutant::RequestsAlike) {
             at = FireTime(at.0 + 2);
         }
-        self.local.wanted_triggers.insert(format!("{me}-{at}"), WantedTrigger::new(at));
+        let wanted = WantedTrigger::new(at, parameter);
+        self.local.wanted_triggers.insert(format!("{me}-{at}"), wanted);
     }
 
     fn returned(&mut self, stage: OnceStage, token: FencingToken) {
@@ -208,6 +219,7 @@ impl Coordinator {
             fire,
             source,
             merged: None,
+            request_parameter: None,
             holder: self.me.clone()?,
             config: Arc::clone(&config.value),
             config_version: config.version,

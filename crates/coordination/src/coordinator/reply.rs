@@ -13,8 +13,8 @@ use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
 use crate::{
-    Command, JobConfig, JobEvent, Ledger, LedgerState, MissReason, Now, Outcome, Reply, RunSource,
-    Ticket,
+    Command, DropReason, JobConfig, JobEvent, Ledger, LedgerState, MissReason, Now, Outcome, Reply,
+    RunSource, Ticket,
 };
 
 impl Coordinator {
@@ -85,6 +85,10 @@ impl Coordinator {
             Step::Deregister(_) => self.local.maybe_registered = false,
             Step::SetTrigger { id, expect: None, .. } => {
                 self.local.wanted_triggers.remove(id);
+            }
+            Step::SetTrigger { id, record, .. } if record.was_dropped() => {
+                let (id, reason) = (id.clone(), DropReason::ParameterNotCarried);
+                out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
             }
             Step::SetLedger { item, ledger, .. } => {
                 self.tell_of(*item, replaced.get(item), ledger, out);
@@ -173,7 +177,11 @@ impl Coordinator {
         if let Some(request) =
             before.request.as_ref().filter(|_| written.request.is_none() && !answered)
         {
-            let reason = if retired { MissReason::ItemRetired } else { MissReason::ItemDisabled };
+            let reason = match request.parameter {
+                _ if retired => MissReason::ItemRetired,
+                Some(_) if !before.disabled => MissReason::ParameterNotCarried,
+                Some(_) | None => MissReason::ItemDisabled,
+            };
             missed(request.at, reason);
         }
     }

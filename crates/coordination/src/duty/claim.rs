@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_request_runs_each_item_once_whatever_the_schedule_says() {
         let asked = |ledger: Ledger| {
-            let request = ManualRequest { id: "r".into(), at: FireTime(555) };
+            let request = ManualRequest { id: "r".into(), at: FireTime(555), parameter: None };
             ledger.with_request(request).unwrap()
         };
         let requested = |scene: Scene, items: &[u32]| {

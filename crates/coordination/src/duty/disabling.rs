@@ -1,6 +1,6 @@
 //! Disabling: the record of an item says whether operators want it not to run, so that no claim can overlook it.
 
-use super::{Context, Duty};
+use super::{Context, Duty, bytes_told};
 use crate::plan::{Plan, Step};
 
 /// Makes the records say what the nodes of operators say. A claim that has not seen it fails, because it expects the
@@ -12,7 +12,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         let set = Step::SetLedger { item, expect: Some(ledger.version), ledger: next };
         Some([Step::ItemDisabledIs(item, view.disabled), set])
     });
-    let steps = changed.take(cx.settings.items_per_plan).flatten();
+    let steps = cx.within_one_plan(changed, |steps| bytes_told(steps)).flatten();
     Plan::as_leader(Duty::Disabling, cx, "operators disabled or enabled items")?
         .steps(steps)
         .if_any()

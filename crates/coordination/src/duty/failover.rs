@@ -65,7 +65,9 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
         }
     });
     let most = cx.settings.items_per_plan;
-    let swept: Vec<_> = abandoned.take(most).collect();
+    let told =
+        |(_, _, ledger, _, _): &(_, _, &Versioned<Ledger>, _, _)| ledger.value.parameter_bytes();
+    let swept: Vec<_> = cx.within_one_plan(abandoned, told).collect();
     let room = most - swept.len();
     let plan = swept.into_iter().fold(plan, |plan, (item, view, ledger, run, wanted)| {
         give_up(plan, item, view, ledger, run, wanted, cx.now.wall_ms)

@@ -43,7 +43,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     }
     let asked = askable(cx, config);
     let most = cx.settings.items_per_plan;
-    let items = asked.values().flatten().copied().chain(disabled(cx).take(most));
+    let items = asked.values().flatten().copied().chain(dropped(cx).take(most));
     let dropped = items.filter_map(|(item, ledger)| {
         let next = ledger.value.drop_request()?;
         Some(Step::SetLedger { item, expect: Some(ledger.version), ledger: next })
@@ -64,14 +64,16 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 
 type Waiting<'a> = Vec<(ShardingItem, &'a Versioned<Ledger>)>;
 
-/// Returns items of Java instances that are disabled while a request waits: nobody expects them to run when they are enabled
-/// again.
-fn disabled<'a>(cx: &Context<'a>) -> impl Iterator<Item = (ShardingItem, &'a Versioned<Ledger>)> {
+/// Returns items of Java instances whose request is dropped: they are disabled, and nobody expects them to run when they are
+/// enabled again; or the request has a parameter, which a Java instance cannot be told.
+fn dropped<'a>(cx: &Context<'a>) -> impl Iterator<Item = (ShardingItem, &'a Versioned<Ledger>)> {
     let view = cx.view;
     view.items().filter_map(move |(item, shown)| {
         view.java_owner(shown)?;
         let ledger = shown.ledger.as_ref()?;
-        (ledger.value.disabled && ledger.value.is_idle()).then_some((item, ledger))
+        let stays = cx.view.next_owner(item).is_none();
+        let dropped = ledger.value.disabled || (is_told(&ledger.value) && stays);
+        (dropped && ledger.value.is_idle()).then_some((item, ledger))
     })
 }
 
@@ -83,6 +85,7 @@ fn askable<'a>(cx: &Context<'a>, config: &JobConfig) -> BTreeMap<&'a InstanceId,
     let waiting = items.filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         let waits = ledger.value.is_idle() && ledger.value.request.is_some();
+        let waits = waits && !is_told(&ledger.value);
         let stays = cx.view.next_owner(item).is_none() && !view.is_disabled();
         Some((item, cx.view.java_owner(view)?, ledger)).filter(|_| waits && stays)
     });
@@ -91,6 +94,12 @@ fn askable<'a>(cx: &Context<'a>, config: &JobConfig) -> BTreeMap<&'a InstanceId,
     }
     by_owner.retain(|owner, _| can_be_asked(cx, owner));
     by_owner
+}
+
+/// Returns true if the request that waits has a parameter.
+fn is_told(ledger: &Ledger) -> bool {
+    let told = ledger.request.as_ref().is_some_and(|request| request.parameter.is_some());
+    told && !mutant::is(Mutant::UntoldHandedOn)
 }
 
 fn can_be_asked(cx: &Context<'_>, instance: &InstanceId) -> bool {
@@ -107,7 +116,7 @@ mod tests {
 
     /// Item 0 is of instance 1, which leads, items 1 and 2 of a Java instance; a request waits for items 0 and 1.
     fn asked_in(dialect: Dialect) -> Scene {
-        let request = ManualRequest { id: "r".into(), at: FireTime(555) };
+        let request = ManualRequest { id: "r".into(), at: FireTime(555), parameter: None };
         let waits = idle().with_request(request).unwrap();
         let scene = Scene::cluster_in(dialect, 3, 1).java(4).owned(1, 4).owned(2, 4);
         scene.ledger(0, waits.clone()).ledger(1, waits)
@@ -127,7 +136,7 @@ mod tests {
             asked().assigned(record)
         };
         let disabled = || {
-            let request = ManualRequest { id: "r".into(), at: FireTime(555) };
+            let request = ManualRequest { id: "r".into(), at: FireTime(555), parameter: None };
             let ledger = idle().with_request(request).and_then(|l| l.with_disabled(true)).unwrap();
             asked().ledger(1, ledger).marked(&NodeKind::ItemDisabled(item(1)))
         };
@@ -153,6 +162,26 @@ mod tests {
             ),
             ("somebody else leads", asked().member(2).led_by(2), "nothing"),
             ("nobody waits", asked().ledger(1, idle()), "nothing"),
+        ];
+        check(Duty::Trigger, rows.into());
+    }
+
+    /// It might do what nobody asked for.
+    #[test]
+    fn java_instances_are_not_asked_for_what_they_cannot_be_told() {
+        let parameter = crate::RequestParameter::new("february").ok();
+        let request = ManualRequest { id: "r".into(), at: FireTime(555), parameter };
+        let scene = || asked().ledger(1, idle().with_request(request.clone()).unwrap());
+        let moving = || {
+            let mut record = scene().plan_record();
+            record.pending.insert(item(1), id(1));
+            scene().assigned(record)
+        };
+        let dropped = "trigger: requests for items of Java instances\n  item 1 idle";
+        let rows = [
+            ("it has the item", scene(), dropped),
+            ("the item is to move to one of ours", moving(), "nothing"),
+            ("it is no longer there", scene().owned(1, 1), "nothing"),
         ];
         check(Duty::Trigger, rows.into());
     }

@@ -187,6 +187,22 @@ impl<'a> Context<'a> {
         Some(Claimant { holder, config, now_ms: self.now.wall_ms })
     }
 
+    /// Returns the first of these changes, each of one item, as many as fit into one transaction; what operators tell runs takes
+    /// the room of further items.
+    pub(crate) fn within_one_plan<C>(
+        &self,
+        changes: impl Iterator<Item = C>,
+        bytes_told: impl Fn(&C) -> usize,
+    ) -> impl Iterator<Item = C> {
+        let most = self.settings.items_per_plan;
+        let mut taken = 0;
+        changes.take_while(move |change| {
+            let is_first = taken == 0;
+            taken += 1 + bytes_told(change).div_ceil(BYTES_PER_ITEM);
+            is_first || taken <= most
+        })
+    }
+
     /// Returns what a leader that goes leaves behind: that Java instances know that items will be assigned anew. What it is
     /// about to assign itself may take that back.
     pub(crate) fn word_for_java(&self) -> Option<Step> {
@@ -238,6 +254,18 @@ impl<'a> Context<'a> {
     }
 }
 
+/// Returns how many bytes of the records in these steps are what operators tell runs, at most.
+fn bytes_told(steps: &[Step]) -> usize {
+    if mutant::is(Mutant::ParametersWeighNothing) {
+        return 0;
+    }
+    let told = steps.iter().filter_map(|step| {
+        let Step::SetLedger { ledger, .. } = step else { return None };
+        Some(ledger.parameter_bytes())
+    });
+    told.sum()
+}
+
 /// Plans to change the records of items as their owner; `next` says to what, or that an item stays as it is.
 fn change_items<'a>(
     duty: Duty,
@@ -247,7 +275,7 @@ fn change_items<'a>(
     next: impl Fn(&OwnItem<'_>) -> Option<Ledger>,
 ) -> Option<Plan> {
     let changes = items.filter_map(|own| Some(own.change_to(next(&own)?)));
-    let steps = changes.take(cx.settings.items_per_plan).flatten();
+    let steps = cx.within_one_plan(changes, |steps| bytes_told(steps)).flatten();
     Plan::as_owner(duty, cx, reason)?.steps(steps).if_any()
 }
 

@@ -2,7 +2,7 @@
 
 use sharding::ShardingItem;
 
-use super::{Context, Duty};
+use super::{Context, Duty, bytes_told};
 use crate::Outcome;
 use crate::local::{LocalRun, Phase};
 use crate::mutant::{self, Mutant};
@@ -15,13 +15,8 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 }
 
 fn ended(cx: &Context<'_>) -> Option<Plan> {
-    let steps = cx
-        .local
-        .runs
-        .iter()
-        .filter_map(|(item, run)| release(cx, *item, run))
-        .take(cx.settings.items_per_plan)
-        .flatten();
+    let ends = cx.local.runs.iter().filter_map(|(item, run)| release(cx, *item, run));
+    let steps = cx.within_one_plan(ends, |steps| bytes_told(steps)).flatten();
     Plan::as_session(Duty::Release, "runs have ended").steps(steps).if_any()
 }
 
@@ -38,7 +33,7 @@ fn settle(cx: &Context<'_>) -> Option<Plan> {
         Some(Step::SetLedger { item: *item, expect: Some(expect), ledger: same })
     });
     let plan = Plan::as_session(Duty::Release, "leaving with claims in doubt");
-    plan.steps(steps.take(cx.settings.items_per_plan)).if_any()
+    plan.steps(cx.within_one_plan(steps, |step| bytes_told(std::slice::from_ref(step)))).if_any()
 }
 
 /// A cancelled run is handed to whoever takes it over. Everything else is finished, errors and panics included.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sharding::{InstanceId, ShardingItem};
 
 use super::handing_on::{self, ask};
-use super::{Context, Duty, OwnItem};
+use super::{Context, Duty, OwnItem, bytes_told};
 use crate::local::RequestWay;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
@@ -32,7 +32,8 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
     if !cx.view.is_registered(cx.me) {
         return None;
     }
-    let record = TriggerRecord { by: cx.me.to_string(), at: wanted.at, items: None };
+    let (by, parameter) = (cx.me.to_string(), wanted.parameter.clone());
+    let record = TriggerRecord { by, at: wanted.at, items: None, parameter };
     let step = Step::SetTrigger { id: id.clone(), expect: None, record };
     Some(Plan::as_instance(Duty::Trigger, cx, "asked to trigger the job").step(step))
 }
@@ -51,13 +52,14 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
     }
     let (id, at) = (format!("{}-node-{number}", cx.me), FireTime::of_request(cx.now.wall_ms));
     if foreign_leader {
-        let request = ManualRequest { id: id.into(), at };
+        let request = ManualRequest { id: id.into(), at, parameter: None };
         let next = |own: &OwnItem<'_>| own.ledger.with_request(request.clone());
         let steps = cx.claimable_items().filter_map(|own| Some(own.change_to(next(&own)?)));
-        return Some(plan.steps(steps.take(cx.settings.items_per_plan).flatten()));
+        return Some(plan.steps(cx.within_one_plan(steps, |steps| bytes_told(steps)).flatten()));
     }
     let mine = cx.view.items().map(|(item, _)| item).filter(|i| cx.view.is_meant_for(*i, cx.me));
-    let record = TriggerRecord { by: cx.me.to_string(), at, items: Some(mine.collect()) };
+    let (by, items) = (cx.me.to_string(), Some(mine.collect()));
+    let record = TriggerRecord { by, at, items, parameter: None };
     let plan = plan.step(Step::AssignmentIs(cx.view.assignment_version()?));
     Some(plan.step(Step::SetTrigger { id, expect: None, record }))
 }
@@ -87,13 +89,15 @@ fn pass_to_items(
     let in_force = |item: &ShardingItem| item.index() < config.sharding_total_count;
     let wanted: BTreeSet<_> = trigger.value.items.clone().unwrap_or_else(all);
     let wanted: BTreeSet<_> = wanted.into_iter().filter(in_force).collect();
-    let request = ManualRequest { id: id.into(), at: trigger.value.at };
+    let TriggerRecord { at, parameter, .. } = trigger.value.clone();
+    let request = ManualRequest { id: id.into(), at, parameter };
     let changes = wanted.iter().filter_map(|item| {
         let ledger = cx.view.item(*item).ledger.as_ref()?;
         let next = ledger.value.with_request(request.clone())?;
-        Some((*item, Step::SetLedger { item: *item, expect: Some(ledger.version), ledger: next }))
+        let change = Step::SetLedger { item: *item, expect: Some(ledger.version), ledger: next };
+        Some((*item, vec![change]))
     });
-    let changes: Vec<_> = changes.take(cx.settings.items_per_plan).collect();
+    let changes: Vec<_> = cx.within_one_plan(changes, |(_, steps)| bytes_told(steps)).collect();
     if changes.is_empty() && !wanted.is_empty() {
         return None;
     }
@@ -101,7 +105,7 @@ fn pass_to_items(
     let rest = wanted.difference(&done).copied().collect();
     let plan = Plan::as_leader(Duty::Trigger, cx, "an operator's request for the items")?
         .step(Step::ConfigIs(cx.view.config_version()?))
-        .steps(changes.into_iter().map(|(_, step)| step));
+        .steps(changes.into_iter().flat_map(|(_, steps)| steps));
     Some(plan.step(passed_on(id, trigger, rest)))
 }
 
@@ -112,6 +116,9 @@ fn pass_to_instances(
 ) -> Option<Plan> {
     let steps = cx.view.instances().flat_map(|id| ask(cx, id));
     let plan = Plan::as_leader(Duty::Trigger, cx, "an operator's request for the instances")?;
+    if let Some(dropped) = dropped(id, trigger) {
+        return Some(plan.step(dropped));
+    }
     Some(plan.steps(steps).step(passed_on(id, trigger, BTreeSet::new())))
 }
 
@@ -131,6 +138,9 @@ fn pass_as_java_does(
     };
     let steps = cx.view.instances().filter(|id| has_items(id)).flat_map(|id| ask(cx, id));
     let plan = Plan::as_instance(Duty::Trigger, cx, "an operator's request, under a Java leader");
+    if let Some(dropped) = dropped(id, trigger) {
+        return Some(plan.step(dropped));
+    }
     Some(plan.steps(steps).step(passed_on(id, trigger, BTreeSet::new())))
 }
 
@@ -142,8 +152,17 @@ fn is_mine_to_handle(cx: &Context<'_>, by: &str) -> bool {
 }
 
 fn passed_on(id: &str, trigger: &Versioned<TriggerRecord>, rest: BTreeSet<ShardingItem>) -> Step {
-    let record = TriggerRecord { items: Some(rest), ..trigger.value.clone() };
+    let parameter = trigger.value.parameter.clone().filter(|_| !rest.is_empty());
+    let record = TriggerRecord { items: Some(rest), parameter, ..trigger.value.clone() };
     Step::SetTrigger { id: id.to_owned(), expect: Some(trigger.version), record }
+}
+
+/// Where instances can only be asked in ElasticJob's own convention, which has no place for a parameter, a request that has
+/// one is dropped, and told: to run without it might do what nobody asked for.
+fn dropped(id: &str, trigger: &Versioned<TriggerRecord>) -> Option<Step> {
+    trigger.value.parameter.as_ref().filter(|_| !mutant::is(Mutant::UntoldAsked))?;
+    let record = TriggerRecord { items: Some(BTreeSet::new()), ..trigger.value.clone() };
+    Some(Step::SetTrigger { id: id.to_owned(), expect: Some(trigger.version), record })
 }
 
 /// Whoever left a request takes it away once it was passed on, so that it never has to wonder whether it arrived. The
@@ -179,18 +198,18 @@ mod tests {
 
     fn request(items: Option<&[u32]>, by: u32) -> TriggerRecord {
         let items = items.map(|items| items.iter().map(|i| item(*i)).collect());
-        TriggerRecord { by: id(by).to_string(), at: FireTime(555), items }
+        TriggerRecord { by: id(by).to_string(), at: FireTime(555), items, parameter: None }
     }
 
     fn waits(at: i64) -> ManualRequest {
-        ManualRequest { id: "earlier".into(), at: FireTime(at) }
+        ManualRequest { id: "earlier".into(), at: FireTime(at), parameter: None }
     }
 
     #[test]
     fn a_request_is_left_accepted_passed_on_and_taken_away() {
         let two = || Scene::cluster(2, 2);
         let wants = |scene: Scene, way| {
-            let wanted = WantedTrigger { at: FireTime(555), way };
+            let wanted = WantedTrigger { way, ..WantedTrigger::new(FireTime(555), None) };
             scene.local(|local| local.wanted_triggers.extend([("r".into(), wanted)]))
         };
         let rows = vec![
@@ -262,6 +281,60 @@ mod tests {
                 "trigger: requests that were passed on\n  clear request r",
             )],
         );
+    }
+
+    fn telling(items: Option<&[u32]>, by: u32) -> TriggerRecord {
+        let parameter = crate::RequestParameter::new("february").ok();
+        TriggerRecord { parameter, ..request(items, by) }
+    }
+
+    /// What remains in the request after this plan.
+    fn left_in_request(scene: &Scene) -> Option<TriggerRecord> {
+        let steps = scene.plan(Duty::Trigger)?.steps;
+        steps.into_iter().find_map(|step| {
+            let Step::SetTrigger { record, .. } = step else { return None };
+            Some(record)
+        })
+    }
+
+    #[test]
+    fn what_runs_are_told_stays_in_the_request_until_all_items_have_it() {
+        let two = || Scene::cluster(2, 2);
+        let one_has_an_earlier_one = two().ledger(0, idle().with_request(waits(333)).unwrap());
+        let rows = [
+            (
+                "all items get it",
+                two(),
+                Some(TriggerRecord { parameter: None, ..telling(Some(&[]), 1) }),
+            ),
+            ("one gets it later", one_has_an_earlier_one, Some(telling(Some(&[0]), 1))),
+            ("the job has none of the items", Scene::cluster(1, 2), None),
+        ];
+        for (case, scene, expected) in rows {
+            let items: Option<&[u32]> = if expected.is_none() { Some(&[7]) } else { None };
+            let scene = scene.trigger("r", telling(items, 1));
+            let expected = expected.unwrap_or_else(|| request(Some(&[]), 1));
+            assert_eq!(left_in_request(&scene), Some(expected), "{case}");
+            let plan = scene.wants(Duty::Trigger);
+            assert!(!plan.contains("dropped"), "{case}: {plan}");
+        }
+    }
+
+    #[test]
+    fn a_request_that_nobody_can_be_told_is_dropped() {
+        let unmonitored = Scene::cluster(2, 2)
+            .configure(|config| (config.monitor_execution, config.failover) = (false, false));
+        let led_by_java = Scene::job(2).member(1).member(2).java(4).led_by_java(4);
+        let rows = [
+            ("not monitored", unmonitored, "an operator's request for the instances"),
+            ("a Java instance leads", led_by_java, "an operator's request, under a Java leader"),
+        ];
+        for (case, scene, reason) in rows {
+            let scene = scene.owned(0, 1).owned(1, 2).trigger("r", telling(None, 1));
+            let expected = format!("trigger: {reason}\n  request r is dropped");
+            assert_eq!(scene.wants(Duty::Trigger), expected, "{case}");
+            assert_eq!(left_in_request(&scene), Some(telling(Some(&[]), 1)), "{case}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::once::{OnceCall, OnceRecord};
 use crate::trigger_record::TriggerRecord;
 use crate::{
     AuditLog, FencingToken, FireRange, FireTime, Ledger, LedgerState, MAX_SHARDING_TOTAL_COUNT,
-    ManualRequest, Outcome, Run, RunSource,
+    ManualRequest, Outcome, RequestParameter, Run, RunSource,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -25,6 +25,9 @@ struct LedgerDoc {
     source: Option<SourceDoc>,
     #[serde(skip_serializing_if = "Option::is_none")]
     merged: Option<RangeDoc>,
+    /// What the request tells the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameter: Option<String>,
     token: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     last: Option<i64>,
@@ -52,6 +55,8 @@ struct LedgerDoc {
 struct RequestDoc {
     id: String,
     at: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameter: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -166,12 +171,13 @@ pub(crate) fn encode_ledger(ledger: &Ledger) -> String {
         fire: run.map(|run| run.fire.0),
         source: run.map(|run| run.source.into()),
         merged: run.and_then(|run| run.merged).map(Into::into),
+        parameter: encode_parameter(run.and_then(|run| run.parameter.as_ref())),
         token: ledger.token.0,
         last: ledger.last_fire.map(|fire| fire.0),
         previous: ledger.previous_fire.map(|fire| fire.0),
         next: ledger.next_fire.map(|fire| fire.0),
         config: ledger.config.map(|version| version.0),
-        request: ledger.request.as_ref().map(|r| RequestDoc { id: r.id.to_string(), at: r.at.0 }),
+        request: ledger.request.as_ref().map(encode_request),
         disabled: ledger.disabled,
         began: ledger.began_ms,
         ended: ledger.ended_ms,
@@ -192,6 +198,7 @@ pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, String> {
             fire: FireTime(fire),
             source: source.into(),
             merged: doc.merged.map(Into::into),
+            parameter: decode_parameter(doc.parameter.as_deref())?,
         }),
         _ => Err("a run needs holder, fire and source".to_owned()),
     };
@@ -202,13 +209,14 @@ pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, String> {
         StateDoc::Retired => LedgerState::Retired,
     };
     let token = decode_token(doc.token)?;
+    let request = doc.request.map(decode_request).transpose()?;
     Ok(Ledger {
         state,
         last_fire: doc.last.map(FireTime),
         previous_fire: doc.previous.map(FireTime),
         next_fire: doc.next.map(FireTime),
         config: doc.config.map(Version),
-        request: doc.request.map(|r| ManualRequest { id: r.id.into(), at: FireTime(r.at) }),
+        request,
         disabled: doc.disabled,
         began_ms: doc.began,
         ended_ms: doc.ended,
@@ -216,6 +224,16 @@ pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, String> {
         misfire: doc.misfire.map(Into::into),
         outcome: doc.outcome.map(Into::into),
     })
+}
+
+fn encode_request(request: &ManualRequest) -> RequestDoc {
+    let parameter = encode_parameter(request.parameter.as_ref());
+    RequestDoc { id: request.id.to_string(), at: request.at.0, parameter }
+}
+
+fn decode_request(doc: RequestDoc) -> Result<ManualRequest, String> {
+    let parameter = decode_parameter(doc.parameter.as_deref())?;
+    Ok(ManualRequest { id: doc.id.into(), at: FireTime(doc.at), parameter })
 }
 
 /// Nothing ever wrote a token beyond the last one; whoever did so by hand would stop the item for good.
@@ -343,6 +361,8 @@ struct TriggerDoc {
     /// Absent for all items; empty once every item has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     items: Option<RangesDoc>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameter: Option<String>,
 }
 
 /// Writes an operator's request.
@@ -359,6 +379,7 @@ pub(crate) fn encode_trigger(record: &TriggerRecord) -> String {
         by: record.by.clone(),
         at: record.at.0,
         items: record.items.as_ref().map(|items| encode_items(items.iter().copied())),
+        parameter: encode_parameter(record.parameter.as_ref()),
     })
 }
 
@@ -368,7 +389,16 @@ pub(crate) fn decode_trigger(bytes: &[u8]) -> Result<TriggerRecord, String> {
     let read = |ranges| decode_items(ranges, MAX_SHARDING_TOTAL_COUNT);
     let items = doc.items.as_ref().map(read).transpose()?;
     let items = items.map(|items| items.into_iter().collect());
-    Ok(TriggerRecord { by: doc.by, at: FireTime(doc.at), items })
+    let parameter = decode_parameter(doc.parameter.as_deref())?;
+    Ok(TriggerRecord { by: doc.by, at: FireTime(doc.at), items, parameter })
+}
+
+fn encode_parameter(parameter: Option<&RequestParameter>) -> Option<String> {
+    parameter.map(ToString::to_string)
+}
+
+fn decode_parameter(text: Option<&str>) -> Result<Option<RequestParameter>, String> {
+    text.map(RequestParameter::new).transpose().map_err(|error| error.to_string())
 }
 
 #[derive(Serialize, Deserialize)]
@@ -436,7 +466,7 @@ mod tests {
         let orphan = noted.orphan().unwrap();
         let done = running.complete(Outcome::Failed, 1_500).unwrap();
         let retired = done.retire().unwrap();
-        let request = ManualRequest { id: "r".into(), at: FireTime(1_501) };
+        let request = ManualRequest { id: "r".into(), at: FireTime(1_501), parameter: None };
         let asked = done.with_request(request).unwrap();
         let disabled = asked.with_disabled(true).unwrap();
         let born = Ledger::new(Some(FireTime(5)));
@@ -477,6 +507,35 @@ mod tests {
     }
 
     #[test]
+    fn what_a_request_tells_its_runs_is_read_back_and_its_bytes_are_fixed() {
+        let parameter = Some(RequestParameter::new("a\"b\n作").unwrap());
+        let request = ManualRequest { id: "r".into(), at: FireTime(1_501), parameter };
+        let asked = Ledger::new(None).with_request(request.clone()).unwrap();
+        let holder = InstanceId::new("10.0.0.1@-@7-a");
+        let by = Claimant { holder, config: Version(3), now_ms: 1_502 };
+        let running = asked.answer(&by).unwrap();
+        let rows = [
+            (
+                &asked,
+                r#"{"state":"idle","token":0,"request":{"id":"r","at":1501,"parameter":"a\"b\n作"}}"#,
+            ),
+            (
+                &running,
+                r#"{"state":"running","holder":"10.0.0.1@-@7-a","fire":1501,"source":"MANUAL","parameter":"a\"b\n作","token":1,"config":3,"began":1502}"#,
+            ),
+        ];
+        for (ledger, text) in rows {
+            assert_eq!(encode_ledger(ledger), text);
+            assert_eq!(decode_ledger(text.as_bytes()).unwrap(), *ledger, "{text}");
+        }
+        let ManualRequest { at, parameter, .. } = request;
+        let record = TriggerRecord { by: "a".into(), at, items: None, parameter };
+        let text = r#"{"by":"a","at":1501,"parameter":"a\"b\n作"}"#;
+        assert_eq!(encode_trigger(&record), text);
+        assert_eq!(decode_trigger(text.as_bytes()).unwrap(), record);
+    }
+
+    #[test]
     fn an_assignment_record_is_compact_and_read_back() {
         let owner = |i: u32| InstanceId::new(format!("10.0.0.{}@-@1", 1 + i / 100));
         let record = AssignmentRecord {
@@ -502,7 +561,8 @@ mod tests {
             )
         });
         for items in items.into_iter().chain([None]) {
-            let record = TriggerRecord { by: "somebody".into(), at: FireTime(7), items };
+            let record =
+                TriggerRecord { by: "somebody".into(), at: FireTime(7), items, parameter: None };
             let text = encode_trigger(&record);
             assert_eq!(decode_trigger(text.as_bytes()).unwrap(), record, "{text}");
         }
@@ -547,6 +607,12 @@ mod tests {
             ),
             (trigger, r#"{"by":"a","at":1,"items":[[0,99999],[0,99999]]}"#, "items 0 to 99999"),
             (trigger, r#"{"by":"a","at":1,"items":[[5,4]]}"#, "items 5 to 4"),
+            (trigger, r#"{"by":"a","at":1,"parameter":""}"#, "parameter is empty"),
+            (
+                ledger,
+                r#"{"state":"idle","token":0,"request":{"id":"r","at":1,"parameter":"\u0000"}}"#,
+                "parameter is \"\\0\"",
+            ),
         ];
         for (decode, text, expected) in rows {
             let error = decode(text.as_bytes()).unwrap_or_else(|| panic!("accepted: {text}"));

@@ -538,4 +538,12 @@ mutants! {
     UnclaimedUnavailable,
     /// Runs are started while the connection is gone.
     StartedDisconnected,
+    /// Runs that are taken over are not told what their requests say.
+    ParameterLost,
+    /// Requests that tell their runs something are passed on to instances that cannot be told.
+    UntoldAsked,
+    /// Requests that tell their runs something are handed on to Java instances.
+    UntoldHandedOn,
+    /// Plans take no account of how long parameters are.
+    ParametersWeighNothing,
 }

@@ -2167,6 +2167,39 @@ pub const MUTANTS: &[Row] = &[
             "nothing begins once the lease has ended, which comes before the session can be over",
         ),
     },
+    Row {
+        mutant: M::ParameterLost,
+        properties: &["S3"],
+        story: "whoever takes a run over does something else than what was asked for",
+        watcher: Told(told("tests/parameters.rs", "whoever_takes_a_run_over_is_told_the_same")),
+    },
+    Row {
+        mutant: M::UntoldAsked,
+        properties: &["S3"],
+        story: "a run does something else than what was asked for",
+        watcher: Told(told(
+            "tests/parameters.rs",
+            "a_request_that_is_found_where_nobody_can_be_told_is_dropped",
+        )),
+    },
+    Row {
+        mutant: M::UntoldHandedOn,
+        properties: &["S3"],
+        story: "a Java instance runs without being told",
+        watcher: Told(told(
+            "tests/parameters.rs",
+            "a_java_instance_is_not_asked_to_run_what_it_cannot_be_told",
+        )),
+    },
+    Row {
+        mutant: M::ParametersWeighNothing,
+        properties: &["L0"],
+        story: "a plan is refused for its size again and again",
+        watcher: Told(told(
+            "tests/parameters.rs",
+            "transactions_with_long_parameters_stay_within_what_the_registry_takes",
+        )),
+    },
 ];
 
 /// Stories of the cluster of coordinators, by their file.

@@ -102,6 +102,7 @@ pub(crate) struct Cluster {
     now: Now,
     traffic: Traffic,
     most_operations: usize,
+    most_bytes: usize,
     started: Vec<(usize, StartItem)>,
     options: Options,
     log: Vec<String>,
@@ -166,6 +167,7 @@ impl Cluster {
             now: Now { wall_ms: 1_700_000_000_000, mono: Duration::ZERO },
             traffic: Traffic::default(),
             most_operations: 0,
+            most_bytes: 0,
             started: Vec::new(),
             options,
             log: Vec::new(),
@@ -312,6 +314,7 @@ impl Cluster {
             return Reply::HolderAlive;
         }
         self.most_operations = self.most_operations.max(commit.txn.ops().len());
+        self.most_bytes = self.most_bytes.max(commit.txn.size());
         let session = self.instances[commit.instance].session;
         if commit.txn.session().is_some_and(|wanted| wanted != session) {
             return Reply::NotExecuted;
@@ -878,6 +881,11 @@ impl Cluster {
     /// Returns the number of operations of the largest transaction so far.
     pub(crate) fn most_operations(&self) -> usize {
         self.most_operations
+    }
+
+    /// Returns the size of the largest transaction so far, in bytes.
+    pub(crate) fn most_bytes(&self) -> usize {
+        self.most_bytes
     }
 
     /// Returns which instance calls a once-per-cluster callback.

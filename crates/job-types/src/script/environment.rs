@@ -4,12 +4,13 @@ use lite::ShardingContext;
 
 /// The variables that a script finds, in the order of the table in [`Script`](super::Script); `None` is taken out of the
 /// environment.
-pub(super) fn variables(context: &ShardingContext) -> [(&'static str, Option<String>); 13] {
+pub(super) fn variables(context: &ShardingContext) -> [(&'static str, Option<String>); 14] {
     [
         ("EJOB_JOB_NAME", Some(context.job_name().to_string())),
         ("EJOB_TASK_ID", Some(context.task_id())),
         ("EJOB_SHARDING_TOTAL_COUNT", Some(context.sharding_total_count().to_string())),
         ("EJOB_JOB_PARAMETER", Some(context.job_parameter().to_owned())),
+        ("EJOB_REQUEST_PARAMETER", context.request_parameter().map(str::to_owned)),
         ("EJOB_SHARDING_ITEM", Some(context.item().to_string())),
         ("EJOB_SHARDING_PARAMETER", context.parameter().map(str::to_owned)),
         ("EJOB_FIRE_TIME", Some(context.fire_time().to_string())),

@@ -35,6 +35,7 @@ const LAST_OUTPUT: Duration = Duration::from_secs(1);
 /// | `EJOB_TASK_ID` | the task id, as in the JSON |
 /// | `EJOB_SHARDING_TOTAL_COUNT` | how many items the job has |
 /// | `EJOB_JOB_PARAMETER` | the job's parameter, perhaps empty |
+/// | `EJOB_REQUEST_PARAMETER` | what the request that the run answers tells it; absent if nothing |
 /// | `EJOB_SHARDING_ITEM` | the item, from 0 |
 /// | `EJOB_SHARDING_PARAMETER` | the item's parameter; not there if it has none |
 /// | `EJOB_FIRE_TIME` | the scheduled time, `2024-02-29T12:00:10Z` |

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use coordination::{
     Dialect, FencingToken, FireTime, JobName, JobView, Layout, Ledger, NodeKind, OperatorStep,
-    Outcome, decode_ledger,
+    Outcome, RequestParameter, decode_ledger,
 };
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -92,10 +92,49 @@ impl Operations {
         items: Option<&BTreeSet<ShardingItem>>,
         by: &By,
     ) -> Result<Triggered> {
-        self.trigger_those(job, by, |_| Ok(items.cloned())).await
+        self.trigger_those(job, by, None, |_| Ok(items.cloned())).await
     }
 
-    /// Asks for a run now of all items whose last run failed, took too long, panicked or was interrupted.
+    /// Asks for a run now, as [`trigger`](Self::trigger) does, and tells its runs something: they find it in their context, and
+    /// so does whoever takes one of them over.
+    ///
+    /// Requests with different parameters stay different ones: an item runs once for each. The parameter stands in the
+    /// registry as it is until the runs have ended, so it is no place for secrets.
+    ///
+    /// # Errors
+    /// As [`trigger`](Self::trigger), and [`Error::NotSupported`] if the job has Java instances or is not monitored: then
+    /// instances can only be asked in ElasticJob's own convention, which has no place for a parameter.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use coordination::{JobName, RequestParameter};
+    /// use operations::{By, Operations};
+    /// use reg_center::MemoryRegistry;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let operations = Operations::new(Arc::new(MemoryRegistry::new().connect()));
+    /// let (job, february) = (JobName::new("report")?, RequestParameter::new("2024-02")?);
+    /// let by = By::new("anna", "the figures of February were wrong")?;
+    /// let error = operations.trigger_with(&job, None, &february, &by).await.unwrap_err();
+    /// assert_eq!(error.to_string(), "the registry has no job report");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn trigger_with(
+        &self,
+        job: &JobName,
+        items: Option<&BTreeSet<ShardingItem>>,
+        parameter: &RequestParameter,
+        by: &By,
+    ) -> Result<Triggered> {
+        self.trigger_those(job, by, Some(parameter), |_| Ok(items.cloned())).await
+    }
+
+    /// Asks for a run now of all items whose last run failed, took too long, panicked or was interrupted. What a request had
+    /// told such a run is no longer known: what is to be told again has to be asked for again.
     ///
     /// # Errors
     /// As [`trigger`](Self::trigger).
@@ -110,7 +149,7 @@ impl Operations {
                 Some(Outcome::Succeeded | Outcome::Disabled) | None => false,
             }
         };
-        self.trigger_those(job, by, |job| {
+        self.trigger_those(job, by, None, |job| {
             Ok(Some(job.items().into_iter().filter(|item| has_failed(job, *item)).collect()))
         })
         .await
@@ -120,11 +159,13 @@ impl Operations {
         &self,
         job: &JobName,
         by: &By,
+        parameter: Option<&RequestParameter>,
         which: impl Fn(&JobSnapshot) -> Result<Option<BTreeSet<ShardingItem>>>,
     ) -> Result<Triggered> {
         let requested = Mutex::new(None);
         let plan = |snapshot: &JobSnapshot, id: &str| {
-            let wanted = Wanted { id, at_ms: self.now().as_millisecond(), who: by.who() };
+            let at_ms = self.now().as_millisecond();
+            let wanted = Wanted { id, at_ms, who: by.who(), parameter };
             let (planned, request) = plan(snapshot, which(snapshot)?, &wanted)?;
             *requested.lock() = request;
             Ok(planned)
@@ -185,10 +226,13 @@ impl Operations {
     }
 }
 
+const SOME_ITEMS: &str = "a run of some items";
+
 struct Wanted<'a> {
     id: &'a str,
     at_ms: i64,
     who: &'a str,
+    parameter: Option<&'a RequestParameter>,
 }
 
 fn plan(
@@ -206,21 +250,27 @@ fn plan(
         planned.leave("job", "no instance lives: nobody would run it");
         return Ok((planned, None));
     }
-    let not_supported = |why: &str| {
+    let not_supported = |what: &'static str, why: &str| {
         let (job, why) = (job.job().clone(), why.to_owned());
-        Error::NotSupported { what: "a run of some items", job, why }
+        Error::NotSupported { what, job, why }
     };
+    let told = "a run that is told something";
     if job.may_have_java() {
+        if wanted.parameter.is_some() {
+            return Err(not_supported(told, "Java instances cannot be told"));
+        }
         if items.is_some() {
             return Err(not_supported(
+                SOME_ITEMS,
                 "Java instances can only be asked to run all that they have",
             ));
         }
         ask_instances(job, &mut planned);
         return Ok((planned, None));
     }
-    if items.is_some() && !config.monitor_execution {
-        return Err(not_supported("without monitoring items have no records to wait in"));
+    let what = if items.is_some() { Some(SOME_ITEMS) } else { wanted.parameter.map(|_| told) };
+    if let Some(what) = what.filter(|_| !config.monitor_execution) {
+        return Err(not_supported(what, "without monitoring items have no records to wait in"));
     }
     let named = items.is_some();
     let (mut before, mut asked) = (BTreeMap::new(), Vec::new());
@@ -241,13 +291,18 @@ fn plan(
     let all = !named && before.len() == job.items().len();
     let items = (!all).then(|| before.keys().copied().collect());
     let (id, by, at_ms) = (wanted.id.to_owned(), wanted.who.to_owned(), wanted.at_ms);
-    let step = OperatorStep::RequestRun { id: id.clone(), by, at_ms, items };
+    let parameter = wanted.parameter.cloned();
+    let step = OperatorStep::RequestRun { id: id.clone(), by, at_ms, items, parameter };
+    let what = match wanted.parameter {
+        Some(_) => "asked to run now, with a parameter",
+        None => "asked to run now",
+    };
     // What is recorded names the items only if they are not all.
     match all {
-        true => planned.change("all items", "asked to run now", [step]),
+        true => planned.change("all items", what, [step]),
         false => {
             planned.steps.push(step);
-            asked.into_iter().for_each(|item| planned.change(item, "asked to run now", []));
+            asked.into_iter().for_each(|item| planned.change(item, what, []));
         }
     }
     let (at, job_name) = (FireTime::of_request(at_ms), job.job().clone());

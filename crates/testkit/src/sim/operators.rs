@@ -31,7 +31,9 @@ impl World {
             Act::TriggerNode { .. } => {
                 instance.is_some_and(|path| self.operate(&Txn::new().put(path, "TRIGGER")))
             }
-            Act::Trigger { .. } if is_up => self.told(index, Event::TriggerRequested),
+            Act::Trigger { .. } if is_up => {
+                self.told(index, Event::TriggerRequested { parameter: None })
+            }
             Act::Pause { ms, .. } if is_up => {
                 let inc = self.nodes[index].inc;
                 self.plan(duration(*ms), Planned::Unpause { node: index, inc });

@@ -172,6 +172,7 @@ fn writes() -> Vec<(Step, &'static str, Leaves)> {
         by: ID.to_owned(),
         at: FireTime(1_001),
         items: Some(BTreeSet::from([ITEM])),
+        parameter: None,
     };
     let running = |lasting| Step::MarkRunning { item: ITEM, holder: id(), lasting };
     let join = |(latch, name)| Step::JoinLatch { latch, name };
