@@ -256,6 +256,8 @@ pub(crate) struct Config {
     /// Empty if the job runs on request only.
     pub(crate) cron: String,
     pub(crate) time_zone: String,
+    /// Empty if none are left out.
+    pub(crate) excluded_days: String,
     pub(crate) total: u32,
     pub(crate) failover: bool,
     pub(crate) misfire: bool,
@@ -279,6 +281,8 @@ struct ConfigDoc {
     cron: Option<String>,
     #[serde(default)]
     time_zone: Option<String>,
+    #[serde(default)]
+    excluded_days: Option<String>,
     sharding_total_count: Number,
     #[serde(default)]
     failover: bool,
@@ -319,6 +323,7 @@ pub(crate) fn config(text: &str) -> Result<Config, String> {
     Ok(Config {
         cron: doc.cron.unwrap_or_default(),
         time_zone: doc.time_zone.unwrap_or_default(),
+        excluded_days: doc.excluded_days.unwrap_or_default(),
         total,
         failover: doc.failover,
         misfire: doc.misfire,

@@ -10,7 +10,7 @@ pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
 
 /// The configuration of a job, as all instances share it through the registry.
 ///
-/// The fields are those of ElasticJob 2.1.5 and 3.x that mean something here, and three of our own; what only Java reads is
+/// The fields are those of ElasticJob 2.1.5 and 3.x that mean something here, and some of our own; what only Java reads is
 /// in [`JavaSettings`]. This crate checks what coordination relies on; the cron expression, the
 /// time zone and the strategy name are checked by whoever knows their grammar, before anything is written.
 ///
@@ -18,6 +18,7 @@ pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
 /// |---|---|---|
 /// | `cron` | `None` | Quartz expression; `None` runs on request only |
 /// | `time_zone` | `None` | zone of the expression; `None` is the default of whoever schedules, UTC unless it says otherwise |
+/// | `excluded_days` | `None` | days on which the expression does not fire: `SAT..SUN,12-25` |
 /// | `sharding_total_count` | required | items `0..n`, 1 to 100 000 |
 /// | `sharding_item_parameters` | empty | `0=Beijing,1=Shanghai` |
 /// | `job_parameter` | empty | handed to every run |
@@ -39,6 +40,8 @@ pub struct JobConfig {
     pub cron: Option<String>,
     /// The zone that the expression is meant in; `None` is the default of whoever schedules.
     pub time_zone: Option<String>,
+    /// The days on which it does not fire, in that zone, in the words of the `trigger` crate; needs `cron`.
+    pub excluded_days: Option<String>,
     /// How many items there are.
     pub sharding_total_count: u32,
     /// What each item is for.
@@ -83,6 +86,7 @@ impl JobConfig {
             job_name,
             cron: None,
             time_zone: None,
+            excluded_days: None,
             sharding_total_count,
             sharding_item_parameters: String::new(),
             job_parameter: String::new(),
@@ -111,10 +115,11 @@ impl JobConfig {
     /// Returns the fields that people set, with their values as people would read them. Those that only Java reads are
     /// not among them.
     #[must_use]
-    pub fn fields(&self) -> [(&'static str, String); 16] {
+    pub fn fields(&self) -> [(&'static str, String); 17] {
         [
             ("cron", format!("{:?}", self.cron.as_deref().unwrap_or_default())),
             ("time_zone", format!("{:?}", self.time_zone.as_deref().unwrap_or_default())),
+            ("excluded_days", format!("{:?}", self.excluded_days.as_deref().unwrap_or_default())),
             ("sharding_total_count", self.sharding_total_count.to_string()),
             ("sharding_item_parameters", format!("{:?}", self.sharding_item_parameters)),
             ("job_parameter", format!("{:?}", self.job_parameter)),
@@ -158,6 +163,11 @@ impl JobConfig {
         if self.catch_up.is_some() && !(self.misfire && self.monitor_execution) {
             let valid = "none, or misfire = true and monitor_execution = true: without claims nobody knows what was missed";
             return Err(InvalidConfig::new("catch_up", "set", valid));
+        }
+        if let Some(days) = self.excluded_days.as_ref().filter(|_| self.cron.is_none()) {
+            let valid =
+                "none, or a cron expression beside it: a job that runs on request only has no days";
+            return Err(InvalidConfig::new("excluded_days", format!("{days:?}"), valid));
         }
         self.check_stored()
     }
@@ -447,7 +457,7 @@ mod tests {
     #[test]
     fn what_coordination_relies_on_is_checked_field_by_field() {
         type Change = fn(&mut JobConfig);
-        let rows: [(&str, Change, Option<&str>); 7] = [
+        let rows: [(&str, Change, Option<&str>); 9] = [
             ("defaults", |_| {}, None),
             ("no items", |c| c.sharding_total_count = 0, Some("sharding_total_count")),
             ("too many items", |c| c.sharding_total_count = 100_001, Some("sharding_total_count")),
@@ -463,6 +473,16 @@ mod tests {
                 Some("sharding_item_parameters"),
             ),
             ("empty cron", |c| c.cron = Some(" ".into()), Some("cron")),
+            (
+                "days of no schedule",
+                |c| c.excluded_days = Some("SAT".into()),
+                Some("excluded_days"),
+            ),
+            (
+                "days of a schedule",
+                |c| (c.cron, c.excluded_days) = (Some("0 0 12 * * ?".into()), Some("SAT".into())),
+                None,
+            ),
         ];
         for (case, change, field) in rows {
             let mut config = JobConfig::new(JobName::new("j").unwrap(), 3);

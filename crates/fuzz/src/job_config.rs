@@ -33,6 +33,7 @@ const KNOWN: [&str; 23] = [
     "timeZone",
     "staticSharding",
     "catchUp",
+    "excludedDays",
 ];
 /// Fields that the reader knows inside of others.
 const NESTED: [&str; 4] =

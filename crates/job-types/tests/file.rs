@@ -25,6 +25,7 @@ sharding_item_parameters = "0=orders,1=customers"
 job_parameter = "full"
 cron = "0 0 3 * * ?"
 time_zone = "Asia/Shanghai"
+excluded_days = "SAT..SUN"
 failover = true
 misfire = true
 monitor_execution = true
@@ -80,6 +81,7 @@ jobs:
   job_parameter: full
   cron: 0 0 3 * * ?
   time_zone: Asia/Shanghai
+  excluded_days: SAT..SUN
   failover: true
   misfire: true
   monitor_execution: true
@@ -125,6 +127,7 @@ fn both_forms_declare_the_same() {
         .job_parameter("full")
         .cron("0 0 3 * * ?")
         .time_zone("Asia/Shanghai")
+        .excluded_days("SAT..SUN")
         .failover(true)
         .catch_up(Duration::from_secs(3600), 3)
         .max_time_diff(Duration::from_secs(5))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coordination::{InvalidConfig, JobConfig};
 use jiff::Timestamp;
 use sharding::StrategyRegistry;
-use trigger::{CronCaveat, CronExpression, CronSchedule, Schedule, Zone};
+use trigger::{CronCaveat, CronExpression, CronSchedule, ExcludedDays, Schedule, Zone};
 
 /// A schedule that tasks can share.
 pub(crate) type SharedSchedule = Arc<dyn Schedule>;
@@ -24,7 +24,10 @@ pub(crate) fn check(
     }
     match (timing_of(config, default_zone)?, &config.cron) {
         (Some(timing), Some(cron)) if timing.schedule.next_after(now).is_none() => {
-            let valid = format!("an expression that fires after {now}; this one never does");
+            let days =
+                config.excluded_days.iter().map(|days| format!(", excluded_days being {days:?}"));
+            let days: String = days.collect();
+            let valid = format!("an expression that fires after {now}; this one never does{days}");
             Err(InvalidConfig::new("cron", format!("{cron:?}"), valid))
         }
         _ => Ok(()),
@@ -53,11 +56,25 @@ pub(crate) fn timing_of(
         let valid = format!("a Quartz expression such as \"0 0/5 * * * ?\"\n{error}");
         InvalidConfig::new("cron", format!("{cron:?}"), valid)
     })?;
-    let schedule = Arc::new(CronSchedule::new(expression, zone.clone()));
-    Ok(Some(Timing { schedule, zone }))
+    let schedule = CronSchedule::new(expression, zone.clone());
+    let schedule = match excluded_days(config)? {
+        Some(days) => schedule.with_excluded_days(days),
+        None => schedule,
+    };
+    Ok(Some(Timing { schedule: Arc::new(schedule), zone }))
 }
 
-/// Checks that the expression and the zone of a configuration make sense. Whether they do is the same in every zone.
+fn excluded_days(config: &JobConfig) -> Result<Option<ExcludedDays>, InvalidConfig> {
+    let read = |days: &String| {
+        ExcludedDays::parse(days).map_err(|error| {
+            let valid = format!("days such as SAT..SUN,12-25 ({error})");
+            InvalidConfig::new("excluded_days", format!("{days:?}"), valid)
+        })
+    };
+    config.excluded_days.as_ref().map(read).transpose()
+}
+
+/// Checks that the expression, the days and the zone of a configuration make sense. Whether they do is the same in every zone.
 pub(crate) fn check_timing(config: &JobConfig) -> Result<(), InvalidConfig> {
     timing_of(config, &Zone::utc()).map(drop)
 }

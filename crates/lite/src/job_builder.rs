@@ -12,6 +12,7 @@ use crate::config_check;
 /// |---|---|---|
 /// | [`cron`](Self::cron) | none | when it fires; without it the job runs on request only |
 /// | [`time_zone`](Self::time_zone) | the scheduler's, UTC | the zone that the expression is meant in |
+/// | [`excluded_days`](Self::excluded_days) | none | days on which it does not fire |
 /// | [`sharding_item_parameters`](Self::sharding_item_parameters) | empty | what each item is for |
 /// | [`job_parameter`](Self::job_parameter) | empty | what every run is told |
 /// | [`failover`](Self::failover) | off | runs that a lost instance left unfinished are run again elsewhere |
@@ -67,6 +68,7 @@ pub struct JobBuilder {
 struct Options {
     cron: Option<String>,
     time_zone: Option<String>,
+    excluded_days: Option<String>,
     sharding_item_parameters: String,
     job_parameter: String,
     failover: bool,
@@ -97,6 +99,7 @@ impl JobBuilder {
             rest: Options {
                 cron: None,
                 time_zone: None,
+                excluded_days: None,
                 sharding_item_parameters: String::new(),
                 job_parameter: String::new(),
                 failover: false,
@@ -126,6 +129,30 @@ impl JobBuilder {
     #[must_use]
     pub fn time_zone(mut self, zone: impl Into<String>) -> Self {
         self.rest.time_zone = Some(zone.into());
+        self
+    }
+
+    /// Sets the days on which it does not fire, as the [`time_zone`](Self::time_zone) of the job has them: weekdays (`SAT`), days of
+    /// the year (`12-25`), dates (`2026-04-03`) and ranges (`12-24..01-02`), with commas between them; see
+    /// [`trigger::ExcludedDays`]. Needs [`cron`](Self::cron).
+    ///
+    /// A fire on such a day does not exist: it is no misfire, leaves no gap, and is not caught up with. Java instances do not
+    /// read it and fire on those days as on others.
+    ///
+    /// # Examples
+    /// ```
+    /// use lite::JobBuilder;
+    ///
+    /// let job = || JobBuilder::new("report", 2).cron("0 0 9 * * ?").time_zone("Asia/Shanghai");
+    /// let config = job().excluded_days("SAT..SUN,10-01..10-07").build()?;
+    /// assert_eq!(config.excluded_days.as_deref(), Some("SAT..SUN,10-01..10-07"));
+    /// let error = job().excluded_days("13-01").build().unwrap_err();
+    /// assert_eq!((error.field, error.value.as_str()), ("excluded_days", r#""13-01""#));
+    /// # Ok::<(), lite::InvalidConfig>(())
+    /// ```
+    #[must_use]
+    pub fn excluded_days(mut self, days: impl Into<String>) -> Self {
+        self.rest.excluded_days = Some(days.into());
         self
     }
 
@@ -271,6 +298,7 @@ impl JobBuilder {
         let config = JobConfig {
             cron,
             time_zone,
+            excluded_days: self.rest.excluded_days,
             sharding_item_parameters: self.rest.sharding_item_parameters,
             job_parameter: self.rest.job_parameter,
             failover,

@@ -76,6 +76,42 @@ async fn a_run_is_told_what_it_is_for() {
     assert!(!context.is_cancelled());
 }
 
+/// In this zone midnight is half an hour after noon in UTC, when the test begins, and 1 March a Friday.
+#[tokio::test(start_paused = true)]
+async fn on_an_excluded_day_of_the_zone_there_are_no_fires_and_nothing_is_missed() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let runs = Runs::default();
+    let config = JobBuilder::new("job", 1)
+        .cron("0 0/10 * * * ?")
+        .time_zone("GMT+11:30")
+        .excluded_days("FRI,12-25")
+        .catch_up(Duration::from_secs(2 * 86_400), 500)
+        .build()
+        .unwrap();
+    let handle = member.scheduler.schedule(config, runs.job()).await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    let mut events = handle.events();
+    cluster.pass(Duration::from_secs(1_300)).await;
+    assert_eq!(runs.all().len(), 2, "the last fires of Thursday");
+    let next = handle.status().await.unwrap().next_fire.unwrap();
+    assert_eq!(next.to_string(), "2024-03-01T12:30:00Z");
+
+    cluster.pass(Duration::from_secs(87_700)).await;
+    let fires: Vec<_> = runs.all().iter().map(|run| (run.at(), run.source)).collect();
+    let saturday = 86_400 + 1_800;
+    let expected = [600, 1_200, saturday, saturday + 600].map(|at| (at, "NORMAL"));
+    assert_eq!(fires, expected);
+    within("leaving", handle.shutdown(Duration::from_secs(1))).await.unwrap();
+    while let Some(record) = events.next().await {
+        let told = matches!(
+            record.event,
+            JobEvent::Gap { .. } | JobEvent::Missed { .. } | JobEvent::MisfireNoted { .. }
+        );
+        assert!(!told, "{record}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn cron_is_meant_in_the_time_zone_of_the_job() {
     let cluster = Cluster::new();

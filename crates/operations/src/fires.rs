@@ -9,7 +9,7 @@ use crate::schedule_of;
 pub const MAX_FIRES: usize = 1_000;
 
 /// Returns the next fires of a job after a moment, in ascending order: `n` of them, at most [`MAX_FIRES`]; fewer if the
-/// schedule ends, none for a job that runs on request only.
+/// schedule ends, none for a job that runs on request only. There are none on excluded days.
 ///
 /// # Errors
 /// [`InvalidConfig`] names what is wrong with the schedule.
@@ -25,6 +25,9 @@ pub const MAX_FIRES: usize = 1_000;
 /// let fires = operations::next_fires(&config, noon, 2)?;
 /// assert_eq!(fires[0].to_string(), "2024-03-01T01:00:00Z");
 /// assert_eq!(fires[1].to_string(), "2024-03-02T01:00:00Z");
+/// config.excluded_days = Some("SAT..SUN".into());
+/// let fires = operations::next_fires(&config, noon, 2)?;
+/// assert_eq!(fires[1].to_string(), "2024-03-04T01:00:00Z");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn next_fires(

@@ -3,7 +3,7 @@
 use coordination::{InvalidConfig, JobConfig};
 use jiff::Timestamp;
 use sharding::StrategyRegistry;
-use trigger::{CronExpression, CronSchedule, Zone};
+use trigger::{CronExpression, CronSchedule, ExcludedDays, Zone};
 
 /// Returns the schedule that a configuration describes; `None` for a job that runs on request only.
 ///
@@ -33,7 +33,13 @@ pub fn schedule_of(config: &JobConfig) -> Result<Option<CronSchedule>, InvalidCo
         let valid = format!("a Quartz expression such as \"0 0/5 * * * ?\"\n{error}");
         InvalidConfig::new("cron", format!("{cron:?}"), valid)
     })?;
-    Ok(Some(CronSchedule::new(expression, zone)))
+    let schedule = CronSchedule::new(expression, zone);
+    let Some(days) = &config.excluded_days else { return Ok(Some(schedule)) };
+    let days = ExcludedDays::parse(days).map_err(|error| {
+        let valid = format!("days such as SAT..SUN,12-25 ({error})");
+        InvalidConfig::new("excluded_days", format!("{days:?}"), valid)
+    })?;
+    Ok(Some(schedule.with_excluded_days(days)))
 }
 
 /// What a view checks of a stored configuration: its schedule.
@@ -62,7 +68,10 @@ pub fn validate(
     }
     let schedule = schedule_of(config)?;
     if schedule.is_some_and(|schedule| schedule.next_after(now).is_none()) {
-        let valid = format!("an expression that fires after {now}; this one never does");
+        let days =
+            config.excluded_days.iter().map(|days| format!(", excluded_days being {days:?}"));
+        let days: String = days.collect();
+        let valid = format!("an expression that fires after {now}; this one never does{days}");
         return Err(InvalidConfig::new("cron", format!("{:?}", config.cron), valid));
     }
     Ok(())

@@ -5,6 +5,7 @@ mod calendar;
 mod cron;
 #[cfg(feature = "cron")]
 mod cron_crate;
+mod excluded_days;
 mod misfire;
 mod schedule;
 mod timer_queue;
@@ -16,6 +17,7 @@ pub use cron::{
 };
 #[cfg(feature = "cron")]
 pub use cron_crate::CronCrateSchedule;
+pub use excluded_days::{ExcludedDays, ExcludedDaysError, ExcludedDaysErrorReason};
 pub use misfire::{
     FireCount, FireRange, FireVerdict, MisfireDecision, MisfirePolicy, Situation, SkipReason,
     decide,

@@ -4,6 +4,7 @@
 //! times, and nothing clever. It knows lists, ranges that may wrap, steps, names, `?`, `L`, `W` and `#`.
 
 mod day;
+mod excluded;
 mod field;
 #[cfg(test)]
 mod golden;
@@ -13,6 +14,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 
 use day::{Days, Weekdays};
+use excluded::Excluded;
 use field::Set;
 
 /// A schedule: an expression in a time zone.
@@ -26,8 +28,9 @@ pub(crate) struct Schedule {
     weekdays: Weekdays,
     years: Option<Vec<i16>>,
     zone: TimeZone,
+    excluded: Excluded,
     /// The whole of the text, to tell schedules apart.
-    text: (String, String),
+    text: [String; 3],
 }
 
 impl PartialEq for Schedule {
@@ -40,10 +43,12 @@ impl PartialEq for Schedule {
 const BLOCK: i64 = 3_600;
 
 impl Schedule {
-    /// Reads an expression and a time zone; both may be empty, which means no schedule, and UTC.
-    pub(crate) fn parse(cron: &str, zone: &str) -> Result<Option<Self>, String> {
-        let text = (cron.to_owned(), zone.to_owned());
+    /// Reads an expression, a time zone, and the days that are left out; each may be empty, which means no schedule, UTC, and
+    /// no days.
+    pub(crate) fn parse(cron: &str, zone: &str, days: &str) -> Result<Option<Self>, String> {
+        let text = [cron, zone, days].map(str::to_owned);
         let zone = time_zone(zone)?;
+        let excluded = Excluded::parse(days)?;
         if cron.trim().is_empty() {
             return Ok(None);
         }
@@ -67,6 +72,7 @@ impl Schedule {
             weekdays: Weekdays::parse(weekday)?,
             years: field::years(year)?,
             zone,
+            excluded,
             text,
         }))
     }
@@ -137,6 +143,7 @@ impl Schedule {
             && (1970..=field::LAST_YEAR).contains(&day.year())
             && self.days.has(day)
             && self.weekdays.has(day)
+            && !self.excluded.has(day)
     }
 
     /// Of a wall clock time that comes twice, only the second one counts.

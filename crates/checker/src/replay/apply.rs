@@ -148,7 +148,7 @@ impl Replay {
         };
         // A document that cannot be used leaves the last good one in force.
         let read = docs::config(text).and_then(|config| {
-            let schedule = Schedule::parse(&config.cron, &config.time_zone)?;
+            let schedule = Schedule::parse(&config.cron, &config.time_zone, &config.excluded_days)?;
             Ok((Arc::new(config), schedule.map(Arc::new)))
         });
         let readable = read.is_ok();

@@ -3,8 +3,62 @@
 use checker::Property::{L0, L5, S1a, S3};
 use serde_json::json;
 
-use crate::story::fire;
 use crate::story::verdict::{assert_bad, assert_good};
+use crate::story::{Story, fire};
+
+/// The days that are left out from 3 s on. Stories are of 14 November 2023, a Tuesday.
+fn left_out<'a>(s: &'a mut Story, days: &'static str) -> &'a mut Story {
+    s.at(3.0).configure(|c| c["excludedDays"] = json!(days))
+}
+
+#[test]
+fn s3_days_that_are_left_out_have_no_fires() {
+    assert_bad(
+        S3,
+        &[],
+        &[
+            ("a fire of such a weekday is claimed", |s| {
+                left_out(s, "TUE,12-25").round(1);
+            }),
+            ("a fire of such a day of the year is claimed", |s| {
+                left_out(s, "11-10..11-14").round(1);
+            }),
+            ("a fire of such a date is claimed", |s| {
+                left_out(s, "2023-11-14").round(1);
+            }),
+        ],
+    );
+    assert_good(
+        S3,
+        &[
+            ("nobody runs anything", |s| {
+                left_out(s, "11-14..11-15").at(90.0);
+            }),
+            ("other weekdays are left out", |s| {
+                left_out(s, "WED..MON").round(1).round(2);
+            }),
+            ("it is another day in the zone", |s| {
+                s.at(2.5).configure(|c| c["timeZone"] = json!("GMT+08:00"));
+                left_out(s, "TUE").round(1).round(2);
+            }),
+        ],
+    );
+    assert_bad(
+        L0,
+        &[S3],
+        &[
+            ("other weekdays are left out, and a fire is missed", |s| {
+                left_out(s, "WED..MON").round(1).round(3);
+            }),
+            ("other days of the year", |s| {
+                left_out(s, "11-15").round(1).round(3);
+            }),
+            ("other dates", |s| {
+                left_out(s, "2022-11-14").round(1).round(3);
+            }),
+        ],
+    );
+}
 
 #[test]
 fn s3_every_fire_is_accounted_for_once() {

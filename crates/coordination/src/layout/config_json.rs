@@ -9,8 +9,8 @@ use crate::{CatchUp, JavaFields, JavaFields2, JavaJobType, JavaSettings, JobConf
 /// The class that Java gives all script jobs, whatever stands in the document.
 const SCRIPT_CLASS: &str = "com.dangdang.ddframe.job.api.script.ScriptJob";
 
-/// Writes the document. What is ours is appended: `timeZone`, `staticSharding` and `catchUp` where they are set. Fields
-/// that the document had before and nobody here knows follow at the end. Java instances skip both. At unknown properties they
+/// Writes the document. What is ours is appended: `timeZone`, `staticSharding`, `catchUp` and `excludedDays` where they are
+/// set. Fields that the document had before and nobody here knows follow at the end. Java instances skip both. At unknown properties they
 /// fail, and did so before.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     let mut json = Writer::default();
@@ -53,6 +53,9 @@ pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
             json.raw("max", catch_up.max);
         });
     }
+    if let Some(days) = &config.excluded_days {
+        json.string("excludedDays", days);
+    }
     for (name, value) in &config.unknown {
         json.raw(name, value);
     }
@@ -89,6 +92,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     config.overwrite = fields.boolean("overwrite", false)?;
     config.static_sharding = fields.boolean("staticSharding", false)?;
     config.catch_up = decode_catch_up(&mut fields)?;
+    config.excluded_days = non_empty(fields.string("excludedDays")?);
     config.unknown = fields.rest();
     Ok(config)
 }
@@ -253,6 +257,19 @@ mod tests {
             assert!(written.ends_with(&end), "{case}: {written}");
             assert_eq!(decode_config(written.as_bytes()).unwrap(), config, "{case}");
         }
+    }
+
+    #[test]
+    fn excluded_days_stand_behind_what_java_reads() {
+        let config = decode_config(format!("{DOCUMENT}}}").as_bytes()).unwrap();
+        assert_eq!(config.excluded_days, None);
+        let config = JobConfig { excluded_days: Some("SAT..SUN,12-25".into()), ..config };
+        let written = encode_config(&config);
+        assert!(
+            written.ends_with(r#","overwrite":false,"excludedDays":"SAT..SUN,12-25"}"#),
+            "{written}"
+        );
+        assert_eq!(decode_config(written.as_bytes()).unwrap(), config);
     }
 
     /// Java fails at them, and so would whoever put them there have to be told by Java, not by losing them here.

@@ -26,6 +26,7 @@ const SIZE_PROVIDER: &str = "jobExecutorThreadPoolSizeProviderType";
 /// What is ours stands among the free properties: a field that Java does not know makes all its instances fail.
 const CATCH_UP_WINDOW: &str = "elastic-job-rust.catch-up.window-seconds";
 const CATCH_UP_MAX: &str = "elastic-job-rust.catch-up.max";
+const EXCLUDED_DAYS: &str = "elastic-job-rust.excluded-days";
 
 /// Writes the document. Fields that it had before and nobody here knows follow at the end.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields3) -> String {
@@ -71,12 +72,13 @@ pub(super) fn encode(config: &JobConfig, java: &JavaFields3) -> String {
     yaml.finish()
 }
 
-fn all_props<'a>(config: &JobConfig, java: &'a JavaFields3) -> BTreeMap<&'a str, Cow<'a, str>> {
+fn all_props<'a>(config: &'a JobConfig, java: &'a JavaFields3) -> BTreeMap<&'a str, Cow<'a, str>> {
     let given = java.props.iter().map(|(key, value)| (key.as_str(), Cow::from(value)));
     let ours = config.catch_up.into_iter().flat_map(|catch_up| {
         [(CATCH_UP_WINDOW, catch_up.window_seconds), (CATCH_UP_MAX, catch_up.max)]
     });
-    given.chain(ours.map(|(key, value)| (key, Cow::from(value.to_string())))).collect()
+    let days = config.excluded_days.iter().map(|days| (EXCLUDED_DAYS, Cow::from(days)));
+    given.chain(ours.map(|(key, value)| (key, Cow::from(value.to_string())))).chain(days).collect()
 }
 
 /// Reads a document that ElasticJob 3.x, its console, or [`encode`] wrote.
@@ -113,6 +115,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     java.props = fields.map("props")?;
     java.extra_configurations = fields.lines("jobExtraConfigurations")?;
     config.catch_up = take_catch_up(&mut java.props)?;
+    config.excluded_days = java.props.remove(EXCLUDED_DAYS);
     config.java = JavaSettings { fields: JavaFields::V3(java), ..JavaSettings::of(Dialect::V3) };
     config.unknown = fields.0.into_lines();
     Ok(config)
@@ -231,8 +234,9 @@ mod tests {
     fn what_is_ours_stands_among_the_properties() {
         let mut config = decode_config(MINIMAL.as_bytes()).unwrap();
         config.catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
+        config.excluded_days = Some("SAT..SUN".into());
         let written = encode_config(&config);
-        let ours = "\nprops:\n  elastic-job-rust.catch-up.max: '5'\n  elastic-job-rust.catch-up.window-seconds: '60'\n";
+        let ours = "\nprops:\n  elastic-job-rust.catch-up.max: '5'\n  elastic-job-rust.catch-up.window-seconds: '60'\n  elastic-job-rust.excluded-days: SAT..SUN\n";
         assert!(written.contains(ours), "{written}");
         assert_eq!(decode_config(written.as_bytes()).unwrap(), config);
     }

@@ -60,6 +60,7 @@ fn config(doc: &JobDoc) -> Result<JobConfig, Invalid> {
     let mut job = JobBuilder::new(doc.name.as_str(), doc.sharding_total_count);
     job = set(job, &doc.cron, JobBuilder::cron);
     job = set(job, &doc.time_zone, JobBuilder::time_zone);
+    job = set(job, &doc.excluded_days, JobBuilder::excluded_days);
     job = set(job, &doc.sharding_item_parameters, JobBuilder::sharding_item_parameters);
     job = set(job, &doc.job_parameter, JobBuilder::job_parameter);
     job = set(job, &doc.failover, JobBuilder::failover);

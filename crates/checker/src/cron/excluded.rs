@@ -1,0 +1,104 @@
+//! Days that a schedule leaves out, as a predicate over dates: a list of entries, of which one holds or none does.
+
+use jiff::civil::Date;
+
+/// The days that are left out; none if the text is empty.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Excluded(Vec<Entry>);
+
+/// From the first to the last, both included; those that come round may end before they begin.
+#[derive(Clone, Copy, Debug)]
+enum Entry {
+    /// Monday is 1.
+    Weekdays(i8, i8),
+    /// Month and day.
+    DaysOfYear((i8, i8), (i8, i8)),
+    Dates(Date, Date),
+}
+
+impl Excluded {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
+        let entries = text.split(',').map(|entry| {
+            let entry = entry.trim();
+            let (first, last) = entry.split_once("..").unwrap_or((entry, entry));
+            Entry::parse(&first.trim().to_ascii_uppercase(), &last.trim().to_ascii_uppercase())
+                .ok_or_else(|| format!("{entry:?} is no day and no range of days"))
+        });
+        entries.collect::<Result<_, _>>().map(Self)
+    }
+
+    pub(super) fn has(&self, date: Date) -> bool {
+        self.0.iter().any(|entry| match *entry {
+            Entry::Weekdays(first, last) => {
+                comes_round(first, date.weekday().to_monday_one_offset(), last)
+            }
+            Entry::DaysOfYear(first, last) => comes_round(first, (date.month(), date.day()), last),
+            Entry::Dates(first, last) => first <= date && date <= last,
+        })
+    }
+}
+
+fn comes_round<T: PartialOrd>(first: T, day: T, last: T) -> bool {
+    if first <= last { first <= day && day <= last } else { day >= first || day <= last }
+}
+
+impl Entry {
+    fn parse(first: &str, last: &str) -> Option<Self> {
+        if let (Some(first), Some(last)) = (weekday(first), weekday(last)) {
+            return Some(Self::Weekdays(first, last));
+        }
+        if let (Some(first), Some(last)) = (day_of_year(first), day_of_year(last)) {
+            return Some(Self::DaysOfYear(first, last));
+        }
+        let (first, last): (Date, Date) = (date(first)?, date(last)?);
+        (first <= last).then_some(Self::Dates(first, last))
+    }
+}
+
+fn weekday(text: &str) -> Option<i8> {
+    let names = ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"];
+    (1..).zip(names).find(|(_, name)| *name == text).map(|(number, _)| number)
+}
+
+/// Reads `12-25`, a day that leap years have.
+fn day_of_year(text: &str) -> Option<(i8, i8)> {
+    let date = date(&format!("2024-{text}")).filter(|_| text.len() == "12-25".len())?;
+    Some((date.month(), date.day()))
+}
+
+fn date(text: &str) -> Option<Date> {
+    text.parse().ok().filter(|_| text.len() == "2026-12-25".len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_held_as_they_are_written() {
+        let rows = [
+            ("", "2026-11-21", Some(false)),
+            ("sat", "2026-11-21", Some(true)),
+            ("FRI .. MON", "2026-11-23", Some(true)),
+            ("FRI..MON", "2026-11-24", Some(false)),
+            ("SUN,12-25", "2026-12-25", Some(true)),
+            ("12-24..01-02", "2027-01-02", Some(true)),
+            ("12-24..01-02", "2027-01-03", Some(false)),
+            ("02-29", "2024-02-29", Some(true)),
+            ("2026-07-01..2026-07-14", "2026-07-14", Some(true)),
+            ("2026-07-01..2026-07-14", "2027-07-14", Some(false)),
+            ("SAT,", "2026-11-21", None),
+            ("SAT..12-25", "2026-11-21", None),
+            ("2026-07-14..2026-07-01", "2026-11-21", None),
+            ("02-30", "2026-11-21", None),
+        ];
+        for (text, day, expected) in rows {
+            let excluded = Excluded::parse(text);
+            let has = excluded.map(|excluded| excluded.has(day.parse().unwrap()));
+            assert_eq!(has.ok(), expected, "{text} on {day}");
+        }
+    }
+}
