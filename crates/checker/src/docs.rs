@@ -258,6 +258,8 @@ pub(crate) struct Config {
     pub(crate) time_zone: String,
     /// Empty if none are left out.
     pub(crate) excluded_days: String,
+    /// By how many milliseconds a fire may begin later than its time; 0 if it begins in time.
+    pub(crate) jitter_ms: i64,
     pub(crate) total: u32,
     pub(crate) failover: bool,
     pub(crate) misfire: bool,
@@ -283,6 +285,8 @@ struct ConfigDoc {
     time_zone: Option<String>,
     #[serde(default)]
     excluded_days: Option<String>,
+    #[serde(default)]
+    jitter_milliseconds: i64,
     sharding_total_count: Number,
     #[serde(default)]
     failover: bool,
@@ -324,6 +328,7 @@ pub(crate) fn config(text: &str) -> Result<Config, String> {
         cron: doc.cron.unwrap_or_default(),
         time_zone: doc.time_zone.unwrap_or_default(),
         excluded_days: doc.excluded_days.unwrap_or_default(),
+        jitter_ms: doc.jitter_milliseconds,
         total,
         failover: doc.failover,
         misfire: doc.misfire,

@@ -8,6 +8,9 @@ use crate::JobName;
 /// The most items that a job can have.
 pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
 
+/// The longest bound of the delay of fires, in milliseconds: a day.
+pub const MAX_JITTER_MS: u32 = 86_400_000;
+
 /// The configuration of a job, as all instances share it through the registry.
 ///
 /// The fields are those of ElasticJob 2.1.5 and 3.x that mean something here, and some of our own; what only Java reads is
@@ -19,6 +22,7 @@ pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
 /// | `cron` | `None` | Quartz expression; `None` runs on request only |
 /// | `time_zone` | `None` | zone of the expression; `None` is the default of whoever schedules, UTC unless it says otherwise |
 /// | `excluded_days` | `None` | days on which the expression does not fire: `SAT..SUN,12-25` |
+/// | `jitter_ms` | `None` | each fire begins later than its time, by less than so many milliseconds, 1 to 86 400 000 |
 /// | `sharding_total_count` | required | items `0..n`, 1 to 100 000 |
 /// | `sharding_item_parameters` | empty | `0=Beijing,1=Shanghai` |
 /// | `job_parameter` | empty | handed to every run |
@@ -42,6 +46,9 @@ pub struct JobConfig {
     pub time_zone: Option<String>,
     /// The days on which it does not fire, in that zone, in the words of the `trigger` crate; needs `cron`.
     pub excluded_days: Option<String>,
+    /// What the delay is less than by which each fire begins later than its time, in milliseconds; needs `cron`. Whoever
+    /// schedules works it out, for all instances alike.
+    pub jitter_ms: Option<u32>,
     /// How many items there are.
     pub sharding_total_count: u32,
     /// What each item is for.
@@ -87,6 +94,7 @@ impl JobConfig {
             cron: None,
             time_zone: None,
             excluded_days: None,
+            jitter_ms: None,
             sharding_total_count,
             sharding_item_parameters: String::new(),
             job_parameter: String::new(),
@@ -115,11 +123,12 @@ impl JobConfig {
     /// Returns the fields that people set, with their values as people would read them. Those that only Java reads are
     /// not among them.
     #[must_use]
-    pub fn fields(&self) -> [(&'static str, String); 17] {
+    pub fn fields(&self) -> [(&'static str, String); 18] {
         [
             ("cron", format!("{:?}", self.cron.as_deref().unwrap_or_default())),
             ("time_zone", format!("{:?}", self.time_zone.as_deref().unwrap_or_default())),
             ("excluded_days", format!("{:?}", self.excluded_days.as_deref().unwrap_or_default())),
+            ("jitter", self.jitter_ms.map_or("none".to_owned(), |bound| format!("{bound} ms"))),
             ("sharding_total_count", self.sharding_total_count.to_string()),
             ("sharding_item_parameters", format!("{:?}", self.sharding_item_parameters)),
             ("job_parameter", format!("{:?}", self.job_parameter)),
@@ -168,6 +177,11 @@ impl JobConfig {
             let valid =
                 "none, or a cron expression beside it: a job that runs on request only has no days";
             return Err(InvalidConfig::new("excluded_days", format!("{days:?}"), valid));
+        }
+        if let Some(bound) = self.jitter_ms.filter(|_| self.cron.is_none()) {
+            let valid =
+                "none, or a cron expression beside it: a job that runs on request begins at once";
+            return Err(InvalidConfig::new("jitter", format!("{bound} ms"), valid));
         }
         self.check_stored()
     }
@@ -238,6 +252,10 @@ impl JobConfig {
         }
         if let Some(catch_up) = self.catch_up.filter(|c| c.max == 0 || c.window_seconds == 0) {
             return Err(InvalidConfig::new("catch_up", catch_up, "at least 1 in at least 1 s"));
+        }
+        if let Some(bound) = self.jitter_ms.filter(|bound| !(1..=MAX_JITTER_MS).contains(bound)) {
+            let valid = format!("1 to {MAX_JITTER_MS} ms, a day");
+            return Err(InvalidConfig::new("jitter", format!("{bound} ms"), valid));
         }
         if self.cron.as_deref().is_some_and(|cron| cron.trim().is_empty()) {
             return Err(InvalidConfig::new(
@@ -454,10 +472,14 @@ impl InvalidConfig {
 mod tests {
     use super::*;
 
+    fn cron() -> Option<String> {
+        Some("0 0 12 * * ?".to_owned())
+    }
+
     #[test]
     fn what_coordination_relies_on_is_checked_field_by_field() {
         type Change = fn(&mut JobConfig);
-        let rows: [(&str, Change, Option<&str>); 9] = [
+        let rows: [(&str, Change, Option<&str>); 13] = [
             ("defaults", |_| {}, None),
             ("no items", |c| c.sharding_total_count = 0, Some("sharding_total_count")),
             ("too many items", |c| c.sharding_total_count = 100_001, Some("sharding_total_count")),
@@ -478,6 +500,14 @@ mod tests {
                 |c| c.excluded_days = Some("SAT".into()),
                 Some("excluded_days"),
             ),
+            ("jitter of no schedule", |c| c.jitter_ms = Some(1), Some("jitter")),
+            ("no jitter", |c| (c.cron, c.jitter_ms) = (cron(), Some(0)), Some("jitter")),
+            (
+                "more than a day",
+                |c| (c.cron, c.jitter_ms) = (cron(), Some(MAX_JITTER_MS + 1)),
+                Some("jitter"),
+            ),
+            ("a day", |c| (c.cron, c.jitter_ms) = (cron(), Some(MAX_JITTER_MS)), None),
             (
                 "days of a schedule",
                 |c| (c.cron, c.excluded_days) = (Some("0 0 12 * * ?".into()), Some("SAT".into())),

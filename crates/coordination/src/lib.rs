@@ -35,7 +35,7 @@ pub use id::{
 };
 pub use job_config::{
     CatchUp, Dialect, InvalidConfig, JavaExecutor, JavaFields, JavaFields2, JavaFields3,
-    JavaJobType, JavaSettings, JobConfig, MAX_SHARDING_TOTAL_COUNT,
+    JavaJobType, JavaSettings, JobConfig, MAX_JITTER_MS, MAX_SHARDING_TOTAL_COUNT,
 };
 pub use job_event::{DropReason, JobEvent, MissReason};
 pub use latch::Latch;

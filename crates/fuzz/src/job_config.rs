@@ -34,6 +34,7 @@ const KNOWN: [&str; 23] = [
     "staticSharding",
     "catchUp",
     "excludedDays",
+    "jitterMilliseconds",
 ];
 /// Fields that the reader knows inside of others.
 const NESTED: [&str; 4] =

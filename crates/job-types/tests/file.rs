@@ -26,6 +26,7 @@ job_parameter = "full"
 cron = "0 0 3 * * ?"
 time_zone = "Asia/Shanghai"
 excluded_days = "SAT..SUN"
+jitter = "30s"
 failover = true
 misfire = true
 monitor_execution = true
@@ -82,6 +83,7 @@ jobs:
   cron: 0 0 3 * * ?
   time_zone: Asia/Shanghai
   excluded_days: SAT..SUN
+  jitter: 30s
   failover: true
   misfire: true
   monitor_execution: true
@@ -128,6 +130,7 @@ fn both_forms_declare_the_same() {
         .cron("0 0 3 * * ?")
         .time_zone("Asia/Shanghai")
         .excluded_days("SAT..SUN")
+        .jitter(Duration::from_secs(30))
         .failover(true)
         .catch_up(Duration::from_secs(3600), 3)
         .max_time_diff(Duration::from_secs(5))

@@ -1,11 +1,14 @@
 //! What must be true of a configuration before anything is written: what only the shell can check.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use coordination::{InvalidConfig, JobConfig};
 use jiff::Timestamp;
 use sharding::StrategyRegistry;
-use trigger::{CronCaveat, CronExpression, CronSchedule, ExcludedDays, Schedule, Zone};
+use trigger::{
+    CronCaveat, CronExpression, CronSchedule, ExcludedDays, Jitter, JitterError, Schedule, Zone,
+};
 
 /// A schedule that tasks can share.
 pub(crate) type SharedSchedule = Arc<dyn Schedule>;
@@ -22,7 +25,11 @@ pub(crate) fn check(
         let valid = format!("one of {}, or empty", error.known.join(", "));
         return Err(InvalidConfig::new("strategy", format!("{:?}", config.strategy), valid));
     }
-    match (timing_of(config, default_zone)?, &config.cron) {
+    let timing = timing_of(config, default_zone)?;
+    if let Some(Timing { schedule, jitter: Some(jitter), .. }) = &timing {
+        jitter.check(&**schedule, now).map_err(invalid_jitter)?;
+    }
+    match (timing, &config.cron) {
         (Some(timing), Some(cron)) if timing.schedule.next_after(now).is_none() => {
             let days =
                 config.excluded_days.iter().map(|days| format!(", excluded_days being {days:?}"));
@@ -39,6 +46,7 @@ pub(crate) fn check(
 pub(crate) struct Timing {
     pub(crate) schedule: SharedSchedule,
     pub(crate) zone: Zone,
+    pub(crate) jitter: Option<Jitter>,
 }
 
 /// Returns when a configuration says that a job fires; `None` for a job that runs on request only. One that names no zone
@@ -61,7 +69,18 @@ pub(crate) fn timing_of(
         Some(days) => schedule.with_excluded_days(days),
         None => schedule,
     };
-    Ok(Some(Timing { schedule: Arc::new(schedule), zone }))
+    let jitter = jitter(config)?;
+    Ok(Some(Timing { schedule: Arc::new(schedule), zone, jitter }))
+}
+
+fn jitter(config: &JobConfig) -> Result<Option<Jitter>, InvalidConfig> {
+    let bound = config.jitter_ms.map(|bound| Duration::from_millis(bound.into()));
+    let jitter = bound.map(|bound| Jitter::new(config.job_name.as_str(), bound));
+    jitter.transpose().map_err(invalid_jitter)
+}
+
+fn invalid_jitter(error: JitterError) -> InvalidConfig {
+    InvalidConfig::new("jitter", format!("{:?}", error.bound), error.valid)
 }
 
 fn excluded_days(config: &JobConfig) -> Result<Option<ExcludedDays>, InvalidConfig> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coordination::{CatchUp, InvalidConfig, JavaSettings, JobConfig, JobName};
+use coordination::{CatchUp, InvalidConfig, JavaSettings, JobConfig, JobName, MAX_JITTER_MS};
 
 use crate::config_check;
 
@@ -13,6 +13,7 @@ use crate::config_check;
 /// | [`cron`](Self::cron) | none | when it fires; without it the job runs on request only |
 /// | [`time_zone`](Self::time_zone) | the scheduler's, UTC | the zone that the expression is meant in |
 /// | [`excluded_days`](Self::excluded_days) | none | days on which it does not fire |
+/// | [`jitter`](Self::jitter) | none | each fire begins somewhat later than its time |
 /// | [`sharding_item_parameters`](Self::sharding_item_parameters) | empty | what each item is for |
 /// | [`job_parameter`](Self::job_parameter) | empty | what every run is told |
 /// | [`failover`](Self::failover) | off | runs that a lost instance left unfinished are run again elsewhere |
@@ -58,6 +59,7 @@ pub struct JobBuilder {
     max_time_diff: Option<Duration>,
     reconcile_interval: Duration,
     catch_up: Option<(Duration, u32)>,
+    jitter: Option<Duration>,
     java_class: Option<String>,
     java_settings: Option<JavaSettings>,
     rest: Options,
@@ -94,6 +96,7 @@ impl JobBuilder {
             max_time_diff: None,
             reconcile_interval: Duration::from_secs(600),
             catch_up: None,
+            jitter: None,
             java_class: None,
             java_settings: None,
             rest: Options {
@@ -153,6 +156,38 @@ impl JobBuilder {
     #[must_use]
     pub fn excluded_days(mut self, days: impl Into<String>) -> Self {
         self.rest.excluded_days = Some(days.into());
+        self
+    }
+
+    /// Sets that each fire begins later than its time, by less than `bound`, so that many jobs with the same times do not begin
+    /// at once: whole milliseconds, from 1, and below the time from any fire to the next. Needs [`cron`](Self::cron).
+    ///
+    /// How much later follows from the name of the job and the time of the fire alone ([`trigger::Jitter`]), so that all instances
+    /// begin it together. Its time stays what it is for [`fire_time`](crate::ShardingContext::fire_time), for records, misfires
+    /// and gaps. What is run afterwards, because it met the running item or was missed, has no delay of its own.
+    ///
+    /// ```text
+    /// fires:                  |0         |60        |120       |180
+    /// jitter(30 s):             [0]          [60]   [120]         [180]
+    /// ```
+    /// An instance that joins after the time of a fire and before its beginning takes part in it. Under another configuration a
+    /// fire whose time has come begins at once. Java instances do not read the bound: they begin in time.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use lite::JobBuilder;
+    ///
+    /// let job = || JobBuilder::new("report", 2).cron("0 0/5 * * * ?");
+    /// assert_eq!(job().jitter(Duration::from_secs(30)).build()?.jitter_ms, Some(30_000));
+    /// let error = job().jitter(Duration::from_micros(1)).build().unwrap_err();
+    /// assert_eq!((error.field, error.value.as_str()), ("jitter", "1µs"));
+    /// # Ok::<(), lite::InvalidConfig>(())
+    /// ```
+    #[must_use]
+    pub fn jitter(mut self, bound: Duration) -> Self {
+        self.jitter = Some(bound);
         self
     }
 
@@ -299,6 +334,7 @@ impl JobBuilder {
             cron,
             time_zone,
             excluded_days: self.rest.excluded_days,
+            jitter_ms: self.jitter.map(whole_milliseconds).transpose()?,
             sharding_item_parameters: self.rest.sharding_item_parameters,
             job_parameter: self.rest.job_parameter,
             failover,
@@ -353,6 +389,15 @@ fn whole_seconds(field: &'static str, duration: Duration) -> Result<u32, Invalid
     let seconds = u32::try_from(duration.as_secs()).ok().filter(|s| *s > 0);
     seconds.filter(|_| duration.subsec_nanos() == 0).ok_or_else(|| {
         InvalidConfig::new(field, format!("{duration:?}"), "whole seconds, at least 1")
+    })
+}
+
+fn whole_milliseconds(bound: Duration) -> Result<u32, InvalidConfig> {
+    let is_whole = bound.subsec_nanos().is_multiple_of(1_000_000);
+    let bound_ms = u32::try_from(bound.as_millis()).ok().filter(|_| is_whole);
+    bound_ms.ok_or_else(|| {
+        let valid = format!("whole milliseconds, from 1 to {MAX_JITTER_MS}");
+        InvalidConfig::new("jitter", format!("{bound:?}"), valid)
     })
 }
 

@@ -17,6 +17,7 @@ use crate::context::timestamp;
 use crate::driver::Driver;
 use crate::once_listener::Call;
 use crate::shutdown::Shutdown;
+use crate::timer::{Pace, Since};
 
 impl Driver {
     pub(crate) fn run_command(&mut self, command: Command) {
@@ -74,10 +75,13 @@ impl Driver {
         let now = self.seams.clock.wall();
         match timing_of(&config, &self.default_zone) {
             Ok(timing) => {
-                let since = self.state.fires_since.take().unwrap_or(now);
+                let since = match self.state.fires_since.take() {
+                    Some(joined) => Since::Joined(joined),
+                    None => Since::Changed(now),
+                };
                 self.state.schedule_fault = None;
                 self.state.timing.clone_from(&timing);
-                self.timer.fire_by(timing.map(|timing| timing.schedule), since);
+                self.timer.fire_by(timing.map(Pace::of), since);
             }
             Err(fault) => {
                 self.record(JobEvent::ConfigRejected { reason: fault.to_string() });

@@ -9,9 +9,9 @@ use coordination::FireTime;
 use jiff::{SignedDuration, Timestamp};
 use tokio::select;
 use tokio::sync::mpsc;
-use trigger::{Schedule, TimerQueue};
+use trigger::{Jitter, Schedule, TimerQueue};
 
-use crate::config_check::SharedSchedule;
+use crate::config_check::{SharedSchedule, Timing};
 use crate::seams::Seams;
 
 /// The longest sleep. The wall clock can be set, and stands still for a machine that is suspended: so often it is
@@ -36,13 +36,53 @@ pub(crate) struct JobTimer {
 type Key = u64;
 
 enum Instruction {
-    Set {
-        key: Key,
-        schedule: SharedSchedule,
-        since: Timestamp,
-        fires: mpsc::UnboundedSender<FireTime>,
-    },
+    Set { key: Key, pace: Pace, since: Since, fires: mpsc::UnboundedSender<FireTime> },
     Remove(Key),
+}
+
+/// From when on fires count.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Since {
+    /// Those that begin after it: whoever joins before a fire has begun takes part in it.
+    Joined(Timestamp),
+    /// Those whose time comes after it: then another configuration has come into force.
+    Changed(Timestamp),
+}
+
+/// When fires begin: at the times of a schedule, or somewhat later.
+#[derive(Clone, Debug)]
+pub(crate) struct Pace {
+    schedule: SharedSchedule,
+    jitter: Option<Jitter>,
+}
+
+impl Pace {
+    pub(crate) fn of(timing: Timing) -> Self {
+        Self { schedule: timing.schedule, jitter: timing.jitter }
+    }
+
+    fn start(&self, fire: Timestamp) -> Timestamp {
+        self.jitter.map_or(fire, |jitter| jitter.start(&*self.schedule, fire))
+    }
+
+    /// Returns the first fire that counts.
+    fn first(&self, since: Since) -> Option<Timestamp> {
+        match (since, self.jitter) {
+            (Since::Joined(at), Some(jitter)) => jitter.next_to_start(&*self.schedule, at),
+            (Since::Joined(at), None) | (Since::Changed(at), _) => self.schedule.next_after(at),
+        }
+    }
+
+    /// Returns the last fire that has begun by `now`. `due` has. Fires begin in the order of their times, each before the time
+    /// of the next one.
+    fn last_begun(&self, due: Timestamp, now: Timestamp) -> Timestamp {
+        let last = last_fire(&*self.schedule, due, now);
+        if last == due || self.start(last) <= now {
+            return last;
+        }
+        let before = last.saturating_sub(SignedDuration::from_nanos(1)).unwrap_or(Timestamp::MIN);
+        last_fire(&*self.schedule, due, before)
+    }
 }
 
 impl Timer {
@@ -68,11 +108,12 @@ impl Timer {
 }
 
 impl JobTimer {
-    /// Fires by this schedule for the times after `since`, or not at all. Of those that are past already, the latest.
-    pub(crate) fn fire_by(&self, schedule: Option<SharedSchedule>, since: Timestamp) {
+    /// Fires at this pace from then on, or not at all. Of fires that have begun already, the latest. One whose time has come by the
+    /// pace before, and that has yet to begin, does so at once.
+    pub(crate) fn fire_by(&self, pace: Option<Pace>, since: Since) {
         let (key, fires) = (self.key, self.fires.clone());
-        self.tell(match schedule {
-            Some(schedule) => Instruction::Set { key, schedule, since, fires },
+        self.tell(match pace {
+            Some(pace) => Instruction::Set { key, pace, since, fires },
             None => Instruction::Remove(key),
         });
     }
@@ -100,8 +141,21 @@ struct Wheel {
 }
 
 struct Entry {
-    schedule: SharedSchedule,
+    pace: Pace,
     fires: mpsc::UnboundedSender<FireTime>,
+    /// The next fire, by its time; the queue has its beginning.
+    next: Option<Timestamp>,
+}
+
+impl Entry {
+    fn fire(&self, fire: Timestamp) {
+        let _ = self.fires.send(FireTime(fire.as_millisecond()));
+    }
+
+    /// Returns when the next fire begins.
+    fn start(&self) -> Option<Timestamp> {
+        self.next.map(|next| self.pace.start(next))
+    }
 }
 
 impl Wheel {
@@ -135,12 +189,14 @@ impl Wheel {
             self.look_again(now);
         }
         self.looked_at = now;
-        while let Some((key, due)) = self.queue.pop_due(now) {
-            let Some(entry) = self.jobs.get(&key) else { continue };
-            let fire = last_fire(&*entry.schedule, due, now);
-            let _ = entry.fires.send(FireTime(fire.as_millisecond()));
-            if let Some(next) = entry.schedule.next_after(fire) {
-                self.queue.set(key, next);
+        while let Some((key, _)) = self.queue.pop_due(now) {
+            let Some(entry) = self.jobs.get_mut(&key) else { continue };
+            let Some(due) = entry.next else { continue };
+            let fire = entry.pace.last_begun(due, now);
+            entry.fire(fire);
+            entry.next = entry.pace.schedule.next_after(fire);
+            if let Some(start) = entry.start() {
+                self.queue.set(key, start);
             }
         }
     }
@@ -148,26 +204,34 @@ impl Wheel {
     /// The clock was set back: what was next by the clock as it was can be far away by now. Fires that come twice are
     /// known by their times; whoever has taken note of one does not do so again.
     fn look_again(&mut self, now: Timestamp) {
-        for (key, entry) in &self.jobs {
-            if let Some(next) = entry.schedule.next_after(now) {
-                self.queue.set(*key, next);
-            }
+        for (key, entry) in &mut self.jobs {
+            let Some(next) = entry.pace.first(Since::Joined(now)) else { continue };
+            entry.next = Some(next);
+            self.queue.set(*key, entry.pace.start(next));
         }
     }
 
     fn obey(&mut self, instruction: Instruction) {
         match instruction {
-            Instruction::Set { key, schedule, since, fires } => {
-                self.queue.remove(&key);
-                if let Some(next) = schedule.next_after(since) {
-                    self.queue.set(key, next);
+            Instruction::Set { key, pace, since, fires } => {
+                self.remove(key);
+                let next = pace.first(since);
+                let entry = Entry { pace, fires, next };
+                if let Some(start) = entry.start() {
+                    self.queue.set(key, start);
                 }
-                self.jobs.insert(key, Entry { schedule, fires });
+                self.jobs.insert(key, entry);
             }
-            Instruction::Remove(key) => {
-                self.queue.remove(&key);
-                self.jobs.remove(&key);
-            }
+            Instruction::Remove(key) => self.remove(key),
+        }
+    }
+
+    /// Takes a job out. A fire whose time has come, and that has yet to begin, does so now.
+    fn remove(&mut self, key: Key) {
+        self.queue.remove(&key);
+        let Some(entry) = self.jobs.remove(&key) else { return };
+        if let Some(pending) = entry.next.filter(|next| *next <= self.looked_at) {
+            entry.fire(pending);
         }
     }
 }
@@ -219,9 +283,56 @@ mod tests {
             ("irregular", "0 0/7 13,19 * * ?", "13:00:00Z", "19:30:00Z", "19:28:00Z"),
         ];
         for (case, cron, due, now, expected) in rows {
-            let on = |time: &str| format!("2024-02-29T{time}").parse::<Timestamp>().unwrap();
             let schedule = CronSchedule::new(CronExpression::parse(cron).unwrap(), Zone::utc());
             assert_eq!(last_fire(&schedule, on(due), on(now)), on(expected), "{case}");
+        }
+    }
+
+    fn on(time: &str) -> Timestamp {
+        format!("2024-02-29T{time}").parse().unwrap()
+    }
+
+    /// Fires each minute; those of 12:00 to 12:03 begin so many milliseconds later.
+    fn late() -> (Pace, [Timestamp; 4]) {
+        let minutes = CronExpression::parse("0 * * * * ?").unwrap();
+        let schedule: SharedSchedule = Arc::new(CronSchedule::new(minutes, Zone::utc()));
+        let jitter = Jitter::new("job", Duration::from_secs(50)).unwrap();
+        let pace = Pace { schedule, jitter: Some(jitter) };
+        let fires = ["12:00:00Z", "12:01:00Z", "12:02:00Z", "12:03:00Z"].map(on);
+        let starts = fires.map(|fire| pace.start(fire));
+        let delays = fires.iter().zip(&starts).map(|(fire, start)| start.duration_since(*fire));
+        assert!(delays.into_iter().all(|delay| delay.is_positive()), "{starts:?}");
+        (pace, starts)
+    }
+
+    #[test]
+    fn with_jitter_a_late_wake_fires_for_the_latest_that_has_begun() {
+        let (pace, starts) = late();
+        let before = |at: Timestamp| at.saturating_sub(SignedDuration::from_millis(1)).unwrap();
+        let rows = [
+            ("as it begins", starts[0], "12:00:00Z"),
+            ("the next one has come, and not begun", on("12:01:00Z"), "12:00:00Z"),
+            ("just before it begins", before(starts[1]), "12:00:00Z"),
+            ("it has", starts[1], "12:01:00Z"),
+            ("two later, just before it begins", before(starts[3]), "12:02:00Z"),
+            ("two later", starts[3], "12:03:00Z"),
+        ];
+        for (case, now, expected) in rows {
+            assert_eq!(pace.last_begun(on("12:00:00Z"), now), on(expected), "{case}");
+        }
+    }
+
+    #[test]
+    fn whoever_joins_takes_part_in_what_has_yet_to_begin_and_a_change_looks_ahead() {
+        let (pace, starts) = late();
+        let rows = [
+            ("before it begins", Since::Joined(on("12:00:00.001Z")), "12:00:00Z"),
+            ("as it begins", Since::Joined(starts[0]), "12:01:00Z"),
+            ("changed before it begins", Since::Changed(on("12:00:00.001Z")), "12:01:00Z"),
+            ("changed before its time", Since::Changed(on("11:59:59.999Z")), "12:00:00Z"),
+        ];
+        for (case, since, expected) in rows {
+            assert_eq!(pace.first(since), Some(on(expected)), "{case}");
         }
     }
 

@@ -10,6 +10,7 @@ pub const MAX_FIRES: usize = 1_000;
 
 /// Returns the next fires of a job after a moment, in ascending order: `n` of them, at most [`MAX_FIRES`]; fewer if the
 /// schedule ends, none for a job that runs on request only. There are none on excluded days.
+/// With jitter each begins somewhat later; these are their times all the same.
 ///
 /// # Errors
 /// [`InvalidConfig`] names what is wrong with the schedule.

@@ -1,9 +1,11 @@
 //! What must be true of a configuration before it is written.
 
+use std::time::Duration;
+
 use coordination::{InvalidConfig, JobConfig};
 use jiff::Timestamp;
 use sharding::StrategyRegistry;
-use trigger::{CronExpression, CronSchedule, ExcludedDays, Zone};
+use trigger::{CronExpression, CronSchedule, ExcludedDays, Jitter, Zone};
 
 /// Returns the schedule that a configuration describes; `None` for a job that runs on request only.
 ///
@@ -67,6 +69,13 @@ pub fn validate(
         return Err(InvalidConfig::new("strategy", format!("{:?}", config.strategy), valid));
     }
     let schedule = schedule_of(config)?;
+    if let (Some(schedule), Some(bound)) = (&schedule, config.jitter_ms) {
+        let bound = Duration::from_millis(bound.into());
+        let jitter = Jitter::new(config.job_name.as_str(), bound);
+        jitter.and_then(|jitter| jitter.check(schedule, now)).map_err(|error| {
+            InvalidConfig::new("jitter", format!("{:?}", error.bound), error.valid)
+        })?;
+    }
     if schedule.is_some_and(|schedule| schedule.next_after(now).is_none()) {
         let days =
             config.excluded_days.iter().map(|days| format!(", excluded_days being {days:?}"));

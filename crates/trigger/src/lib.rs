@@ -6,6 +6,7 @@ mod cron;
 #[cfg(feature = "cron")]
 mod cron_crate;
 mod excluded_days;
+mod jitter;
 mod misfire;
 mod schedule;
 mod timer_queue;
@@ -18,6 +19,7 @@ pub use cron::{
 #[cfg(feature = "cron")]
 pub use cron_crate::CronCrateSchedule;
 pub use excluded_days::{ExcludedDays, ExcludedDaysError, ExcludedDaysErrorReason};
+pub use jitter::{Jitter, JitterError};
 pub use misfire::{
     FireCount, FireRange, FireVerdict, MisfireDecision, MisfirePolicy, Situation, SkipReason,
     decide,

@@ -113,7 +113,7 @@ impl Account<'_> {
                 continue;
             }
             findings.count("fires open at the end", 1);
-            let due = self.facts.mt_of(*fire);
+            let due = self.begins_by(*fire);
             let unused = self.facts.unused(self.job, self.trace, due, self.until(*fire));
             let subject = (self.name, Some(self.item));
             findings.expect(unused.is_none(), S3, subject, &[spot, self.record_at(due)], || {
@@ -134,7 +134,7 @@ impl Account<'_> {
     /// A fire that was passed over may be claimed by nobody since. If that was before it came, who did it is judged
     /// for that.
     fn without_cause(&self, spot: Spot, fire: i64, what: &str, findings: &mut Findings) {
-        let due = self.facts.mt_of(fire);
+        let due = self.begins_by(fire);
         self.judge(spot, fire, (due, self.until(fire).min(spot.mt)), what, findings);
     }
 
@@ -153,6 +153,15 @@ impl Account<'_> {
         });
     }
 
+    /// By when a fire has begun at the latest: its own time, and what the configuration lets it be later.
+    fn begins_by(&self, fire: i64) -> u64 {
+        let due = self.facts.mt_of(fire);
+        let from = self.job.configs.iter().rev().find(|from| from.mt <= due);
+        let jitter =
+            from.and_then(|from| from.config.as_ref()).map_or(0, |config| config.jitter_ms);
+        due.saturating_add(u64::try_from(jitter).unwrap_or(0).saturating_mul(1_000_000))
+    }
+
     /// Until when a fire can be claimed: it stays due until the next one.
     fn until(&self, fire: i64) -> u64 {
         let next = self.targets.next(fire).map(|next| self.facts.mt_of(next));
@@ -167,7 +176,7 @@ impl Account<'_> {
 
     /// A claim is for a fire that the schedule has, and in time unless there is a cause.
     fn claim(&self, claim: &Claim, findings: &mut Findings) {
-        let (due, at) = (self.facts.mt_of(claim.fire), claim.spot.mt);
+        let (due, at) = (self.begins_by(claim.fire), claim.spot.mt);
         match claim.source {
             Source::Manual | Source::Failover => return,
             Source::Normal | Source::Misfire => {

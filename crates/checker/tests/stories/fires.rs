@@ -243,6 +243,10 @@ fn l0_what_is_missed_has_a_cause() {
             ("late by three seconds", |s| {
                 s.at(10.01).claim("b", 1, 1).done("b", 1).at(13.0).claim("a", 0, 1).done("a", 0);
             }),
+            ("late by more than the configuration lets it begin later", |s| {
+                s.at(3.0).configure(|c| c["jitterMilliseconds"] = json!(5_000)).at(10.01);
+                s.claim("b", 1, 1).done("b", 1).at(18.5).claim("a", 0, 1).done("a", 0);
+            }),
             ("claimed eight seconds before it comes", |s| {
                 s.round(1).at(12.0).claim("a", 0, 2).at(13.0).done("a", 0);
                 s.at(20.01).claim("b", 1, 2).done("b", 1);
@@ -307,6 +311,10 @@ fn l0_what_is_missed_has_a_cause() {
             ("the owner was dead until the next fire", |s| {
                 s.round(1).crash("b").at(20.01).claim("a", 0, 2).done("a", 0).expire("b").at(29.8);
                 s.deal(&["a"]).round(3);
+            }),
+            ("late by what the configuration lets it begin later", |s| {
+                s.at(3.0).configure(|c| c["jitterMilliseconds"] = json!(8_000)).at(10.01);
+                s.claim("b", 1, 1).done("b", 1).at(18.5).claim("a", 0, 1).done("a", 0);
             }),
             ("late, because the item has just moved here", |s| {
                 s.round(1).crash("b").at(20.01).claim("a", 0, 2).done("a", 0).expire("b").at(26.0);

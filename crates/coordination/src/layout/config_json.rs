@@ -9,8 +9,8 @@ use crate::{CatchUp, JavaFields, JavaFields2, JavaJobType, JavaSettings, JobConf
 /// The class that Java gives all script jobs, whatever stands in the document.
 const SCRIPT_CLASS: &str = "com.dangdang.ddframe.job.api.script.ScriptJob";
 
-/// Writes the document. What is ours is appended: `timeZone`, `staticSharding`, `catchUp` and `excludedDays` where they are
-/// set. Fields that the document had before and nobody here knows follow at the end. Java instances skip both. At unknown properties they
+/// Writes the document. What is ours is appended: `timeZone`, `staticSharding`, `catchUp`, `excludedDays` and
+/// `jitterMilliseconds` where they are set. Fields that the document had before and nobody here knows follow at the end. Java instances skip both. At unknown properties they
 /// fail, and did so before.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     let mut json = Writer::default();
@@ -56,6 +56,9 @@ pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     if let Some(days) = &config.excluded_days {
         json.string("excludedDays", days);
     }
+    if let Some(bound) = config.jitter_ms {
+        json.raw("jitterMilliseconds", bound);
+    }
     for (name, value) in &config.unknown {
         json.raw(name, value);
     }
@@ -93,6 +96,10 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     config.static_sharding = fields.boolean("staticSharding", false)?;
     config.catch_up = decode_catch_up(&mut fields)?;
     config.excluded_days = non_empty(fields.string("excludedDays")?);
+    let jitter = "jitterMilliseconds";
+    // What is no bound becomes one that is refused.
+    let bound = fields.has(jitter).then(|| fields.integer(jitter, 0)).transpose()?;
+    config.jitter_ms = bound.map(|bound| u32::try_from(bound).unwrap_or(0));
     config.unknown = fields.rest();
     Ok(config)
 }
@@ -260,16 +267,29 @@ mod tests {
     }
 
     #[test]
-    fn excluded_days_stand_behind_what_java_reads() {
+    fn excluded_days_and_jitter_stand_behind_what_java_reads() {
         let config = decode_config(format!("{DOCUMENT}}}").as_bytes()).unwrap();
-        assert_eq!(config.excluded_days, None);
-        let config = JobConfig { excluded_days: Some("SAT..SUN,12-25".into()), ..config };
+        assert_eq!((&config.excluded_days, config.jitter_ms), (&None, None));
+        let excluded_days = Some("SAT..SUN,12-25".into());
+        let config = JobConfig { excluded_days, jitter_ms: Some(500), ..config };
         let written = encode_config(&config);
         assert!(
-            written.ends_with(r#","overwrite":false,"excludedDays":"SAT..SUN,12-25"}"#),
+            written.ends_with(
+                r#","overwrite":false,"excludedDays":"SAT..SUN,12-25","jitterMilliseconds":500}"#
+            ),
             "{written}"
         );
         assert_eq!(decode_config(written.as_bytes()).unwrap(), config);
+    }
+
+    #[test]
+    fn what_is_no_bound_of_a_delay_is_refused() {
+        for bound in ["0", "-1", "86400001", "99999999999"] {
+            let document =
+                format!(r#"{DOCUMENT},"cron":"* * * * * ?","jitterMilliseconds":{bound}}}"#);
+            let error = decode_config(document.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains("jitter is ") && error.contains("1 to 86400000 ms"), "{error}");
+        }
     }
 
     /// Java fails at them, and so would whoever put them there have to be told by Java, not by losing them here.

@@ -27,6 +27,7 @@ const SIZE_PROVIDER: &str = "jobExecutorThreadPoolSizeProviderType";
 const CATCH_UP_WINDOW: &str = "elastic-job-rust.catch-up.window-seconds";
 const CATCH_UP_MAX: &str = "elastic-job-rust.catch-up.max";
 const EXCLUDED_DAYS: &str = "elastic-job-rust.excluded-days";
+const JITTER: &str = "elastic-job-rust.jitter-milliseconds";
 
 /// Writes the document. Fields that it had before and nobody here knows follow at the end.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields3) -> String {
@@ -77,6 +78,7 @@ fn all_props<'a>(config: &'a JobConfig, java: &'a JavaFields3) -> BTreeMap<&'a s
     let ours = config.catch_up.into_iter().flat_map(|catch_up| {
         [(CATCH_UP_WINDOW, catch_up.window_seconds), (CATCH_UP_MAX, catch_up.max)]
     });
+    let ours = ours.chain(config.jitter_ms.map(|bound| (JITTER, bound)));
     let days = config.excluded_days.iter().map(|days| (EXCLUDED_DAYS, Cow::from(days)));
     given.chain(ours.map(|(key, value)| (key, Cow::from(value.to_string())))).chain(days).collect()
 }
@@ -116,25 +118,31 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     java.extra_configurations = fields.lines("jobExtraConfigurations")?;
     config.catch_up = take_catch_up(&mut java.props)?;
     config.excluded_days = java.props.remove(EXCLUDED_DAYS);
+    config.jitter_ms = take_number(&mut java.props, JITTER)?;
     config.java = JavaSettings { fields: JavaFields::V3(java), ..JavaSettings::of(Dialect::V3) };
     config.unknown = fields.0.into_lines();
     Ok(config)
 }
 
 fn take_catch_up(props: &mut BTreeMap<String, String>) -> Result<Option<CatchUp>, ConfigError> {
-    let mut number = |field: &'static str| {
-        let Some(text) = props.remove(field) else { return Ok(None) };
-        let valid = "a whole number from 1";
-        let error = ConfigError::Field { field, found: format!("{text:?}"), valid };
-        text.parse().map(Some).map_err(|_| error)
-    };
-    let (window_seconds, max) = (number(CATCH_UP_WINDOW)?, number(CATCH_UP_MAX)?);
+    let window_seconds = take_number(props, CATCH_UP_WINDOW)?;
+    let max = take_number(props, CATCH_UP_MAX)?;
     Ok(match (window_seconds, max) {
         (None, None) => None,
         (window, max) => {
             Some(CatchUp { window_seconds: window.unwrap_or(0), max: max.unwrap_or(0) })
         }
     })
+}
+
+fn take_number(
+    props: &mut BTreeMap<String, String>,
+    field: &'static str,
+) -> Result<Option<u32>, ConfigError> {
+    let Some(text) = props.remove(field) else { return Ok(None) };
+    let valid = "a whole number from 1";
+    let error = ConfigError::Field { field, found: format!("{text:?}"), valid };
+    text.parse().map(Some).map_err(|_| error)
 }
 
 /// The fields of a document that nobody has asked for yet.
@@ -235,8 +243,9 @@ mod tests {
         let mut config = decode_config(MINIMAL.as_bytes()).unwrap();
         config.catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
         config.excluded_days = Some("SAT..SUN".into());
+        config.jitter_ms = Some(500);
         let written = encode_config(&config);
-        let ours = "\nprops:\n  elastic-job-rust.catch-up.max: '5'\n  elastic-job-rust.catch-up.window-seconds: '60'\n  elastic-job-rust.excluded-days: SAT..SUN\n";
+        let ours = "\nprops:\n  elastic-job-rust.catch-up.max: '5'\n  elastic-job-rust.catch-up.window-seconds: '60'\n  elastic-job-rust.excluded-days: SAT..SUN\n  elastic-job-rust.jitter-milliseconds: '500'\n";
         assert!(written.contains(ours), "{written}");
         assert_eq!(decode_config(written.as_bytes()).unwrap(), config);
     }

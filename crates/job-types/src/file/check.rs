@@ -74,6 +74,9 @@ fn config(doc: &JobDoc) -> Result<JobConfig, Invalid> {
     if let Some(catch_up) = &doc.catch_up {
         job = job.catch_up(duration("catch_up.window", &catch_up.window)?, catch_up.max);
     }
+    if let Some(bound) = &doc.jitter {
+        job = job.jitter(duration("jitter", bound)?);
+    }
     if let Some(bound) = &doc.max_time_diff {
         job = job.max_time_diff(duration("max_time_diff", bound)?);
     }

@@ -21,7 +21,7 @@ use model::FileDoc;
 /// | field of a job | meaning |
 /// |---|---|
 /// | `name`, `sharding_total_count` | required |
-/// | `cron`, `time_zone`, `excluded_days`, `sharding_item_parameters`, `job_parameter`, `failover`, `misfire`, `monitor_execution`, `static_sharding`, `max_time_diff`, `reconcile_interval`, `strategy`, `description`, `disabled`, `overwrite` | as in [`JobBuilder`](lite::JobBuilder) |
+/// | `cron`, `time_zone`, `excluded_days`, `jitter`, `sharding_item_parameters`, `job_parameter`, `failover`, `misfire`, `monitor_execution`, `static_sharding`, `max_time_diff`, `reconcile_interval`, `strategy`, `description`, `disabled`, `overwrite` | as in [`JobBuilder`](lite::JobBuilder) |
 /// | `catch_up` | `window`, `max` |
 /// | `timeout`, `shutdown_grace`, `max_concurrency` | as in [`Registration`] |
 /// | `retry` | `max_attempts`; `first_delay`, `max_delay`, `after_panics` as in [`RetryPolicy`] |

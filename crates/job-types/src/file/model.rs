@@ -34,6 +34,7 @@ pub(super) struct JobDoc {
     pub(super) cron: Option<String>,
     pub(super) time_zone: Option<String>,
     pub(super) excluded_days: Option<String>,
+    pub(super) jitter: Option<String>,
     pub(super) sharding_item_parameters: Option<String>,
     pub(super) job_parameter: Option<String>,
     pub(super) failover: Option<bool>,

@@ -1,0 +1,139 @@
+//! Fires that begin somewhat later than their times: when, on whom, and what they are known by.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lite::{Clock, JobBuilder, JobEvent, Scheduler, job_fn};
+use parking_lot::Mutex;
+
+use support::{Cluster, Member, Runs, balanced, noon, within};
+
+/// The delays of `job` and `other` below 30 s, for the fires of 12:00, 12:01 and 12:02, in milliseconds: they never change.
+const OF_JOB: [i64; 3] = [2_153, 1_175, 17_076];
+const OF_OTHER: [i64; 3] = [2_361, 719, 11_656];
+
+fn each_minute(name: &str, items: u32) -> JobBuilder {
+    JobBuilder::new(name, items).cron("0 * * * * ?").jitter(Duration::from_secs(30))
+}
+
+/// Runs of one item: the fire in seconds after noon, and when it began, in milliseconds after noon.
+type Begun = Arc<Mutex<Vec<(i64, i64)>>>;
+
+async fn schedule(cluster: &Cluster, scheduler: &Scheduler, config: JobBuilder) -> Begun {
+    let begun = Begun::default();
+    let (noted, clock) = (begun.clone(), cluster.clock.clone());
+    let job = job_fn(move |context| {
+        let fire = context.fire_time().duration_since(noon()).as_secs();
+        let now = clock.wall().duration_since(noon());
+        noted.lock().push((fire, i64::try_from(now.as_millis()).unwrap()));
+        async { Ok(()) }
+    });
+    let handle = scheduler.schedule(config.build().unwrap(), job).await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    begun
+}
+
+/// Lets this much time pass, counted from noon.
+async fn until(cluster: &Cluster, after_noon: Duration) {
+    let passed = Duration::try_from(cluster.clock.wall().duration_since(noon())).unwrap();
+    cluster.pass(after_noon.checked_sub(passed).unwrap()).await;
+}
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+#[tokio::test(start_paused = true)]
+async fn jobs_with_the_same_times_begin_apart_and_each_fire_keeps_its_time() {
+    let cluster = Cluster::new();
+    let Member { scheduler, .. } = cluster.member(1);
+    let job = schedule(&cluster, &scheduler, each_minute("job", 1)).await;
+    let other = schedule(&cluster, &scheduler, each_minute("other", 1)).await;
+
+    until(&cluster, seconds(150)).await;
+
+    for (name, begun, delays) in [("job", job, OF_JOB), ("other", other, OF_OTHER)] {
+        let expected: Vec<_> = (0..)
+            .zip(delays)
+            .map(|(minute, delay)| (60 * minute, 60_000 * minute + delay))
+            .collect();
+        assert_eq!(*begun.lock(), expected, "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_joins_between_the_time_of_a_fire_and_its_beginning_takes_part_in_it() {
+    let cluster = Cluster::new();
+    let members = [cluster.member(1), cluster.member(2)];
+    let runs = Runs::default();
+    let config = each_minute("job", 4).build().unwrap();
+    let first = members[0].scheduler.schedule(config.clone(), runs.job()).await.unwrap();
+    until(&cluster, seconds(125)).await;
+    let second = members[1].scheduler.schedule(config, runs.job()).await.unwrap();
+    balanced(&cluster, &[&first, &second], 4).await;
+
+    until(&cluster, seconds(150)).await;
+
+    let mut of_fire: Vec<_> =
+        runs.all().into_iter().filter(|run| run.at() == 120).map(|r| (r.item, r.source)).collect();
+    of_fire.sort_unstable();
+    assert_eq!(of_fire, [0, 1, 2, 3].map(|item| (item, "NORMAL")));
+    let by_second = |run: &support::Seen| run.at() == 120 && run.instance.starts_with("10.0.0.2");
+    assert_eq!(runs.all().iter().filter(|run| by_second(run)).count(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn under_another_configuration_a_fire_whose_time_has_come_begins_at_once() {
+    let cluster = Cluster::new();
+    let Member { scheduler, .. } = cluster.member(1);
+    let job = schedule(&cluster, &scheduler, each_minute("job", 1)).await;
+    until(&cluster, seconds(125)).await;
+
+    cluster.configure(&JobBuilder::new("job", 1).cron("30 * * * * ?").build().unwrap()).await;
+    until(&cluster, seconds(160)).await;
+
+    let expected = [(0, OF_JOB[0]), (60, 60_000 + OF_JOB[1]), (120, 125_000), (150, 150_000)];
+    assert_eq!(*job.lock(), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_missed_because_it_begins_later() {
+    let cluster = Cluster::new();
+    let Member { scheduler, .. } = cluster.member(1);
+    let runs = Runs::default();
+    let config = each_minute("job", 2).catch_up(seconds(3_600), 60).build().unwrap();
+    let handle = scheduler.schedule(config, runs.job()).await.unwrap();
+    let mut events = handle.events();
+    until(&cluster, seconds(270)).await;
+    let seen = runs.all();
+    within("leaving", handle.shutdown(seconds(1))).await.unwrap();
+
+    let fires = |item| -> Vec<_> {
+        let of_item = seen.iter().filter(|run| run.item == item);
+        of_item.map(|run| (run.at(), run.source)).collect()
+    };
+    for item in [0, 1] {
+        assert_eq!(fires(item), [0, 60, 120, 180, 240].map(|at| (at, "NORMAL")), "item {item}");
+    }
+    while let Some(record) = events.next().await {
+        let told = matches!(record.event, JobEvent::Gap { .. } | JobEvent::Missed { .. });
+        assert!(!told, "{record}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bound_that_is_not_below_the_interval_is_refused() {
+    let cluster = Cluster::new();
+    let Member { scheduler, .. } = cluster.member(1);
+    let job = || job_fn(|_| async { Ok(()) });
+    let minute = each_minute("job", 1).jitter(seconds(60)).build().unwrap();
+    let error = scheduler.schedule(minute, job()).await.unwrap_err().to_string();
+    assert!(error.contains("jitter is 60s; valid is less than the 1m from the fire"), "{error}");
+    let less = each_minute("job", 1).jitter(Duration::from_millis(59_999)).build().unwrap();
+    assert!(scheduler.schedule(less, job()).await.is_ok());
+    let error = JobBuilder::new("job", 1).jitter(seconds(1)).build().unwrap_err();
+    assert_eq!((error.field, error.value.as_str()), ("jitter", "1000 ms"));
+}

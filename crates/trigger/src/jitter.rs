@@ -1,0 +1,253 @@
+//! How much later than their times the fires of a job begin, so that many jobs do not begin at once.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::schedule::{Schedule, Upcoming};
+
+/// How many of the next fires [`Jitter::check`] looks at.
+const CHECKED: usize = 1_000;
+
+/// A delay for each fire of a job, below a bound: a function of the job's name and the time of the fire, and so the same in every
+/// process, after every restart.
+///
+/// The delay moves the *beginning* of a fire. Its time stays what it is and identifies it: two processes with different
+/// delays still mean the same fire.
+///
+/// ```text
+/// fires:                  |0         |60        |120       |180
+/// starts, bound 30 s:       [0]          [60]   [120]         [180]
+/// ```
+///
+/// # The function
+///
+/// It never changes. Take the bytes of the name, then the fire time in milliseconds since 1970 as eight bytes, the highest first.
+/// Put them through FNV-1a of 64 bits, and the result `x` through the finalizer of SplitMix64: `x ^= x >> 30`, times
+/// `0xBF58476D1CE4E5B9`, `x ^= x >> 27`, times `0x94D049BB133111EB`, `x ^= x >> 31`. The delay in milliseconds is
+/// `x * bound / 2^64`, rounded down. If the next fire comes sooner than the bound, the milliseconds up to it take its place, so that
+/// fires begin in the order of their times.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use jiff::Timestamp;
+/// use trigger::Jitter;
+///
+/// let fire: Timestamp = "2026-01-01T00:00:00Z".parse()?;
+/// let delay = |name| Jitter::new(name, Duration::from_secs(60)).map(|jitter| jitter.delay(fire, None));
+/// assert_eq!(delay("report")?, Duration::from_millis(32_143));
+/// assert_eq!(delay("cleanup")?, Duration::from_millis(38_275));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jitter {
+    /// FNV-1a of the name.
+    name_hash: u64,
+    bound_ms: u32,
+}
+
+/// A bound that is too short or too long.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("jitter is {bound:?}; valid is {valid}")]
+#[non_exhaustive]
+pub struct JitterError {
+    /// The bound as it was given.
+    pub bound: Duration,
+    /// What would be valid.
+    pub valid: String,
+}
+
+impl Jitter {
+    /// The longest bound: a day.
+    pub const MAX_BOUND: Duration = Duration::from_secs(86_400);
+
+    /// Delays of less than `bound`, whole milliseconds, for the job of this name.
+    ///
+    /// # Errors
+    ///
+    /// [`JitterError`] unless the bound is a whole number of milliseconds, from 1 to those of a day.
+    pub fn new(name: &str, bound: Duration) -> Result<Jitter, JitterError> {
+        let whole = bound.subsec_nanos().is_multiple_of(1_000_000);
+        let bound_ms = u32::try_from(bound.as_millis()).unwrap_or(u32::MAX);
+        if !whole || bound_ms == 0 || bound > Self::MAX_BOUND {
+            let valid = "whole milliseconds, from 1 to 86400000".to_owned();
+            return Err(JitterError { bound, valid });
+        }
+        Ok(Jitter { name_hash: fnv_1a(FNV_BASIS, name.as_bytes()), bound_ms })
+    }
+
+    /// What every delay is less than.
+    pub fn bound(&self) -> Duration {
+        Duration::from_millis(self.bound_ms.into())
+    }
+
+    /// How much later than its time a fire begins; `next` is the fire after it.
+    #[must_use]
+    pub fn delay(&self, fire: Timestamp, next: Option<Timestamp>) -> Duration {
+        let ms = fire.as_millisecond();
+        let hash = u128::from(finalized(fnv_1a(self.name_hash, &ms.to_be_bytes())));
+        let room = next.map(|next| next.as_millisecond().saturating_sub(ms));
+        let room = room.map_or(u64::MAX, |room| u64::try_from(room).unwrap_or(0));
+        let delay = (hash * u128::from(room.min(self.bound_ms.into()))) >> 64;
+        Duration::from_millis(u64::try_from(delay).unwrap_or(u64::MAX))
+    }
+
+    /// When a fire of a schedule begins; the last instant there is if that is beyond it.
+    #[must_use]
+    pub fn start(&self, schedule: &dyn Schedule, fire: Timestamp) -> Timestamp {
+        let delay = self.delay(fire, schedule.next_after(fire));
+        let delay = SignedDuration::try_from(delay).unwrap_or(SignedDuration::MAX);
+        fire.saturating_add(delay).unwrap_or(Timestamp::MAX)
+    }
+
+    /// The first fire that begins after an instant; its time may be before it.
+    #[must_use]
+    pub fn next_to_start(&self, schedule: &dyn Schedule, after: Timestamp) -> Option<Timestamp> {
+        let bound = SignedDuration::from_millis(self.bound_ms.into());
+        let from = after.saturating_sub(bound).unwrap_or(Timestamp::MIN);
+        Upcoming::new(schedule, from).find(|fire| self.start(schedule, *fire) > after)
+    }
+
+    /// Checks that the bound is below the time between any two of the next 1000 fires after an instant. Where a schedule has
+    /// some that are closer all the same, their delays are shorter, and nothing else happens.
+    ///
+    /// # Errors
+    ///
+    /// [`JitterError`] names the two that are closest.
+    pub fn check(&self, schedule: &dyn Schedule, after: Timestamp) -> Result<(), JitterError> {
+        let fires: Vec<Timestamp> = Upcoming::new(schedule, after).take(CHECKED).collect();
+        let closest = fires.windows(2).min_by_key(|pair| pair[1].duration_since(pair[0]));
+        let Some([first, second]) = closest else { return Ok(()) };
+        let apart = second.duration_since(*first);
+        if apart > SignedDuration::from_millis(self.bound_ms.into()) {
+            return Ok(());
+        }
+        let valid = format!("less than the {apart:#} from the fire at {first} to that at {second}");
+        Err(JitterError { bound: self.bound(), valid })
+    }
+}
+
+const FNV_BASIS: u64 = 0xCBF2_9CE4_8422_2325;
+const FNV_PRIME: u64 = 0x0000_0100_0000_01B3;
+
+fn fnv_1a(basis: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(basis, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME))
+}
+
+fn finalized(hash: u64) -> u64 {
+    let hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    hash ^ (hash >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{CronExpression, CronSchedule, Zone};
+
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn cron(text: &str) -> CronSchedule {
+        CronSchedule::new(CronExpression::parse(text).unwrap(), Zone::utc())
+    }
+
+    /// Worked out by another program from the description. They must never change: processes of two versions would begin the
+    /// same fire at two times.
+    #[test]
+    fn the_function_is_what_it_always_was() {
+        let rows = [
+            ("report", "2026-01-01T00:00:00Z", 60_000, 32_143),
+            ("cleanup", "2026-01-01T00:00:00Z", 60_000, 38_275),
+            ("report", "2026-01-01T00:00:10Z", 60_000, 3_930),
+            ("report", "2026-01-01T00:00:20Z", 60_000, 17_942),
+            ("report", "2026-01-01T00:00:00Z", 1, 0),
+            ("report", "2026-01-01T00:00:00Z", 1_000, 535),
+            ("report", "2026-01-01T00:00:00Z", 86_400_000, 46_286_842),
+            ("月报", "2026-01-01T00:00:00Z", 60_000, 28_727),
+            ("a", "1970-01-01T00:00:00Z", 60_000, 15_112),
+            ("a", "1969-12-31T23:59:59Z", 60_000, 35_265),
+            ("a", "2126-12-31T23:59:59Z", 60_000, 4_628),
+        ];
+        for (name, fire, bound, expected) in rows {
+            let jitter = Jitter::new(name, Duration::from_millis(bound)).unwrap();
+            let delay = jitter.delay(at(fire), None);
+            assert_eq!(delay, Duration::from_millis(expected), "{name} {fire} {bound}");
+        }
+    }
+
+    #[test]
+    fn delays_lie_below_the_bound_and_below_the_time_to_the_next_fire() {
+        let jitter = Jitter::new("report", Duration::from_secs(10)).unwrap();
+        let (mut least, mut most) = (Duration::MAX, Duration::ZERO);
+        for second in 0..2_000 {
+            let fire = Timestamp::from_second(1_700_000_000 + second).unwrap();
+            let delay = jitter.delay(fire, None);
+            (least, most) = (least.min(delay), most.max(delay));
+            let next = fire.checked_add(SignedDuration::from_secs(1)).unwrap();
+            assert!(jitter.delay(fire, Some(next)) < Duration::from_secs(1), "{fire}");
+            assert_eq!(jitter.delay(fire, Some(fire)), Duration::ZERO);
+        }
+        let whole = Duration::from_millis(100)..Duration::from_millis(9_900);
+        assert!(
+            least < whole.start && most > whole.end && most < jitter.bound(),
+            "{least:?} {most:?}"
+        );
+    }
+
+    #[test]
+    fn fires_begin_in_the_order_of_their_times() {
+        let jitter = Jitter::new("report", Duration::from_secs(3_600)).unwrap();
+        let schedule = cron("0,1,30 0/7 * * * ?");
+        let fires: Vec<_> = schedule.upcoming(at("2026-01-01T00:00:00Z")).take(500).collect();
+        let starts: Vec<_> = fires.iter().map(|fire| jitter.start(&schedule, *fire)).collect();
+        assert!(starts.windows(2).all(|pair| pair[0] < pair[1]));
+        for (place, fire) in fires.iter().enumerate().skip(1) {
+            // A millisecond before one begins, and when it does.
+            let before = starts[place].saturating_sub(SignedDuration::from_millis(1)).unwrap();
+            assert_eq!(jitter.next_to_start(&schedule, before), Some(*fire));
+            let next = fires.get(place + 1);
+            if let Some(next) = next {
+                assert_eq!(jitter.next_to_start(&schedule, starts[place]), Some(*next));
+            }
+        }
+    }
+
+    #[test]
+    fn a_bound_is_at_least_a_millisecond_and_at_most_a_day_and_below_the_interval() {
+        let ms = Duration::from_millis;
+        let rows = [
+            ("nothing", Duration::ZERO, false),
+            ("less than a millisecond", Duration::from_micros(999), false),
+            ("a millisecond and a half", Duration::from_micros(1_500), false),
+            ("the shortest", ms(1), true),
+            ("the longest", Jitter::MAX_BOUND, true),
+            ("longer", Jitter::MAX_BOUND + ms(1), false),
+            ("as long as can be", Duration::MAX, false),
+        ];
+        for (case, bound, valid) in rows {
+            assert_eq!(Jitter::new("j", bound).is_ok(), valid, "{case}");
+        }
+        let rows = [
+            ("below the interval", "0 * * * * ?", 59_999, true),
+            ("the interval", "0 * * * * ?", 60_000, false),
+            ("the shortest of several", "0 0,1,30 * * * ?", 60_000, false),
+            ("one fire a year", "0 0 0 1 1 ?", 86_400_000, true),
+            ("one fire", "0 0 0 1 1 ? 2030", 86_400_000, true),
+        ];
+        for (case, expression, bound, valid) in rows {
+            let jitter = Jitter::new("j", ms(bound)).unwrap();
+            let checked = jitter.check(&cron(expression), at("2026-01-01T00:00:30Z"));
+            assert_eq!(checked.is_ok(), valid, "{case}: {checked:?}");
+        }
+        let error = Jitter::new("j", ms(60_000))
+            .unwrap()
+            .check(&cron("0 * * * * ?"), at("2026-01-01T00:00:30Z"));
+        let expected = "jitter is 60s; valid is less than the 1m from the fire at 2026-01-01T00:01:00Z to that at 2026-01-01T00:02:00Z";
+        assert_eq!(error.unwrap_err().to_string(), expected);
+    }
+}
