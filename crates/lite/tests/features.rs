@@ -178,3 +178,35 @@ async fn what_is_asked_for_while_an_item_runs_is_run_afterwards() {
         seen.iter().map(|run| (run.token, run.source)).unzip();
     assert_eq!((tokens, sources), (vec![1, 2, 3], vec!["MANUAL"; 3]));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_one_off_job_runs_once_for_each_request_on_all_instances_and_never_by_itself() {
+    let cluster = Cluster::new();
+    let members = [cluster.member(1), cluster.member(2)];
+    let runs = Runs::default();
+    let config = JobBuilder::new("job", 4).failover(true).build().unwrap();
+    let mut handles = Vec::new();
+    for member in &members {
+        let handle = member.scheduler.schedule(config.clone(), runs.job()).await.unwrap();
+        within("joining", handle.joined()).await.unwrap();
+        handles.push(handle);
+    }
+    balanced(&cluster, &handles.iter().collect::<Vec<_>>(), 4).await;
+    cluster.pass(Duration::from_secs(3_600)).await;
+    assert_eq!(runs.all(), [], "nobody has asked");
+    assert_eq!(handles[0].status().await.unwrap().next_fire, None);
+
+    for asked in 1..=2 {
+        handles[1].trigger().await.unwrap();
+        let seen = runs.until("the runs of a request", |seen| seen.len() == 4 * asked).await;
+        let mut of_request: Vec<_> =
+            seen[4 * (asked - 1)..].iter().map(|run| (run.item, run.source)).collect();
+        of_request.sort_unstable();
+        assert_eq!(of_request, [0, 1, 2, 3].map(|item| (item, "MANUAL")), "request {asked}");
+        let instances: std::collections::BTreeSet<_> =
+            seen.iter().map(|run| run.instance.as_str()).collect();
+        assert_eq!(instances.len(), 2, "both had a share: {instances:?}");
+        cluster.pass(Duration::from_secs(3_600)).await;
+        assert_eq!(runs.all().len(), 4 * asked, "no more than was asked for");
+    }
+}
