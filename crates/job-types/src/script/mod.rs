@@ -207,7 +207,9 @@ impl Script {
         if !self.inherits {
             command.env_clear();
         }
-        environment::of_the_worker().for_each(|name| drop(command.env_remove(name)));
+        for name in environment::of_the_worker() {
+            command.env_remove(name);
+        }
         for variable in self.secrets() {
             let (name, value) = variable?;
             command.env(name, value.expose_secret());
