@@ -1,6 +1,7 @@
 //! Development tasks: `cargo xtask help` lists them.
 #![expect(clippy::print_stdout, reason = "a task talks to the person who runs it")]
 
+mod bench;
 mod beside;
 mod check;
 mod ci;
@@ -30,7 +31,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 13] = [
+const TASKS: [Task; 14] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -82,6 +83,11 @@ const TASKS: [Task; 13] = [
         usage: "interop [--java 2.1.5] [--check N] [--rounds N]",
         summary: "Rust and the released Java ElasticJob in one namespace; Maven is fetched",
         run: interop::run_suite,
+    },
+    Task {
+        usage: "bench [--quick] [fire] [resharding] [failover] [idle-jobs] [lateness]",
+        summary: "what coordination costs beside what ZooKeeper needs for as much",
+        run: bench::measure,
     },
     Task {
         usage: "ci [--interop]",

@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// From the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 21] = [
+const LAYERS: [Row; 22] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -93,6 +93,11 @@ const LAYERS: [Row; 21] = [
             "sharding",
             "zookeeper-fixture",
         ],
+        dev: &[],
+    },
+    Row {
+        name: "bench",
+        normal: &["lite", "reg-center", "reg-center-zookeeper", "sharding", "zookeeper-fixture"],
         dev: &[],
     },
     Row {

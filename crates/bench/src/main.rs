@@ -1,0 +1,131 @@
+//! Measures what coordination costs, beside what the registry itself needs for as much.
+#![expect(
+    clippy::print_stdout,
+    clippy::cast_possible_truncation,
+    reason = "a program that measures rounds what it finds and prints it"
+)]
+
+mod measure;
+mod raw;
+mod recorder;
+mod report;
+mod spread;
+mod stage;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use report::{Machine, Report, Table};
+
+pub(crate) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Measures what coordination costs on ZooKeeper, beside what ZooKeeper itself needs for the same operations.
+#[derive(Debug, Parser)]
+#[command(name = "ejob-bench", version)]
+struct Line {
+    /// Fewer settings and rounds
+    #[arg(long)]
+    quick: bool,
+    /// Only these measurements; all if none is named
+    #[arg(value_enum)]
+    only: Vec<Measurement>,
+    /// Where all figures go as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Where a picture of the ratios goes
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    #[command(subcommand)]
+    process: Option<Process>,
+}
+
+/// What this program starts itself again for.
+#[derive(Debug, Subcommand)]
+enum Process {
+    #[command(hide = true)]
+    IdleJobsProcess { jobs: u32 },
+}
+
+/// What can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Measurement {
+    /// One fire: requests, round trips, times
+    Fire,
+    /// An instance joins
+    Resharding,
+    /// An instance is lost
+    Failover,
+    /// Many jobs that do nothing
+    IdleJobs,
+    /// How late runs begin
+    Lateness,
+}
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    Quick,
+    Full,
+}
+
+impl Effort {
+    /// How often each thing is measured.
+    pub(crate) fn rounds(self) -> usize {
+        match self {
+            Self::Quick => 3,
+            Self::Full => 7,
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let line = Line::parse();
+    let outcome = match line.process {
+        Some(Process::IdleJobsProcess { jobs }) => {
+            measure::idle_jobs::in_a_process(jobs).await.map(|seen| println!("{seen}"))
+        }
+        None => run(&line).await,
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(line: &Line) -> Outcome<()> {
+    let effort = if line.quick { Effort::Quick } else { Effort::Full };
+    let mut report = Report { machine: Machine::here(), tables: Vec::new() };
+    println!("{}\n", report.machine);
+    for &measurement in Measurement::value_variants() {
+        if line.only.is_empty() || line.only.contains(&measurement) {
+            let table = measurement.table(effort).await?;
+            println!("{table}");
+            report.tables.push(table);
+        }
+    }
+    if let Some(file) = &line.json {
+        std::fs::write(file, serde_json::to_string_pretty(&report)?)?;
+    }
+    if let Some(file) = &line.svg {
+        std::fs::write(file, report::plot(&report.tables)?)?;
+    }
+    Ok(())
+}
+
+impl Measurement {
+    async fn table(self, effort: Effort) -> Outcome<Table> {
+        match self {
+            Self::Fire => measure::fire::measure(effort).await,
+            Self::Resharding => measure::resharding::measure(effort).await,
+            Self::Failover => measure::failover::measure(effort).await,
+            Self::IdleJobs => measure::idle_jobs::measure(effort).await,
+            Self::Lateness => measure::lateness::measure(effort).await,
+        }
+    }
+}

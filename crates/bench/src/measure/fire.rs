@@ -1,0 +1,233 @@
+//! What one fire costs: requests, round trips before the first start, and time, beside the same transactions sent raw.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use lite::{FireTime, JobBuilder, JobEvent, JobRecord, job_fn};
+use reg_center::Txn;
+use tokio::sync::mpsc;
+
+use crate::recorder::{Request, round_trips};
+use crate::report::{Cell, Table, Target};
+use crate::spread::Spread;
+use crate::stage::{Member, Stage, settled, with_flags, within};
+use crate::{Effort, Outcome, raw};
+
+const COLUMNS: [&str; 12] = [
+    "items",
+    "monitoring",
+    "failover",
+    "fsync",
+    "requests per fire",
+    "round trips to first start",
+    "ms to first start",
+    "ms to all recorded",
+    "ms raw claim",
+    "ms raw all",
+    "ratio first start / raw claim",
+    "ratio all recorded / raw all",
+];
+
+/// One cell of the grid.
+#[derive(Clone, Copy, Debug)]
+struct Setting {
+    items: u32,
+    monitor: bool,
+    failover: bool,
+}
+
+/// What one fire has shown.
+struct Fire {
+    round_trips: usize,
+    to_start: Duration,
+    /// Not for jobs that are not monitored: nothing is recorded.
+    to_recorded: Option<Duration>,
+    raw_claim: Option<Duration>,
+    raw_all: Option<Duration>,
+}
+
+/// Measures the whole grid.
+pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
+    let mut table = Table {
+        name: "fire",
+        title: "one fire of one instance; times in ms: minimum / median / maximum; raw: transactions of the same operations \
+                and bytes, one after the other"
+            .to_owned(),
+        settings: 4,
+        columns: COLUMNS.to_vec(),
+        rows: Vec::new(),
+        targets: Vec::new(),
+    };
+    for fsync in [false, true] {
+        let stage = Stage::set(fsync)?;
+        for setting in grid(effort) {
+            let requests_and_fires = fires(&stage, setting, effort.rounds()).await?;
+            note(&mut table, &stage, setting, requests_and_fires);
+        }
+    }
+    Ok(table)
+}
+
+fn grid(effort: Effort) -> impl Iterator<Item = Setting> {
+    let flags: &[(bool, bool)] = match effort {
+        Effort::Quick => &[(true, true), (false, false)],
+        Effort::Full => &[(true, true), (true, false), (false, true), (false, false)],
+    };
+    let sizes = [1, 10, 100, 1000].into_iter();
+    sizes.flat_map(move |items| {
+        flags.iter().map(move |&(monitor, failover)| Setting { items, monitor, failover })
+    })
+}
+
+/// Plays some fires of a job, and returns the server's requests per fire with what each fire has shown.
+async fn fires(stage: &Stage, setting: Setting, rounds: usize) -> Outcome<(f64, Vec<Fire>)> {
+    let Setting { items, monitor, failover } = setting;
+    let member = stage.member("fire", 1).await?;
+    // A fire of a thousand items, and the same raw, take longer than a second on a slow disk.
+    let cron = if items < 1000 { "* * * * * ?" } else { "0/4 * * * * ?" };
+    let name = format!("fire-{items}-{monitor}-{failover}");
+    let config = JobBuilder::new(&name, items).cron(cron).build()?;
+    let (started, starts) = mpsc::unbounded_channel();
+    let job = job_fn(move |context| {
+        // Nobody listens any more once the measurement is over.
+        let _ = started.send(Start {
+            fire: context.fire_time(),
+            at: Timestamp::now(),
+            begun: Instant::now(),
+        });
+        async { Ok(()) }
+    });
+    let (recorded, records) = mpsc::unbounded_channel();
+    let subscriber = move |record: &JobRecord| {
+        if let JobEvent::Settled { fire, .. } = record.event {
+            let _ = recorded.send((fire, Timestamp::now()));
+        }
+    };
+    let registration = member.scheduler.schedule(with_flags(config, monitor, failover), job);
+    let handle = registration.event_subscriber(subscriber).await?;
+    settled(&handle, items as usize).await?;
+    let mut watch = Watch { setting, starts, records };
+    // The first fire shows that everything is in place; it does not count.
+    watch.next_fire().await?;
+    let mut fires = Vec::new();
+    let mut requests = 0;
+    while fires.len() < rounds {
+        member.center.take();
+        let before = stage.request_count()?;
+        let (fire, first, recorded) = watch.next_fire().await?;
+        requests += stage.request_count()? - before;
+        let sent = member.center.take();
+        fires.push(judge(&member, fire, &first, recorded, &sent).await?);
+    }
+    member.leave().await?;
+    Ok((requests as f64 / rounds as f64, fires))
+}
+
+/// When the code of an item was called.
+struct Start {
+    fire: Timestamp,
+    at: Timestamp,
+    begun: Instant,
+}
+
+/// Hears what happens at a fire.
+struct Watch {
+    setting: Setting,
+    starts: mpsc::UnboundedReceiver<Start>,
+    records: mpsc::UnboundedReceiver<(FireTime, Timestamp)>,
+}
+
+impl Watch {
+    /// Waits until all items of a fire that is still to come have run and, if the job is monitored, are recorded. Returns the fire,
+    /// its first start, and the moment of the last record.
+    async fn next_fire(&mut self) -> Outcome<(Timestamp, Start, Option<Timestamp>)> {
+        let items = self.setting.items as usize;
+        let now = Timestamp::now();
+        let mut begun: BTreeMap<Timestamp, Vec<Start>> = BTreeMap::new();
+        let (fire, starts) = loop {
+            let start = within("a start", self.starts.recv()).await?.ok_or("the job is gone")?;
+            let fire = start.fire;
+            let of_fire = begun.entry(fire).or_default();
+            of_fire.push(start);
+            if fire > now && of_fire.len() == items {
+                break (fire, begun.remove(&fire).unwrap_or_default());
+            }
+        };
+        let first = starts.into_iter().min_by_key(|start| start.begun).ok_or("no start")?;
+        let mut last = None;
+        let mut n_recorded = 0;
+        while self.setting.monitor && n_recorded < items {
+            let record = within("a record", self.records.recv()).await?.ok_or("the job is gone")?;
+            if record.0 == FireTime(fire.as_millisecond()) {
+                n_recorded += 1;
+                last = Some(record.1);
+            }
+        }
+        Ok((fire, first, last))
+    }
+}
+
+/// Sends what the product has sent once more, raw, and puts both side by side.
+async fn judge(
+    member: &Member,
+    fire: Timestamp,
+    first: &Start,
+    recorded: Option<Timestamp>,
+    sent: &[Request],
+) -> Outcome<Fire> {
+    let since = |moment: Timestamp| moment.duration_since(fire).unsigned_abs();
+    let to_start = since(first.at);
+    let at_fire = first.begun - to_start;
+    let on_the_way =
+        |request: &&Request| request.sent >= at_fire && request.answered <= first.begun;
+    let on_the_way: Vec<Request> = sent.iter().filter(on_the_way).cloned().collect();
+    let txns: Vec<Txn> = sent.iter().filter_map(|request| request.txn.clone()).collect();
+    let claim = txns.iter().position(|txn| txn.label() == "claim");
+    let raw = raw::replay(member.center.unrecorded(), &txns).await?;
+    Ok(Fire {
+        round_trips: round_trips(&on_the_way),
+        to_start,
+        to_recorded: recorded.map(since),
+        raw_claim: claim.and_then(|index| raw.get(index).copied()),
+        raw_all: (!raw.is_empty()).then(|| raw.iter().sum()),
+    })
+}
+
+fn note(table: &mut Table, stage: &Stage, setting: Setting, (requests, fires): (f64, Vec<Fire>)) {
+    let Setting { items, monitor, failover } = setting;
+    let on = |flag| if flag { "on" } else { "off" };
+    let times = |of: fn(&Fire) -> Option<Duration>| Spread::of_times(fires.iter().filter_map(of));
+    let ratio = |ours: fn(&Fire) -> Option<Duration>, raw: fn(&Fire) -> Option<Duration>| {
+        let of = |fire: &Fire| Some(ours(fire)?.as_secs_f64() / raw(fire)?.as_secs_f64());
+        Spread::of(fires.iter().filter_map(of))
+    };
+    let to_claim = ratio(|fire| Some(fire.to_start), |fire| fire.raw_claim);
+    let round_trips = Spread::of(fires.iter().map(|fire| fire.round_trips as f64));
+    table.rows.push(vec![
+        items.into(),
+        on(monitor).into(),
+        on(failover).into(),
+        stage.fsync().into(),
+        Cell::Number(requests),
+        round_trips.into(),
+        times(|fire| Some(fire.to_start)).into(),
+        times(|fire| fire.to_recorded).into(),
+        times(|fire| fire.raw_claim).into(),
+        times(|fire| fire.raw_all).into(),
+        to_claim.into(),
+        ratio(|fire| fire.to_recorded, |fire| fire.raw_all).into(),
+    ]);
+    let mut target = |figure: &str, most, spread: Option<Spread>| {
+        let figure = format!(
+            "{figure}, {items} items, monitoring {}, failover {}, fsync {}",
+            on(monitor),
+            on(failover),
+            stage.fsync()
+        );
+        let measured = spread.map(|spread| spread.median);
+        table.targets.extend(measured.map(|m| Target { figure, at_most: most, measured: m }));
+    };
+    target("round trips to the first start", if monitor { 2.0 } else { 0.0 }, round_trips);
+    target("first start / raw claim", 1.5, to_claim);
+}

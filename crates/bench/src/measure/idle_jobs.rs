@@ -1,0 +1,126 @@
+//! What jobs cost that do nothing: memory, threads, and requests to register them and while they are idle.
+
+use std::env;
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use lite::{JobBuilder, job_fn};
+use serde::{Deserialize, Serialize};
+
+use crate::report::{Cell, Table, Target};
+use crate::stage::{Stage, settled};
+use crate::{Effort, Outcome};
+
+const COLUMNS: [&str; 6] = [
+    "jobs",
+    "KiB per job",
+    "threads",
+    "ms to register all",
+    "requests to register one",
+    "requests while idle, per minute",
+];
+
+/// How long requests are counted while nothing happens.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// Measures processes of their own, so that one does not inherit the memory of the other.
+pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
+    let mut table = Table {
+        name: "idle-jobs",
+        title: "jobs of one item that fire once a year, in one process with one session; memory: what is resident, less what is \
+                without any job"
+            .to_owned(),
+        settings: 1,
+        columns: COLUMNS.to_vec(),
+        rows: Vec::new(),
+        targets: Vec::new(),
+    };
+    let sizes: &[u32] = match effort {
+        Effort::Quick => &[10, 100],
+        Effort::Full => &[10, 100, 1_000, 10_000],
+    };
+    for &jobs in sizes {
+        let program = env::current_exe()?;
+        let output =
+            Command::new(program).args(["idle-jobs-process", &jobs.to_string()]).output()?;
+        if !output.status.success() {
+            let error = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Err(format!("the process with {jobs} jobs: {error}").into());
+        }
+        let seen: Seen = serde_json::from_slice(&output.stdout)?;
+        note(&mut table, jobs, &seen);
+    }
+    Ok(table)
+}
+
+/// What a process has seen of itself.
+#[derive(Debug, Serialize, Deserialize)]
+struct Seen {
+    bytes: f64,
+    threads: u64,
+    register_ms: f64,
+    register_requests: u64,
+    idle_requests: u64,
+}
+
+/// Runs as a process of its own, and prints what it has seen.
+pub(crate) async fn in_a_process(jobs: u32) -> Outcome<String> {
+    let stage = Stage::set(false)?;
+    let member = stage.member("idle", 1).await?;
+    // The first job brings what there is once for a process.
+    schedule(&member.scheduler, "first").await?;
+    let (bytes, requests, begin) = (resident()?, stage.request_count()?, Instant::now());
+    let mut handles = Vec::new();
+    for number in 0..jobs {
+        handles.push(schedule(&member.scheduler, &format!("job-{number}")).await?);
+    }
+    for handle in &handles {
+        settled(handle, 1).await?;
+    }
+    let register_ms = begin.elapsed().as_secs_f64() * 1e3;
+    let registered = stage.request_count()?;
+    tokio::time::sleep(IDLE).await;
+    let seen = Seen {
+        bytes: resident()? - bytes,
+        threads: status("Threads:")?,
+        register_ms,
+        register_requests: registered - requests,
+        idle_requests: stage.request_count()? - registered,
+    };
+    Ok(serde_json::to_string(&seen)?)
+}
+
+async fn schedule(scheduler: &lite::Scheduler, name: &str) -> Outcome<lite::JobHandle> {
+    let config = JobBuilder::new(name, 1).cron("0 0 0 1 1 ?").build()?;
+    Ok(scheduler.schedule(config, job_fn(|_| async { Ok(()) })).await?)
+}
+
+fn resident() -> Outcome<f64> {
+    Ok(status("VmRSS:")? as f64 * 1024.0)
+}
+
+/// Returns a number that the operating system tells about this process.
+fn status(name: &str) -> Outcome<u64> {
+    let text = fs::read_to_string("/proc/self/status")?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    Ok(number.ok_or_else(|| format!("/proc/self/status does not tell `{name}`"))?.parse()?)
+}
+
+fn note(table: &mut Table, jobs: u32, seen: &Seen) {
+    let per_job = seen.bytes / 1024.0 / f64::from(jobs);
+    let minutes = IDLE.as_secs_f64() / 60.0;
+    table.rows.push(vec![
+        jobs.into(),
+        Cell::Number(per_job),
+        Cell::Count(seen.threads),
+        Cell::Number(seen.register_ms),
+        Cell::Number(seen.register_requests as f64 / f64::from(jobs)),
+        Cell::Number(seen.idle_requests as f64 / minutes),
+    ]);
+    if jobs >= 1_000 {
+        let figure = format!("KiB per idle job, {jobs} jobs");
+        table.targets.push(Target { figure, at_most: 20.0, measured: per_job });
+    }
+}

@@ -1,0 +1,145 @@
+//! What it costs that an instance joins: from its registration until both know who has which item, beside the raw writes of the
+//! items that move.
+
+use std::time::{Duration, Instant};
+
+use lite::{JobBuilder, JobEvent, JobHandle, JobRecord, job_fn};
+use reg_center::{Op, Txn};
+use tokio::sync::mpsc;
+
+use crate::report::{Cell, Table, Target};
+use crate::spread::Spread;
+use crate::stage::{Member, Stage, settled, within};
+use crate::{Effort, Outcome, raw};
+
+const COLUMNS: [&str; 7] = [
+    "items",
+    "fsync",
+    "items that move",
+    "transactions",
+    "ms to visible everywhere",
+    "ms raw",
+    "ratio visible / raw",
+];
+
+/// How often is looked at whether the assignment is visible.
+const GLANCE: Duration = Duration::from_millis(1);
+
+/// Measures jobs of more and more items.
+pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
+    let mut table = Table {
+        name: "resharding",
+        title: "a second instance joins; from its registration until both see the new assignment; raw: the owners of the items \
+                that move, written in as many transactions"
+            .to_owned(),
+        settings: 2,
+        columns: COLUMNS.to_vec(),
+        rows: Vec::new(),
+        targets: Vec::new(),
+    };
+    let sizes: &[u32] = match effort {
+        Effort::Quick => &[10, 100, 1_000],
+        Effort::Full => &[10, 100, 1_000, 10_000, 100_000],
+    };
+    for fsync in [false, true] {
+        let stage = Stage::set(fsync)?;
+        for &items in sizes {
+            // The greatest takes a minute to set up.
+            let rounds = if items > 10_000 { 1 } else { effort.rounds() };
+            let joins = joins(&stage, items, rounds).await?;
+            note(&mut table, &stage, items, &joins);
+        }
+    }
+    Ok(table)
+}
+
+/// What one join has shown.
+struct Join {
+    moved: usize,
+    transactions: usize,
+    visible: Duration,
+    raw: Duration,
+}
+
+async fn joins(stage: &Stage, items: u32, rounds: usize) -> Outcome<Vec<Join>> {
+    let n_items = items as usize;
+    let first = stage.member("resharding", 1).await?;
+    let (of_first, _) = schedule(&first, items).await?;
+    settled(&of_first, n_items).await?;
+    let mut joins = Vec::new();
+    for _ in 0..rounds {
+        first.center.take();
+        let second = stage.member("resharding", 2).await?;
+        let (of_second, registered) = schedule(&second, items).await?;
+        let half = n_items / 2;
+        seen(&of_second, half).await?;
+        seen(&of_first, n_items - half).await?;
+        let visible = registered.elapsed();
+        let sent = first.center.take().into_iter().filter_map(|request| request.txn);
+        let resharding: Vec<Txn> = sent.filter(|txn| txn.label() == "resharding").collect();
+        let owners: Vec<Txn> =
+            resharding.iter().map(owners_of).filter(|txn| !txn.ops().is_empty()).collect();
+        let raw = raw::replay(first.center.unrecorded(), &owners).await?;
+        joins.push(Join {
+            moved: owners.iter().map(|txn| txn.ops().len()).sum(),
+            transactions: resharding.len(),
+            visible,
+            raw: raw.iter().sum(),
+        });
+        second.leave().await?;
+        settled(&of_first, n_items).await?;
+    }
+    first.leave().await?;
+    Ok(joins)
+}
+
+/// Schedules a job that never fires, and returns when the instance was registered.
+async fn schedule(member: &Member, items: u32) -> Outcome<(JobHandle, Instant)> {
+    let config = JobBuilder::new(format!("resharding-{items}"), items).build()?;
+    let (joined, mut joins) = mpsc::unbounded_channel();
+    let subscriber = move |record: &JobRecord| {
+        if let JobEvent::Joined { .. } = record.event {
+            let _ = joined.send(Instant::now());
+        }
+    };
+    let registration = member.scheduler.schedule(config, job_fn(|_| async { Ok(()) }));
+    let handle = registration.event_subscriber(subscriber).await?;
+    let at = within("its registration", joins.recv()).await?.ok_or("the job is gone")?;
+    Ok((handle, at))
+}
+
+/// Waits until an instance sees that it owns this many items.
+async fn seen(handle: &JobHandle, items: usize) -> Outcome<()> {
+    let look = async {
+        while handle.status().await?.owned.len() != items {
+            tokio::time::sleep(GLANCE).await;
+        }
+        Ok(())
+    };
+    within("the assignment", look).await?
+}
+
+/// Returns what a transaction writes about who owns items, and nothing else.
+fn owners_of(txn: &Txn) -> Txn {
+    let owners = txn.ops().iter().filter(|op| op.path().name() == "instance");
+    let written = owners.filter(|op| matches!(op, Op::Put { .. } | Op::Create { .. }));
+    written.cloned().fold(Txn::new(), Txn::op)
+}
+
+fn note(table: &mut Table, stage: &Stage, items: u32, joins: &[Join]) {
+    let ratio =
+        Spread::of(joins.iter().map(|join| join.visible.as_secs_f64() / join.raw.as_secs_f64()));
+    let count = |of: fn(&Join) -> usize| Spread::of(joins.iter().map(|join| of(join) as f64));
+    table.rows.push(vec![
+        items.into(),
+        stage.fsync().into(),
+        count(|join| join.moved).map_or(Cell::None, |moved| Cell::Number(moved.median)),
+        count(|join| join.transactions).map_or(Cell::None, |n| Cell::Number(n.median)),
+        Spread::of_times(joins.iter().map(|join| join.visible)).into(),
+        Spread::of_times(joins.iter().map(|join| join.raw)).into(),
+        ratio.into(),
+    ]);
+    let figure = format!("visible everywhere / raw, {items} items, fsync {}", stage.fsync());
+    let measured = ratio.map(|ratio| ratio.median);
+    table.targets.extend(measured.map(|m| Target { figure, at_most: 2.0, measured: m }));
+}

@@ -1,0 +1,139 @@
+//! A registry centre that notes every request: when it was sent, when it was answered, and what it was.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use reg_center::{
+    Feed, Limits, Node, NodePath, RegistryCenter, Result, SessionChange, SessionFeed, SessionId,
+    Txn, TxnOutcome,
+};
+
+/// One request to the registry.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) sent: Instant,
+    pub(crate) answered: Instant,
+    /// The transaction, unless it was a read.
+    pub(crate) txn: Option<Txn>,
+}
+
+/// Hands everything on to another centre and keeps the requests.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    inner: Arc<dyn RegistryCenter>,
+    requests: Mutex<Vec<Request>>,
+}
+
+impl Recorder {
+    pub(crate) fn new(inner: Arc<dyn RegistryCenter>) -> Self {
+        Self { inner, requests: Mutex::default() }
+    }
+
+    /// Returns the requests that were answered since the last call, in the order of their answers.
+    pub(crate) fn take(&self) -> Vec<Request> {
+        std::mem::take(&mut *self.requests.lock())
+    }
+
+    /// Returns the centre itself, whose requests are not noted.
+    pub(crate) fn unrecorded(&self) -> &Arc<dyn RegistryCenter> {
+        &self.inner
+    }
+
+    async fn note<T>(&self, txn: Option<Txn>, request: impl Future<Output = T>) -> T {
+        let sent = Instant::now();
+        let answer = request.await;
+        self.requests.lock().push(Request { sent, answered: Instant::now(), txn });
+        answer
+    }
+}
+
+#[async_trait]
+impl RegistryCenter for Recorder {
+    fn limits(&self) -> Limits {
+        self.inner.limits()
+    }
+
+    fn session(&self) -> Option<SessionChange> {
+        self.inner.session()
+    }
+
+    fn session_feed(&self) -> SessionFeed {
+        self.inner.session_feed()
+    }
+
+    fn lease_remaining(&self, session: SessionId) -> Option<Duration> {
+        self.inner.lease_remaining(session)
+    }
+
+    async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
+        self.note(None, self.inner.read(path)).await
+    }
+
+    async fn children(&self, path: &NodePath) -> Result<Option<Vec<String>>> {
+        self.note(None, self.inner.children(path)).await
+    }
+
+    async fn commit(&self, txn: Txn) -> Result<TxnOutcome> {
+        self.note(Some(txn.clone()), self.inner.commit(txn)).await
+    }
+
+    fn watch(&self, root: &NodePath) -> Feed {
+        self.inner.watch(root)
+    }
+
+    async fn sync(&self) -> Result<()> {
+        self.note(None, self.inner.sync()).await
+    }
+
+    async fn registry_time(&self, probe: &NodePath) -> Result<Option<SystemTime>> {
+        self.inner.registry_time(probe).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.inner.close().await
+    }
+}
+
+/// Returns how many requests one after the other there were among some: each was sent after the one before was answered.
+pub(crate) fn round_trips(requests: &[Request]) -> usize {
+    let mut in_order: Vec<&Request> = requests.iter().collect();
+    in_order.sort_unstable_by_key(|request| request.answered);
+    let mut last: Option<Instant> = None;
+    let mut chain = 0;
+    for request in in_order {
+        if last.is_none_or(|last| last <= request.sent) {
+            chain += 1;
+            last = Some(request.answered);
+        }
+    }
+    chain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trips_are_the_longest_chain_of_requests() {
+        let rows: [(&[(u64, u64)], usize); 5] = [
+            (&[], 0),
+            (&[(0, 4)], 1),
+            (&[(0, 4), (1, 5), (2, 6)], 1),
+            (&[(0, 4), (4, 8), (9, 10)], 3),
+            (&[(0, 9), (1, 2), (3, 4)], 2),
+        ];
+        let begin = Instant::now();
+        for (spans, expected) in rows {
+            let at = |ms| begin + Duration::from_millis(ms);
+            let request = |&(sent, answered): &(u64, u64)| Request {
+                sent: at(sent),
+                answered: at(answered),
+                txn: None,
+            };
+            let requests: Vec<_> = spans.iter().map(request).collect();
+            assert_eq!(round_trips(&requests), expected, "{spans:?}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What measurements run on: a server of their own, and schedulers whose requests are noted.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lite::{JobConfig, JobHandle, Scheduler};
+use reg_center::RegistryCenter;
+use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
+use tokio::time::timeout;
+use zookeeper_fixture::{Server, ServerOptions};
+
+use crate::Outcome;
+use crate::recorder::Recorder;
+
+/// How long anything may take before the measurement fails.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+/// How often something is looked at that is not part of what is measured.
+const GLANCE: Duration = Duration::from_millis(5);
+
+/// A ZooKeeper server for one measurement.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    server: Server,
+    fsync: bool,
+}
+
+/// One process, as far as the registry is concerned: a session and a scheduler.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) center: Arc<Recorder>,
+    pub(crate) scheduler: Scheduler,
+}
+
+impl Stage {
+    /// Starts a server that forces each transaction to the disk, or does not.
+    pub(crate) fn set(fsync: bool) -> Outcome<Self> {
+        // A transaction as large as any that is sent here; the client's own limit is below it.
+        let options = ServerOptions::default().fsync(fsync).tick(Duration::from_millis(500));
+        Ok(Self { server: Server::start_with(&options)?, fsync })
+    }
+
+    pub(crate) fn fsync(&self) -> &'static str {
+        if self.fsync { "on" } else { "off" }
+    }
+
+    /// Returns the requests that clients have sent, by the server's own count. It contains pings.
+    pub(crate) fn request_count(&self) -> Outcome<u64> {
+        Ok(self.server.request_count()?)
+    }
+
+    /// Opens a session for a scheduler on a host of its own.
+    pub(crate) async fn member(&self, namespace: &str, host: u32) -> Outcome<Member> {
+        let url = format!("zk://{}/{namespace}", self.server.connect_string());
+        let options = ZookeeperOptions::parse_url(&url)?.session_timeout(Duration::from_secs(20));
+        let center = Arc::new(Recorder::new(ZookeeperCenter::connect(options).await?));
+        let ip = format!("10.0.{}.{}", host / 250, host % 250 + 1);
+        let scheduler = Scheduler::builder(Arc::clone(&center) as Arc<dyn RegistryCenter>)
+            .server_ip(&ip)?
+            .build()?;
+        Ok(Member { center, scheduler })
+    }
+}
+
+impl Member {
+    /// Leaves in an orderly way.
+    pub(crate) async fn leave(self) -> Outcome<()> {
+        self.scheduler.shutdown(PATIENCE).await;
+        Ok(self.center.close().await?)
+    }
+
+    /// Is lost: its session ends at once, and nothing is handed over.
+    pub(crate) async fn crash(self) -> Outcome<()> {
+        self.scheduler.abort();
+        Ok(self.center.close().await?)
+    }
+}
+
+/// Waits until a job owns this many items here and runs none. Not for what is timed: it looks every few milliseconds.
+pub(crate) async fn settled(handle: &JobHandle, items: usize) -> Outcome<()> {
+    let look = async {
+        loop {
+            let status = handle.status().await?;
+            if status.owned.len() == items && status.running.is_empty() {
+                return Ok(());
+            }
+            tokio::time::sleep(GLANCE).await;
+        }
+    };
+    within(&format!("{items} items here, none running"), look).await?
+}
+
+/// Waits for something, but not for ever.
+pub(crate) async fn within<T>(what: &str, wait: impl Future<Output = T>) -> Outcome<T> {
+    timeout(PATIENCE, wait).await.map_err(|_| format!("waited {PATIENCE:?} for {what}").into())
+}
+
+/// Describes a job with whatever flags are measured.
+pub(crate) fn with_flags(mut config: JobConfig, monitor: bool, failover: bool) -> JobConfig {
+    config.monitor_execution = monitor;
+    config.failover = failover;
+    config
+}

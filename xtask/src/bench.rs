@@ -1,0 +1,21 @@
+//! `cargo xtask bench`: what coordination costs, beside what the registry needs for as much.
+
+use std::fs;
+
+use crate::steps::{Steps, cargo};
+use crate::{Error, workspace, zookeeper};
+
+/// Measures what the arguments say; they are the program's own. Figures and picture are kept with what was built.
+pub(crate) fn measure(arguments: &[String]) -> Result<(), Error> {
+    zookeeper::ensure()?;
+    let folder = workspace().join("target").join("bench");
+    fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
+    let mut steps = Steps::default();
+    steps.command("build", &mut cargo("build --release -p bench"))?;
+    let mut program = cargo("run --release --quiet -p bench --");
+    program.arg("--json").arg(folder.join("figures.json"));
+    program.arg("--svg").arg(folder.join("ratios.svg"));
+    steps.command("measurements", program.args(arguments))?;
+    println!("figures and picture: {}", folder.display());
+    steps.end("cargo xtask bench")
+}
