@@ -97,7 +97,7 @@ const LAYERS: [Row; 22] = [
     },
     Row {
         name: "bench",
-        normal: &["lite", "reg-center", "reg-center-zookeeper", "sharding", "zookeeper-fixture"],
+        normal: &["lite", "reg-center", "reg-center-zookeeper", "zookeeper-fixture"],
         dev: &[],
     },
     Row {
