@@ -143,12 +143,19 @@ impl Event {
     }
 }
 
+/// The name of the node that holds the configuration of a job.
+const CONFIG: &str = "config";
+
 /// A change on one line, for logs.
 struct Sketch<'a>(&'a Change);
 
 impl fmt::Display for Sketch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
+            // Whoever has written the configuration may have written passwords into it, as users of Java do.
+            Change::Entry(node) | Change::Put(node) if node.path.name() == CONFIG => {
+                write!(f, "{} {} has {} bytes", node.path, node.stat.version, node.data.len())
+            }
             Change::Entry(node) | Change::Put(node) => {
                 let data = String::from_utf8_lossy(&node.data);
                 write!(f, "{} {} is {data:?}", node.path, node.stat.version)
@@ -188,5 +195,26 @@ impl fmt::Display for Event {
             | Self::Drain
             | Self::Wake => f.write_str(self.name()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reg_center::{Node, NodePath, Stat, Version};
+
+    use super::*;
+
+    #[test]
+    fn what_a_configuration_holds_is_not_in_the_log() {
+        let put = |path, data: &'static str| {
+            let path = NodePath::parse(path).unwrap();
+            let (created, modified) = (Revision(1), Revision(1));
+            let stat = Stat { version: Version(0), created, modified, owner: None };
+            Change::Put(Node { path, data: data.into(), stat })
+        };
+        let changes = vec![put("/job/config", "t0ps3cret"), put("/job/servers/10.0.0.1", "PAUSED")];
+        let shown = Event::Registry(changes).to_string();
+        let expected = "/job/config v0 has 9 bytes; /job/servers/10.0.0.1 v0 is \"PAUSED\"; ";
+        assert_eq!(shown, expected);
     }
 }

@@ -275,8 +275,7 @@ fn choosing(handler: &str, properties: &[(&str, &str)]) -> JobConfig {
 /// From the stored configuration to the messages, and no secret on the way.
 #[tokio::test]
 async fn a_job_tells_of_its_failures_as_its_stored_configuration_says() {
-    // At the level trace the scheduler logs what it hears from the registry, where somebody writes the URL below.
-    let (log, _guard) = Log::listen_at(tracing::Level::DEBUG);
+    let (log, _guard) = Log::listen();
     let mut server = Server::start("200 OK", "", Some("ok")).await;
     let (_file, webhook) = webhook_file(&format!("{}/t0ps3cret", server.origin));
     let permissions = permissions(&server.origin, &webhook);

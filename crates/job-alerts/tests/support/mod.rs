@@ -59,15 +59,10 @@ pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 impl Log {
     /// Begins to listen to everything; the log is heard until the guard is dropped.
     pub(crate) fn listen() -> (Self, tracing::subscriber::DefaultGuard) {
-        Self::listen_at(tracing::Level::TRACE)
-    }
-
-    /// Begins to listen to what is at least this important.
-    pub(crate) fn listen_at(level: tracing::Level) -> (Self, tracing::subscriber::DefaultGuard) {
         let log = Self::default();
         let subscriber = tracing_subscriber::fmt()
             .with_ansi(false)
-            .with_max_level(level)
+            .with_max_level(tracing::Level::TRACE)
             .with_writer(log.clone())
             .finish();
         (log, tracing::subscriber::set_default(subscriber))
