@@ -165,6 +165,30 @@ fn a_java_instance_is_not_asked_to_run_what_it_cannot_be_told() {
     assert_nothing_is_left(&cluster, 4);
 }
 
+/// Whatever is in the queue, a Java instance may run.
+#[test]
+fn what_is_left_unfinished_is_not_queued_where_a_java_instance_would_run_it_untold() {
+    let mut cluster = Cluster::settled(2, &job_of(6));
+    cluster.java_joins("10.0.9.1");
+    cluster.run_for(Duration::from_secs(5));
+    cluster.tell(FIRST, asked("february"));
+    cluster.run_for(A_WHILE);
+    let unfinished = cluster.runs().find(|(instance, _)| *instance == SECOND).unwrap().1.item;
+    cluster.end_runs(FIRST);
+    cluster.crash(SECOND);
+    cluster.run_for(A_WHILE);
+    let queued = cluster.nodes_below("leader/failover/items");
+    assert!(queued.is_empty(), "{queued:?}\n{}", cluster.story());
+    let is_told_of = |event: &JobEvent| match event {
+        JobEvent::Orphaned { item, failover, .. } => *item == unfinished && !failover,
+        _ => false,
+    };
+    assert!(cluster.events(FIRST).iter().any(is_told_of), "{}", cluster.story());
+    run_through(&mut cluster);
+    assert_eq!(told(&cluster, unfinished.index()).len(), 1, "{}", cluster.story());
+    assert_nothing_is_left(&cluster, 6);
+}
+
 #[test]
 fn transactions_with_long_parameters_stay_within_what_the_registry_takes() {
     let limits = Limits { max_ops: 2_000, max_bytes: 64_000 };

@@ -44,6 +44,8 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
         // What a Java leader has given to a Java instance since is that one's to do.
         let ours = cx.view.java_owner(view).is_none() || mutant::is(Mutant::JavaItemsTakenOver);
         let wanted = config.fails_over() && in_force(item) && ours;
+        // A Java instance takes over what is queued, and would not tell its run what the request says.
+        let wanted = wanted && !(cx.view.is_mixed() && is_told(&ledger.value));
         match &ledger.value.state {
             LedgerState::Running(run)
                 if (!cx.view.is_registered(&run.holder)
@@ -85,6 +87,11 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
         LeftByJava::Marks => mend(plan, cx, item, view),
     });
     mended.if_any()
+}
+
+/// Returns true if a request tells the run of an item something: only instances of ours can run it again.
+pub(super) fn is_told(ledger: &Ledger) -> bool {
+    ledger.run().is_some_and(|run| run.parameter.is_some())
 }
 
 /// Returns true if an orphan is out of the queue, and nothing tells of who has taken it: a Java instance has, and has ended it.

@@ -2,6 +2,7 @@
 
 use sharding::ShardingItem;
 
+use super::failover::is_told;
 use super::{Context, Duty, bytes_told};
 use crate::Outcome;
 use crate::local::{LocalRun, Phase};
@@ -44,7 +45,8 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
         mutant::is(Mutant::ForeignRelease) || l.value.is_held(&run.holder, run.token)
     })?;
     let hand_over = outcome == Outcome::Interrupted
-        && cx.view.config().is_some_and(|config| config.fails_over());
+        && cx.view.config().is_some_and(|config| config.fails_over())
+        && !(cx.view.is_mixed() && is_told(&ledger.value));
     let next = if hand_over {
         ledger.value.orphan()
     } else {
