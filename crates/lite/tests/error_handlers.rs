@@ -453,6 +453,37 @@ async fn a_choice_that_cannot_be_made_is_refused_and_nothing_is_written() {
     }
 }
 
+/// A type that has a bug.
+struct Panicking;
+
+impl ErrorHandlerType for Panicking {
+    fn name(&self) -> &str {
+        "PANICKING"
+    }
+
+    fn make(&self, _: &HandlerSettings<'_>) -> Result<Arc<dyn ErrorHandler>, InvalidConfig> {
+        panic!("a bug")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_type_that_panics_is_a_choice_that_cannot_be_made_and_the_job_goes_on() {
+    let cluster = Cluster::new();
+    let types = || ErrorHandlers::default().with(Panicking);
+    let member = cluster.member_with(1, |builder| builder.error_handlers(types()));
+    let chosen = choosing("PANICKING", &[]);
+    let error = member.scheduler.schedule(chosen.clone(), failing()).await.unwrap_err();
+    assert_eq!(error.as_invalid_config().unwrap().value, "\"PANICKING\"");
+
+    let handle = member.scheduler.schedule(choosing("LOG", &[]), failing()).await.unwrap();
+    let mut events = handle.events();
+    cluster.configure(&chosen).await;
+    let is_rejection = |event: &JobEvent| matches!(event, JobEvent::ConfigRejected { .. });
+    event(&mut events, "a rejection", is_rejection).await;
+    settled(&mut events, Outcome::Failed).await;
+    handle.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_later_choice_that_cannot_be_made_leaves_the_former_one_in_force() {
     let cluster = Cluster::new();

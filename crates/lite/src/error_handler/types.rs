@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use coordination::{InvalidConfig, JobName};
@@ -91,7 +92,7 @@ impl ErrorHandlers {
     /// Makes a handler of a type.
     ///
     /// # Errors
-    /// [`InvalidConfig`] if there is no such type, or a setting cannot be used.
+    /// [`InvalidConfig`] if there is no such type, a setting cannot be used, or the type panics.
     pub fn make(
         &self,
         name: &str,
@@ -102,7 +103,12 @@ impl ErrorHandlers {
             let valid = format!("one of {}, or none", names.join(", "));
             return Err(InvalidConfig::new("error_handler", format!("{name:?}"), valid));
         };
-        handler_type.make(settings)
+        // It is the user's code, and would take the job's decisions with it.
+        let made = catch_unwind(AssertUnwindSafe(|| handler_type.make(settings)));
+        made.unwrap_or_else(|_| {
+            let valid = "settings at which the type of this name does not panic";
+            Err(InvalidConfig::new("error_handler", format!("{name:?}"), valid))
+        })
     }
 }
 
