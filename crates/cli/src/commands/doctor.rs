@@ -61,8 +61,8 @@ impl DoctorArguments {
             false => None,
         };
         let operations = cx.operations().await?;
-        let (findings, jobs) = self.examine(cx, &operations).await?;
-        let Some(by) = by else { return Ok(self.page(&findings, jobs, None)) };
+        let (findings, examined) = self.examine(cx, &operations).await?;
+        let Some(by) = by else { return Ok(self.page(&findings, examined, None)) };
         let mut mended = Report::default();
         let mut findings = findings;
         for _ in 0..PASSES {
@@ -87,14 +87,14 @@ impl DoctorArguments {
                 break;
             }
         }
-        Ok(self.page(&findings, jobs, Some(&mended)))
+        Ok(self.page(&findings, examined, Some(&mended)))
     }
 
     async fn examine(
         &self,
         cx: &Context<'_>,
         operations: &Operations,
-    ) -> Result<(Vec<Finding>, usize), Fault> {
+    ) -> Result<(Vec<Finding>, Examined), Fault> {
         let mut earlier = None;
         if let Some(apart) = self.twice {
             earlier = Some(self.examine_once(operations).await?);
@@ -104,7 +104,8 @@ impl DoctorArguments {
         }
         let now = self.examine_once(operations).await?;
         let findings = now.findings(earlier.as_ref(), self);
-        Ok((findings, now.0.jobs.len() + now.0.unread.len()))
+        let (read, unread) = (now.0.jobs.len(), now.0.unread.len());
+        Ok((findings, Examined { jobs: read + unread, unread }))
     }
 
     async fn examine_once(&self, operations: &Operations) -> Result<Reading, Fault> {
@@ -116,7 +117,8 @@ impl DoctorArguments {
         }))
     }
 
-    fn page(&self, findings: &[Finding], jobs: usize, mended: Option<&Report>) -> Page {
+    fn page(&self, findings: &[Finding], examined: Examined, mended: Option<&Report>) -> Page {
+        let Examined { jobs, unread } = examined;
         let has_errors = findings.iter().any(|finding| finding.severity == Severity::Error);
         let mut text = mended.map(report::text).unwrap_or_default();
         if mended.is_some() && !findings.is_empty() {
@@ -128,7 +130,8 @@ impl DoctorArguments {
             text.push_str("nothing was done; to mend it, repeat with --apply --why TEXT\n");
         }
         let document = json!({ "findings": findings, "mended": mended });
-        let failed = mended.is_some_and(|mended| !mended.failed.is_empty());
+        // Nothing is known of what could not be read, whatever is left out of the list of findings.
+        let failed = unread > 0 || mended.is_some_and(|mended| !mended.failed.is_empty());
         Page::new(text, &document).ending(match (has_errors, failed) {
             (true, _) => Exit::Findings,
             (false, true) => Exit::Partly,
@@ -155,6 +158,13 @@ impl DoctorArguments {
     }
 }
 
+/// How many jobs there are, and how many of them could not be read.
+#[derive(Clone, Copy)]
+struct Examined {
+    jobs: usize,
+    unread: usize,
+}
+
 /// What was read at one time.
 struct Reading(Namespace);
 
@@ -176,4 +186,26 @@ fn summary(findings: &[Finding], jobs: usize) -> String {
         found.iter().filter(|(n, _)| *n > 0).map(|(n, what)| counted(*n, what)).collect();
     let found = if found.is_empty() { "nothing".to_owned() } else { found.join(", ") };
     format!("found in {}: {found}\n", counted(jobs, "job"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        given: DoctorArguments,
+    }
+
+    #[test]
+    fn a_diagnosis_that_could_not_read_a_job_is_not_a_clean_one() {
+        let given = Line::parse_from(["doctor", "--least", "error"]).given;
+        for (unread, expected) in [(0, Exit::Done), (1, Exit::Partly)] {
+            let page = given.page(&[], Examined { jobs: 2, unread }, None);
+            assert_eq!(page.exit, expected, "{unread} of 2 jobs could not be read");
+        }
+    }
 }
