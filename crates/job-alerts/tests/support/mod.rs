@@ -4,9 +4,10 @@
 pub(crate) mod http;
 pub(crate) mod smtp;
 
+#[path = "../../../lite/tests/support/log.rs"]
+mod log;
+
 use std::future::Future;
-use std::io::Write;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -14,8 +15,8 @@ use lite::{
     FailedIn, FencingToken, FireTime, InstanceId, JobName, Outcome, RunFailure, RunReport,
     RunSource, ShardingItem,
 };
-use parking_lot::Mutex;
-use tracing_subscriber::fmt::MakeWriter;
+
+pub(crate) use log::Log;
 
 /// More than any test needs.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -50,44 +51,4 @@ pub(crate) fn failure(error: &str) -> RunFailure {
 pub(crate) fn everything(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     causes.fold(format!("{error} {error:?}"), |text, cause| format!("{text}: {cause} {cause:?}"))
-}
-
-/// What was logged since this was made, on this thread.
-#[derive(Clone, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Log {
-    /// Begins to listen to everything; the log is heard until the guard is dropped.
-    pub(crate) fn listen() -> (Self, tracing::subscriber::DefaultGuard) {
-        let log = Self::default();
-        let subscriber = tracing_subscriber::fmt()
-            .with_ansi(false)
-            .with_max_level(tracing::Level::TRACE)
-            .with_writer(log.clone())
-            .finish();
-        (log, tracing::subscriber::set_default(subscriber))
-    }
-
-    pub(crate) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock()).into_owned()
-    }
-}
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Log {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
 }

@@ -1,15 +1,17 @@
 //! A job on a scheduler with a registry in memory, and what came of its runs.
 #![allow(dead_code, reason = "every test file uses another part of it")]
 
+#[path = "../../../lite/tests/support/log.rs"]
+mod log;
+
 use std::future::Future;
-use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lite::{Job, JobBuilder, JobConfig, JobEvent, JobHandle, Outcome, Registration, Scheduler};
-use parking_lot::Mutex;
 use reg_center::{MemoryCenter, MemoryRegistry};
-use tracing_subscriber::fmt::MakeWriter;
+
+pub(crate) use log::Log;
 
 /// More than any test needs.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -19,46 +21,6 @@ pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T 
     match tokio::time::timeout(DEADLINE, future).await {
         Ok(value) => value,
         Err(_) => panic!("waited for {what}, in vain"),
-    }
-}
-
-/// What was logged since this was made, on this thread.
-#[derive(Clone, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Log {
-    /// Begins to listen; the log is heard until the guard is dropped.
-    pub(crate) fn listen() -> (Self, tracing::subscriber::DefaultGuard) {
-        let log = Self::default();
-        let subscriber = tracing_subscriber::fmt()
-            .with_ansi(false)
-            .with_max_level(tracing::Level::TRACE)
-            .with_writer(log.clone())
-            .finish();
-        (log, tracing::subscriber::set_default(subscriber))
-    }
-
-    pub(crate) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock()).into_owned()
-    }
-}
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Log {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
     }
 }
 
