@@ -35,7 +35,6 @@ pub(crate) struct Member {
 impl Stage {
     /// Starts a server that forces each transaction to the disk, or does not.
     pub(crate) fn set(fsync: bool) -> Outcome<Self> {
-        // A transaction as large as any that is sent here; the client's own limit is below it.
         let options = ServerOptions::default().fsync(fsync).tick(Duration::from_millis(500));
         Ok(Self { server: Server::start_with(&options)?, fsync })
     }
@@ -51,15 +50,26 @@ impl Stage {
 
     /// Opens a session for a scheduler on a host of its own.
     pub(crate) async fn member(&self, namespace: &str, host: u32) -> Outcome<Member> {
-        let url = format!("zk://{}/{namespace}", self.server.connect_string());
-        let options = ZookeeperOptions::parse_url(&url)?.session_timeout(Duration::from_secs(20));
-        let center = Arc::new(Recorder::new(ZookeeperCenter::connect(options).await?));
-        let ip = format!("10.0.{}.{}", host / 250, host % 250 + 1);
-        let scheduler = Scheduler::builder(Arc::clone(&center) as Arc<dyn RegistryCenter>)
-            .server_ip(&ip)?
-            .build()?;
+        let center = Arc::new(Recorder::new(self.session(namespace).await?));
+        let scheduler = scheduler_on(Arc::clone(&center) as Arc<dyn RegistryCenter>, host)?;
         Ok(Member { center, scheduler })
     }
+
+    /// The same, without anybody who keeps requests: for what is measured in memory.
+    pub(crate) async fn unrecorded(&self, namespace: &str, host: u32) -> Outcome<Scheduler> {
+        scheduler_on(self.session(namespace).await?, host)
+    }
+
+    async fn session(&self, namespace: &str) -> Outcome<Arc<dyn RegistryCenter>> {
+        let url = format!("zk://{}/{namespace}", self.server.connect_string());
+        let options = ZookeeperOptions::parse_url(&url)?.session_timeout(Duration::from_secs(20));
+        Ok(ZookeeperCenter::connect(options).await?)
+    }
+}
+
+fn scheduler_on(center: Arc<dyn RegistryCenter>, host: u32) -> Outcome<Scheduler> {
+    let ip = format!("10.0.{}.{}", host / 250, host % 250 + 1);
+    Ok(Scheduler::builder(center).server_ip(&ip)?.build()?)
 }
 
 impl Member {
