@@ -44,8 +44,7 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
         // What a Java leader has given to a Java instance since is that one's to do.
         let ours = cx.view.java_owner(view).is_none() || mutant::is(Mutant::JavaItemsTakenOver);
         let wanted = config.fails_over() && in_force(item) && ours;
-        // A Java instance takes over what is queued, and would not tell its run what the request says.
-        let wanted = wanted && !(cx.view.is_mixed() && is_told(&ledger.value));
+        let wanted = wanted && can_be_queued(cx, &ledger.value);
         match &ledger.value.state {
             LedgerState::Running(run)
                 if (!cx.view.is_registered(&run.holder)
@@ -89,9 +88,10 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
     mended.if_any()
 }
 
-/// Returns true if a request tells the run of an item something: only instances of ours can run it again.
-pub(super) fn is_told(ledger: &Ledger) -> bool {
-    ledger.run().is_some_and(|run| run.parameter.is_some())
+/// Returns true if whoever takes the run of an item out of the queue can be told what its request says. Java instances cannot.
+pub(super) fn can_be_queued(cx: &Context<'_>, ledger: &Ledger) -> bool {
+    let told = ledger.run().is_some_and(|run| run.parameter.is_some());
+    !told || !cx.view.is_mixed() || mutant::is(Mutant::UntoldQueued)
 }
 
 /// Returns true if an orphan is out of the queue, and nothing tells of who has taken it: a Java instance has, and has ended it.

@@ -256,9 +256,6 @@ impl<'a> Context<'a> {
 
 /// Returns how many bytes of the records in these steps are what operators tell runs, at most.
 fn bytes_told(steps: &[Step]) -> usize {
-    if mutant::is(Mutant::ParametersWeighNothing) {
-        return 0;
-    }
     let told = steps.iter().filter_map(|step| {
         let Step::SetLedger { ledger, .. } = step else { return None };
         Some(ledger.parameter_bytes())

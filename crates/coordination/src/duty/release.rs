@@ -2,7 +2,7 @@
 
 use sharding::ShardingItem;
 
-use super::failover::is_told;
+use super::failover::can_be_queued;
 use super::{Context, Duty, bytes_told};
 use crate::Outcome;
 use crate::local::{LocalRun, Phase};
@@ -46,7 +46,7 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     })?;
     let hand_over = outcome == Outcome::Interrupted
         && cx.view.config().is_some_and(|config| config.fails_over())
-        && !(cx.view.is_mixed() && is_told(&ledger.value));
+        && can_be_queued(cx, &ledger.value);
     let next = if hand_over {
         ledger.value.orphan()
     } else {

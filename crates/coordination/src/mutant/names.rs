@@ -544,6 +544,8 @@ mutants! {
     UntoldAsked,
     /// Requests that tell their runs something are handed on to Java instances.
     UntoldHandedOn,
+    /// Runs that were told something are queued where Java instances take them over.
+    UntoldQueued,
     /// Plans take no account of how long parameters are.
     ParametersWeighNothing,
 }

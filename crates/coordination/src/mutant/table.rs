@@ -2192,6 +2192,15 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::UntoldQueued,
+        properties: &["S3"],
+        story: "a Java instance runs without being told",
+        watcher: Told(told(
+            "tests/parameters.rs",
+            "what_is_left_unfinished_is_not_queued_where_a_java_instance_would_run_it_untold",
+        )),
+    },
+    Row {
         mutant: M::ParametersWeighNothing,
         properties: &["L0"],
         story: "a plan is refused for its size again and again",
