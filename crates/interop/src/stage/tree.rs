@@ -98,7 +98,7 @@ impl Dealing {
             at: now_ms(),
             job: job.to_owned(),
             item: item.parse().ok()?,
-            by_java: nodes.is_java(job, &nodes.leader(job)?),
+            by_java: nodes.leader(job).is_some_and(|leader| nodes.is_java(job, &leader)),
             to_java: nodes.is_java(job, &owner),
             owner: owner.into_owned(),
         })

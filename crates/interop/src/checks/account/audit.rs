@@ -1,18 +1,23 @@
 //! What is wrong with an account: fires of an item that were lost, run twice, or never due.
 
+use std::collections::BTreeSet;
+
 use super::{Account, Ran, SECOND, at, worded};
 
 /// What came of the items of some fires.
 #[derive(Debug, Default)]
 pub(super) struct Audit {
     pub(super) faults: Vec<String>,
+    /// The fires that they are of.
+    pub(super) fires: BTreeSet<i64>,
     /// Faults that are Java's own: what a Java leader gives away at a fire.
     pub(super) races: Vec<String>,
     /// How many items of fires met a run that took too long, and were made up for.
     pub(super) n_made_up: usize,
 }
 
-/// A Java leader gives items away when it gets to a fire, and may be late for it by another one.
+/// A Java leader gives items away when it gets to a fire, and may be late for it by another one; or by more, if it was not done
+/// with the fire until then.
 const LATE: i64 = SECOND + SECOND / 2;
 
 /// How long a Java instance may have an item before it fires for the first time.
@@ -26,9 +31,10 @@ impl Account {
             self.audit_item(item, from, to, &mut audit);
         }
         for (fire, items) in self.runs.range(from..=to) {
-            audit.faults.extend(items.range(total..).map(|(item, runs)| {
-                format!("item {item} of fire {} does not exist and ran {}", at(*fire), worded(runs))
-            }));
+            for (item, runs) in items.range(total..) {
+                let what = format!("item {item} of fire {} does not exist", at(*fire));
+                audit.fault(*fire, format!("{what} and ran {}", worded(runs)));
+            }
         }
         audit
     }
@@ -56,7 +62,7 @@ impl Account {
                         true => {
                             audit.races.push(format!("{fault}, given away at this very fire"));
                         }
-                        false => audit.faults.push(fault),
+                        false => audit.fault(fire, fault),
                     }
                 }
             }
@@ -78,7 +84,7 @@ impl Account {
                         .races
                         .push(format!("{fault}, given to who had joined and did not fire yet"));
                 }
-                _ => audit.faults.push(fault),
+                _ => audit.fault(fire, fault),
             }
         }
     }
@@ -96,13 +102,20 @@ impl Account {
 
     /// Tells whether the item was given to a Java instance, if a Java leader gave it to anybody at this fire.
     fn given_by_java(&self, item: u32, fire: i64) -> Option<bool> {
-        let then = |at: i64| (fire..=fire + LATE).contains(&at);
+        let done = self.completions.iter().filter(|done| done.fire == fire).map(|done| done.at);
+        let until = done.chain([fire + LATE]).max();
+        let then = |at: i64| at >= fire && Some(at) <= until;
         let given = self.dealings.iter().filter(|dealing| dealing.item == item && dealing.by_java);
         given.filter(|dealing| then(dealing.at)).map(|dealing| dealing.to_java).next_back()
     }
 }
 
 impl Audit {
+    fn fault(&mut self, fire: i64, text: String) {
+        self.faults.push(text);
+        self.fires.insert(fire);
+    }
+
     fn make_up(&mut self, own: usize, missed: &mut Vec<i64>) {
         self.n_made_up += missed.len() + own;
         missed.clear();

@@ -16,6 +16,12 @@ pub(crate) const SECOND: i64 = 1000;
 /// How many faults are printed.
 const N_SHOWN: usize = 20;
 
+/// Of how many fires with faults it is printed what was seen around them.
+const N_EXPLAINED: usize = 3;
+
+/// How long before and after a fire something can have to do with what became of it, in milliseconds.
+const AROUND: i64 = 3 * SECOND;
+
 /// How much of all that is due may be made up for instead of being run in its time, in percent. The items of one fire may
 /// always be: an instance that was late once was late for all its items.
 const MADE_UP_PERCENT: usize = 5;
@@ -65,6 +71,16 @@ pub(crate) struct Account {
     dealings: Vec<Dealing>,
     /// The first fire that each Java instance is known to have been done with, by its id.
     first_fires: BTreeMap<String, i64>,
+    /// When Java workers were done with fires.
+    completions: Vec<Completion>,
+}
+
+/// That a Java worker was done with a fire, with or without items.
+#[derive(Clone, Debug)]
+struct Completion {
+    who: String,
+    fire: i64,
+    at: i64,
 }
 
 /// How a worker has made up for misfires of an item.
@@ -93,7 +109,12 @@ impl Account {
             }
         }
         let first_fires = first_fires(job, entries);
-        Self { period: SECOND, runs, dealings: Vec::new(), first_fires }
+        let completions = entries.iter().filter_map(|entry| {
+            let (_, fire) = entry.completed().filter(|(of, _)| *of == job)?;
+            Some(Completion { who: entry.who.to_string(), fire, at: entry.fact.at })
+        });
+        let completions = completions.collect();
+        Self { period: SECOND, runs, dealings: Vec::new(), first_fires, completions }
     }
 
     /// The job fires that often, in milliseconds.
@@ -157,7 +178,7 @@ impl Account {
 
     /// Expects that every item of every fire between two, both included, ran exactly once, or was made up for once.
     pub(crate) fn judge(&self, what: &str, total: u32, from: i64, to: i64, report: &mut Report) {
-        let Audit { faults, races, n_made_up } = self.audit(total, from, to);
+        let Audit { faults, fires, races, n_made_up } = self.audit(total, from, to);
         for race in &races {
             report.note(&format!("Java's own: {race}"));
         }
@@ -172,10 +193,32 @@ impl Account {
             }
             _ => {
                 let n = faults.len();
-                format!("{n} are not, {n_made_up} made up for:\n        {}", first(&faults))
+                let around = fires.iter().take(N_EXPLAINED).map(|fire| self.around(*fire));
+                format!(
+                    "{n} are not, {n_made_up} made up for:\n        {}{}",
+                    first(&faults),
+                    around.collect::<String>()
+                )
             }
         };
         report.holds(what, &expected, &found, faults.is_empty() && n_made_up <= most);
+    }
+
+    /// Words what was seen around a fire: who was given which item, and when Java was done with fires.
+    fn around(&self, fire: i64) -> String {
+        let dealings = self.dealings.iter().map(|dealing| {
+            let by = if dealing.by_java { "Java" } else { "Rust" };
+            (dealing.at, format!("item {} is given to {} by {by}", dealing.item, dealing.owner))
+        });
+        let done = self
+            .completions
+            .iter()
+            .map(|done| (done.at, format!("{} is done with fire {}", done.who, at(done.fire))));
+        let mut seen: Vec<(i64, String)> = dealings.chain(done).collect();
+        seen.retain(|(at, _)| (fire - AROUND..=fire + AROUND).contains(at));
+        seen.sort();
+        let lines = seen.iter().map(|(when, what)| format!("\n          {} {what}", at(*when)));
+        format!("\n        around fire {}:{}", at(fire), lines.collect::<String>())
     }
 
     fn fires(&self, from: i64, to: i64) -> impl Iterator<Item = i64> + use<> {
