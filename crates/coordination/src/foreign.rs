@@ -10,12 +10,15 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::mutant::{self, Mutant};
 use crate::view::{ItemView, JobView};
-use crate::{FireTime, LedgerState, Run};
+use crate::{FireTime, LedgerState, Now, Run};
 
 /// A run whose mark has vanished this long before its instance did has ended; one whose mark has vanished later was
 /// interrupted, because both go with the session and are told apart from each other. So nobody knows before what has become
 /// of a run.
 const GRACE: Duration = Duration::from_millis(500);
+
+/// How late a Java instance may be for a fire, and how far behind in what it sees of the registry.
+const LAG: Duration = Duration::from_millis(250);
 
 /// A run of a Java instance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -78,6 +81,15 @@ impl fmt::Display for Leftover {
     }
 }
 
+/// A fire at which nobody can tell what Java instances see: whether they have been told that items move, and whose these are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct NearFire {
+    /// It is about to come; else Java instances are perhaps about to begin it.
+    pub(crate) ahead: bool,
+    /// When that ends, on the monotonic clock.
+    pub(crate) until: Duration,
+}
+
 /// What one instance has seen of the Java instances of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Foreign {
@@ -87,6 +99,8 @@ pub(crate) struct Foreign {
     held_back: Option<FireTime>,
     /// How many fires have come while Java instances took part.
     fires: u64,
+    /// The last of them, and the one that follows it.
+    fire: Option<(FireTime, Option<FireTime>)>,
     runs: BTreeMap<ShardingItem, ForeignRun>,
     /// Runs whose mark has gone with the session: nothing in the registry tells of them.
     lost: BTreeMap<ShardingItem, Interrupted>,
@@ -184,12 +198,33 @@ impl Foreign {
         standing().filter_map(leftover).collect()
     }
 
-    /// Notes a scheduled fire: items of Java instances are run by them, unless all items are about to be assigned anew.
-    pub(crate) fn fire(&mut self, view: &JobView, at: FireTime) {
+    /// Returns the fire that is about to come, or has just come.
+    ///
+    /// A job that fires that often would leave no time in between: it is as if there were none.
+    pub(crate) fn near_fire(&self, now: Now) -> Option<NearFire> {
+        let (last, next) = self.fire?;
+        let lag = i64::try_from(LAG.as_millis()).unwrap_or(i64::MAX);
+        if next.is_some_and(|next| next.0 - last.0 < 3 * lag) {
+            return None;
+        }
+        let since = |fire: FireTime| now.wall_ms - fire.0;
+        let begins = |fire: &FireTime| (0..lag).contains(&since(*fire));
+        let comes = |fire: &FireTime| (-lag..0).contains(&since(*fire));
+        let left = |ms: i64| Duration::from_millis(u64::try_from(ms).unwrap_or(0));
+        let begun = [Some(last), next].into_iter().flatten().find(begins);
+        let begun = begun.map(|fire| (false, left(lag - since(fire))));
+        let ahead = next.filter(comes).map(|fire| (true, left(-since(fire))));
+        begun.or(ahead).map(|(ahead, left)| NearFire { ahead, until: now.mono + left })
+    }
+
+    /// Notes a scheduled fire, and which one follows: items of Java instances are run by them, unless all items are about to be
+    /// assigned anew.
+    pub(crate) fn fire(&mut self, view: &JobView, at: FireTime, next: Option<FireTime>) {
         if !view.is_mixed() {
             return;
         }
         self.fires += 1;
+        self.fire = Some((at, next));
         if view.awaits_foreign_resharding() && !mutant::is(Mutant::HeldBackAccounted) {
             self.held_back = Some(at);
             return;

@@ -804,6 +804,61 @@ fn a_fire_that_comes_while_java_instances_hold_back_is_run_by_who_has_the_item_t
     assert_eq!(cluster.data_of(flag), None, "{}", cluster.story());
 }
 
+/// One of ours leads, and a Java instance has two of four items, which it is to lose. Returns the fire that has just come.
+fn java_loses_its_items(since_fire: Duration) -> (Cluster, FireTime) {
+    let mut cluster = Cluster::settled(1, &job_of(4));
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.run_for(A_WHILE);
+    let of_java = |item: &u32| cluster.owner(*item).unwrap().as_str() == java.id();
+    assert_eq!((0..4).filter(of_java).count(), 2, "{}", cluster.story());
+    let fire = cluster.fire();
+    cluster.run_for(since_fire);
+    cluster.end_all_runs();
+    cluster.write("servers/10.0.9.1", "DISABLED");
+    (cluster, fire)
+}
+
+/// It may be late for a fire, and may be told before it begins: then nobody knows whether it runs it. A schedule has a fire each
+/// second here.
+#[test]
+fn java_instances_are_told_of_moves_between_fires() {
+    let rows = [(10, 200, 249), (100, 100, 249), (300, 0, 0), (600, 0, 0), (760, 400, 489)];
+    for (since_fire, not_yet, then) in rows.map(|row: (u64, u64, u64)| {
+        (Duration::from_millis(row.0), Duration::from_millis(row.1), Duration::from_millis(row.2))
+    }) {
+        let (mut cluster, fire) = java_loses_its_items(since_fire);
+        let of_java = |cluster: &Cluster| {
+            let ours = cluster.id_of(FIRST);
+            (0..4).filter(|item| cluster.owner(*item) != Some(ours)).count()
+        };
+        if !not_yet.is_zero() {
+            cluster.run_for(not_yet);
+            assert_eq!(cluster.data_of(NECESSARY), None, "{since_fire:?}\n{}", cluster.story());
+            assert_eq!(of_java(&cluster), 2, "{since_fire:?}\n{}", cluster.story());
+        }
+        cluster.run_for(then);
+        assert_eq!(of_java(&cluster), 0, "{since_fire:?}\n{}", cluster.story());
+        assert_eq!(cluster.items_run_for(fire).len(), 2, "{since_fire:?}\n{}", cluster.story());
+    }
+}
+
+/// What it sees of the registry may be of before the move when the fire comes. Once it has come the Java instance holds it back
+/// until it sees whose the items are.
+#[test]
+fn nothing_moves_among_java_instances_right_before_a_fire() {
+    let (mut cluster, _) = java_loses_its_items(Duration::from_millis(800));
+    cluster.create(NECESSARY, "");
+    cluster.run_for(Duration::from_millis(199));
+    let ours = cluster.id_of(FIRST).clone();
+    let is_ours = |cluster: &Cluster, item: &u32| cluster.owner(*item) == Some(&ours);
+    let n_ours = (0..4).filter(|item| is_ours(&cluster, item)).count();
+    assert_eq!(n_ours, 2, "{}", cluster.story());
+    cluster.run_for(Duration::from_millis(1));
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), [0, 1, 2, 3], "{}", cluster.story());
+}
+
 /// The Java leader is lost right before a fire, and the other Java instance, which says so, begins nothing. Nobody of ours has
 /// run the items that come here, so that they have no records yet.
 #[test]

@@ -61,17 +61,21 @@ impl Coordinator {
         let wait = || Wait::on(self.local.announced, now.mono, ANNOUNCEMENT_PATIENCE);
         let kept = self.local.announced.is_some() && mutant::is(Mutant::AnnouncementWaitKept);
         self.local.announced = (announced || kept).then(wait);
+        let concerned = leads && self.view.is_mixed();
+        self.local.near_fire = self.local.foreign.near_fire(now).filter(|_| concerned);
     }
 
     /// Returns when something has lasted for longer than patience with Java instances does, or is known of them that is not
-    /// known yet.
+    /// known yet, or a fire is over that they are told nothing at.
     pub(super) fn end_of_patience(&self) -> Option<Duration> {
         let latches = self.local.latch_waits.values().map(|wait| (wait, LATCH_PATIENCE));
         let announced = self.local.announced.iter().map(|wait| (wait, ANNOUNCEMENT_PATIENCE));
         let open = latches.chain(announced).filter(|(wait, _)| !wait.over);
         let ends = open.map(|(wait, patience)| wait.since + patience);
         let ends = ends.min().filter(|_| !mutant::is(Mutant::PatienceUnwatched));
-        ends.into_iter().chain(self.local.foreign.next_decision()).min()
+        let fire = self.local.near_fire.map(|fire| fire.until);
+        let fire = fire.filter(|_| !mutant::is(Mutant::NearFiresUnwatched));
+        ends.into_iter().chain(self.local.foreign.next_decision()).chain(fire).min()
     }
 
     /// Tells of runs of this instance whose mark a Java instance has replaced by its own: Java looks at no records, so that both

@@ -34,9 +34,12 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         return None;
     }
     if must_announce(cx, &target, &moves) {
-        return announce(cx, target);
+        return if may_announce(cx) { announce(cx, target) } else { None };
     }
     if target.reason != FOLLOW && waits_for_java(cx, &moves) {
+        return None;
+    }
+    if !may_move(cx) {
         return None;
     }
     let mut record = target.record;
@@ -68,6 +71,19 @@ fn must_announce(cx: &Context<'_>, target: &Target, moves: &Moves) -> bool {
     let concerned = target.reason != FOLLOW || follows_from_java;
     let told = cx.view.is_necessary() || mutant::is(Mutant::MovesUnannounced);
     cx.view.is_mixed() && concerned && !told
+}
+
+/// Java instances see late what they are told, and begin a fire late. Of one that comes at nearly the same time nobody knows
+/// whether they run it or hold it back: it counts as theirs if it came before they were told, so that they have to have begun.
+fn may_announce(cx: &Context<'_>) -> bool {
+    cx.local.near_fire.is_none() || mutant::is(Mutant::AnnouncedAtFires)
+}
+
+/// Returns false right before a fire: Java instances might run it by what they saw before. When it has come they hold it back until
+/// they see whose the items are.
+fn may_move(cx: &Context<'_>) -> bool {
+    let soon = cx.view.is_mixed() && cx.local.near_fire.is_some_and(|fire| fire.ahead);
+    !soon || mutant::is(Mutant::MovedBeforeFires)
 }
 
 /// Java instances start nothing more once they are told that items will be assigned anew, and go on once they have been. Those

@@ -390,6 +390,12 @@ mutants! {
     AssignedBeforeGoing,
     /// Items move although Java instances were not told.
     MovesUnannounced,
+    /// Java instances are told that items move right when a fire comes.
+    AnnouncedAtFires,
+    /// Items move right before a fire that Java instances might run by what they saw before.
+    MovedBeforeFires,
+    /// Nobody looks again when a fire is over.
+    NearFiresUnwatched,
     /// Items follow from Java instances although those were not told.
     FollowedUnannounced,
     /// Java instances go on although a part of what was announced is still to be written.

@@ -1517,6 +1517,33 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::AnnouncedAtFires,
+        properties: &["S3"],
+        story: "a Java instance that is late for a fire is told before it begins, and the fire counts as run by it",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "java_instances_are_told_of_moves_between_fires",
+        )),
+    },
+    Row {
+        mutant: M::MovedBeforeFires,
+        properties: &["S1", "S3"],
+        story: "a Java instance begins a fire by what it saw before the items moved",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "nothing_moves_among_java_instances_right_before_a_fire",
+        )),
+    },
+    Row {
+        mutant: M::NearFiresUnwatched,
+        properties: &["L1"],
+        story: "items that could not move at a fire do not move after it either",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "java_instances_are_told_of_moves_between_fires",
+        )),
+    },
+    Row {
         mutant: M::FollowedUnannounced,
         properties: &["S1", "S2"],
         story: "a Java instance begins an item that moves in the same moment",
