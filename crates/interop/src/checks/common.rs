@@ -80,7 +80,9 @@ pub(super) fn judge(
     what: &str,
     report: &mut Report,
 ) {
-    let account = Account::of(job, &cast.log.entries()).with_dealings(cast.tree.dealings(job));
+    let account = Account::of(job, &cast.log.entries())
+        .with_dealings(cast.tree.dealings(job))
+        .with_announcements(cast.tree.announcements(job));
     account.judge(what, total, from, to, report);
 }
 

@@ -116,7 +116,29 @@ pub(crate) fn now_ms() -> i64 {
 pub(crate) struct Tree {
     center: Arc<ZookeeperCenter>,
     nodes: watch::Receiver<Nodes>,
-    dealings: Arc<Mutex<Vec<Dealing>>>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// What was written while the suite watched, in the order in which it saw it.
+#[derive(Debug, Default)]
+struct Seen {
+    dealings: Vec<Dealing>,
+    announcements: Vec<Announcement>,
+}
+
+/// That instances were told that items will be assigned anew.
+#[derive(Clone, Debug)]
+struct Announcement {
+    at: i64,
+    job: String,
+}
+
+impl Announcement {
+    fn read(node: &Node) -> Option<Self> {
+        let path: Vec<&str> = node.path.as_str().split('/').collect();
+        let ["", job, "leader", "sharding", "necessary"] = path[..] else { return None };
+        Some(Self { at: now_ms(), job: job.to_owned() })
+    }
 }
 
 impl Tree {
@@ -132,8 +154,8 @@ impl Tree {
         let nodes = sender.subscribe();
         let mut known = Nodes::default();
         let mut snapshot = None;
-        let dealings = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&dealings);
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let noted = Arc::clone(&seen);
         tokio::spawn(async move {
             while let Some(change) = feed.next().await {
                 match change {
@@ -144,7 +166,10 @@ impl Tree {
                     }
                     Change::Ready => known = snapshot.take().unwrap_or_default(),
                     Change::Put(node) => {
-                        seen.lock().extend(Dealing::read(&node, &known));
+                        let mut noted = noted.lock();
+                        noted.dealings.extend(Dealing::read(&node, &known));
+                        noted.announcements.extend(Announcement::read(&node));
+                        drop(noted);
                         known.0.insert(node.path.to_string(), node);
                     }
                     Change::Gone { path, .. } => {
@@ -156,13 +181,20 @@ impl Tree {
                 }
             }
         });
-        Ok(Self { center, nodes, dealings })
+        Ok(Self { center, nodes, seen })
     }
 
     /// Returns when items of a job were given to instances.
     pub(crate) fn dealings(&self, job: &str) -> Vec<Dealing> {
-        let dealings = self.dealings.lock();
-        dealings.iter().filter(|dealing| dealing.job == job).cloned().collect()
+        let seen = self.seen.lock();
+        seen.dealings.iter().filter(|dealing| dealing.job == job).cloned().collect()
+    }
+
+    /// Returns when it was announced that items of a job will be assigned anew, in milliseconds since 1970 UTC.
+    pub(crate) fn announcements(&self, job: &str) -> Vec<i64> {
+        let seen = self.seen.lock();
+        let of_job = seen.announcements.iter().filter(|announced| announced.job == job);
+        of_job.map(|announced| announced.at).collect()
     }
 
     pub(crate) fn now(&self) -> Nodes {

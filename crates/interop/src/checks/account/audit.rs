@@ -20,6 +20,9 @@ pub(super) struct Audit {
 /// with the fire until then.
 const LATE: i64 = SECOND + SECOND / 2;
 
+/// How near to a fire Java's instances announce that items move, and ours never do, in milliseconds.
+const AT_ONCE: i64 = 150;
+
 /// How long a Java instance may have an item before it fires for the first time.
 const NEW: i64 = 2 * SECOND;
 
@@ -58,7 +61,9 @@ impl Account {
                 _ => {
                     let fault = format!("item {item} of fire {} ran {}", at(fire), worded(runs));
                     let is_java = runs.iter().any(Ran::is_of_java);
-                    match is_java && self.given_by_java(item, fire).is_some() {
+                    let is_given = self.given_by_java(item, fire).is_some()
+                        || (self.is_announced_at(fire) && self.is_given_away(item, fire));
+                    match is_java && is_given {
                         true => {
                             audit.races.push(format!("{fault}, given away at this very fire"));
                         }
@@ -79,6 +84,11 @@ impl Account {
             let fault = format!("item {item} of fire {} was lost", at(fire));
             match self.given_by_java(item, fire) {
                 Some(true) => audit.races.push(format!("{fault}, given away at this very fire")),
+                _ if self.is_announced_at(fire) && self.is_given_away(item, fire) => {
+                    audit
+                        .races
+                        .push(format!("{fault}, given away as Java announced at this very fire"));
+                }
                 _ if self.is_of_newcomer(item, fire) => {
                     audit
                         .races
@@ -98,6 +108,18 @@ impl Account {
             let first = self.first_fires.get(&dealing.owner);
             dealing.to_java && fire <= dealing.at + NEW && first.is_some_and(|first| *first > fire)
         })
+    }
+
+    /// Tells whether it was announced at this fire that items move. Ours announce between fires, so that it was Java; one of its
+    /// instances may have seen it before it began, and others, ours as well, after.
+    fn is_announced_at(&self, fire: i64) -> bool {
+        self.announcements.iter().any(|at| (fire - AT_ONCE..fire + AT_ONCE).contains(at))
+    }
+
+    /// Tells whether somebody was given the item soon after this fire.
+    fn is_given_away(&self, item: u32, fire: i64) -> bool {
+        let given = self.dealings.iter().filter(|dealing| dealing.item == item);
+        given.map(|dealing| dealing.at).any(|at| (fire..=fire + LATE).contains(&at))
     }
 
     /// Tells whether the item was given to a Java instance, if a Java leader gave it to anybody at this fire.
@@ -270,6 +292,33 @@ mod tests {
         for (case, entries, dealing, expected) in rows {
             let dealings = dealing.into_iter().collect();
             let account = Account::of("job", &entries).with_dealings(dealings);
+            let Audit { faults, races, .. } = account.audit(2, 1000, 1000);
+            assert_eq!((faults.len(), races.len()), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn what_is_given_away_after_java_has_announced_it_at_a_fire_is_javas_own_fault() {
+        let given = |at| Dealing {
+            at,
+            job: "job".to_owned(),
+            item: 0,
+            by_java: false,
+            to_java: false,
+            owner: "10.0.0.1@-@7".to_owned(),
+        };
+        let rows = [
+            ("announced right after the fire", Some(1040), Some(1200), (0, 1)),
+            ("announced right before it", Some(960), Some(1200), (0, 1)),
+            ("announced between fires, as ours do", Some(1300), Some(1400), (1, 0)),
+            ("not announced", None, Some(1200), (1, 0)),
+            ("not given away", Some(1040), None, (1, 0)),
+            ("given away before", Some(1040), Some(900), (1, 0)),
+        ];
+        for (case, announced, at, expected) in rows {
+            let account = Account::of("job", &[begin("R", 1, 1000, "NORMAL")])
+                .with_dealings(at.map(given).into_iter().collect())
+                .with_announcements(announced.into_iter().collect());
             let Audit { faults, races, .. } = account.audit(2, 1000, 1000);
             assert_eq!((faults.len(), races.len()), expected, "{case}");
         }

@@ -69,6 +69,8 @@ pub(crate) struct Account {
     runs: BTreeMap<i64, BTreeMap<u32, Vec<Ran>>>,
     /// When items were given to instances.
     dealings: Vec<Dealing>,
+    /// When it was announced that items will be assigned anew.
+    announcements: Vec<i64>,
     /// The first fire that each Java instance is known to have been done with, by its id.
     first_fires: BTreeMap<String, i64>,
     /// When Java workers were done with fires.
@@ -114,7 +116,14 @@ impl Account {
             Some(Completion { who: entry.who.to_string(), fire, at: entry.fact.at })
         });
         let completions = completions.collect();
-        Self { period: SECOND, runs, dealings: Vec::new(), first_fires, completions }
+        Self {
+            period: SECOND,
+            runs,
+            dealings: Vec::new(),
+            announcements: Vec::new(),
+            first_fires,
+            completions,
+        }
     }
 
     /// The job fires that often, in milliseconds.
@@ -126,6 +135,12 @@ impl Account {
     /// What is known of how items were given to instances.
     pub(crate) fn with_dealings(mut self, dealings: Vec<Dealing>) -> Self {
         self.dealings = dealings;
+        self
+    }
+
+    /// What is known of when it was announced that items will be assigned anew.
+    pub(crate) fn with_announcements(mut self, announcements: Vec<i64>) -> Self {
+        self.announcements = announcements;
         self
     }
 
@@ -214,7 +229,9 @@ impl Account {
             .completions
             .iter()
             .map(|done| (done.at, format!("{} is done with fire {}", done.who, at(done.fire))));
-        let mut seen: Vec<(i64, String)> = dealings.chain(done).collect();
+        let announced =
+            self.announcements.iter().map(|at| (*at, "items are announced to move".to_owned()));
+        let mut seen: Vec<(i64, String)> = dealings.chain(done).chain(announced).collect();
         seen.retain(|(at, _)| (fire - AROUND..=fire + AROUND).contains(at));
         seen.sort();
         let lines = seen.iter().map(|(when, what)| format!("\n          {} {what}", at(*when)));
