@@ -81,15 +81,6 @@ impl fmt::Display for Leftover {
     }
 }
 
-/// A fire at which nobody can tell what Java instances see: whether they have been told that items move, and whose these are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct NearFire {
-    /// It is about to come; else Java instances are perhaps about to begin it.
-    pub(crate) ahead: bool,
-    /// When that ends, on the monotonic clock.
-    pub(crate) until: Duration,
-}
-
 /// What one instance has seen of the Java instances of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Foreign {
@@ -97,6 +88,8 @@ pub(crate) struct Foreign {
     accounted: BTreeMap<ShardingItem, FireTime>,
     /// A fire that came while items were about to be assigned anew: whose it is shows afterwards.
     held_back: Option<FireTime>,
+    /// Of the items for which the last fire counts as run: by whom, and what was accounted for before.
+    before_fire: BTreeMap<ShardingItem, (InstanceId, Option<FireTime>)>,
     /// How many fires have come while Java instances took part.
     fires: u64,
     /// The last of them, and the one that follows it.
@@ -198,23 +191,17 @@ impl Foreign {
         standing().filter_map(leftover).collect()
     }
 
-    /// Returns the fire that is about to come, or has just come.
-    ///
-    /// A job that fires that often would leave no time in between: it is as if there were none.
-    pub(crate) fn near_fire(&self, now: Now) -> Option<NearFire> {
+    /// Returns how long a fire is near that is about to come, or has just come. A job that fires that often would leave no time in
+    /// between: it is as if there were none.
+    pub(crate) fn near_fire(&self, now: Now) -> Option<Duration> {
         let (last, next) = self.fire?;
-        let lag = i64::try_from(LAG.as_millis()).unwrap_or(i64::MAX);
-        if next.is_some_and(|next| next.0 - last.0 < 3 * lag) {
+        if next.is_some_and(|next| next.0 - last.0 < 3 * lag_ms()) {
             return None;
         }
         let since = |fire: FireTime| now.wall_ms - fire.0;
-        let begins = |fire: &FireTime| (0..lag).contains(&since(*fire));
-        let comes = |fire: &FireTime| (-lag..0).contains(&since(*fire));
-        let left = |ms: i64| Duration::from_millis(u64::try_from(ms).unwrap_or(0));
-        let begun = [Some(last), next].into_iter().flatten().find(begins);
-        let begun = begun.map(|fire| (false, left(lag - since(fire))));
-        let ahead = next.filter(comes).map(|fire| (true, left(-since(fire))));
-        begun.or(ahead).map(|(ahead, left)| NearFire { ahead, until: now.mono + left })
+        let is_near = |since: &i64| (-lag_ms()..lag_ms()).contains(since);
+        let since = [Some(last), next].into_iter().flatten().map(since).find(is_near)?;
+        u64::try_from(lag_ms() - since).ok().map(Duration::from_millis)
     }
 
     /// Notes a scheduled fire, and which one follows: items of Java instances are run by them, unless all items are about to be
@@ -225,11 +212,43 @@ impl Foreign {
         }
         self.fires += 1;
         self.fire = Some((at, next));
+        self.before_fire.clear();
         if view.awaits_foreign_resharding() && !mutant::is(Mutant::HeldBackAccounted) {
             self.held_back = Some(at);
             return;
         }
+        let of_java = view.items().filter_map(|(item, shown)| {
+            Some((item, (view.java_owner(shown)?.clone(), self.accounted(item))))
+        });
+        let monitored = view.config().is_some_and(|config| config.monitor_execution);
+        self.before_fire = of_java.filter(|_| monitored).collect();
         self.account(view, at);
+    }
+
+    /// What is announced right after a fire a Java instance may see before it gets to it, and hold it back. It marks all its items
+    /// when it begins: if it has shown no mark since, the fire does not count as run.
+    fn doubt_last_fire(&mut self, now: Now) {
+        let Some((at, _)) = self.fire else { return };
+        if now.wall_ms - at.0 >= lag_ms() || mutant::is(Mutant::LateInstancesAccounted) {
+            return;
+        }
+        for (item, (owner, before)) in std::mem::take(&mut self.before_fire) {
+            if self.may_have_begun(&owner, at, now) && !mutant::is(Mutant::BegunFiresDoubted) {
+                continue;
+            }
+            match before {
+                Some(before) => self.accounted.insert(item, before),
+                None => self.accounted.remove(&item),
+            };
+            self.held_back = Some(at);
+        }
+    }
+
+    /// Returns true if an instance shows a run, or did lately. Marks of a fire may be seen before the fire itself.
+    fn may_have_begun(&self, owner: &InstanceId, fire: FireTime, now: Now) -> bool {
+        let lately = |ended: Duration| now.mono < ended + LAG;
+        let runs = self.runs.values().filter(|run| run.owner == *owner && !run.taken_over);
+        runs.into_iter().any(|run| run.fire == fire || run.ended.is_none_or(lately))
     }
 
     fn account(&mut self, view: &JobView, at: FireTime) {
@@ -241,9 +260,12 @@ impl Foreign {
     ///
     /// A Java instance marks all its items when it begins a fire, and takes the marks away when the last of them has
     /// ended: nobody can tell which of them it had finished before.
-    pub(crate) fn observe(&mut self, view: &JobView, fire: Option<FireTime>, now: Duration) {
+    pub(crate) fn observe(&mut self, view: &JobView, fire: Option<FireTime>, now: Now) {
         if view.is_mixed() {
             self.observe_marks(view, fire);
+            if view.awaits_foreign_resharding() {
+                self.doubt_last_fire(now);
+            }
         } else if self.runs.is_empty() && self.lost.is_empty() && self.held_back.is_none() {
             return;
         }
@@ -255,10 +277,10 @@ impl Foreign {
         }
         let Self { runs, lost, .. } = self;
         for (item, run) in runs.iter_mut().filter(|(_, run)| run.ended.is_none()) {
-            run.ended = (!run.is_shown(view.item(*item))).then_some(now);
+            run.ended = (!run.is_shown(view.item(*item))).then_some(now.mono);
         }
         runs.retain(|item, run| {
-            let just_now = |ended| now < ended + GRACE && !mutant::is(Mutant::GraceForgotten);
+            let just_now = |ended| now.mono < ended + GRACE && !mutant::is(Mutant::GraceForgotten);
             let lately = run.ended.is_none_or(just_now) || mutant::is(Mutant::GraceEndless);
             let gone = !view.is_registered(&run.owner);
             if lately && gone && (!run.lasting || mutant::is(Mutant::LastingRunsLost)) {
@@ -326,6 +348,10 @@ impl Foreign {
             self.runs.insert(item, run);
         }
     }
+}
+
+fn lag_ms() -> i64 {
+    i64::try_from(LAG.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Returns the run of an item that its record says was left unfinished.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
-use crate::foreign::{Foreign, NearFire};
+use crate::foreign::Foreign;
 use crate::latch::Latch;
 use crate::mutant::{self, Mutant};
 use crate::view::{Triggered, Versioned};
@@ -175,8 +175,8 @@ pub(crate) struct Local {
     pub(crate) latch_waits: BTreeMap<Latch, Wait>,
     /// Since when Java instances are told that items will be assigned anew, if this instance leads.
     pub(crate) announced: Option<Wait>,
-    /// The fire that the leader lets go by before it moves anything that Java instances have, or may get.
-    pub(crate) near_fire: Option<NearFire>,
+    /// When the fire is over that the leader lets go by before it moves anything among Java instances, on the monotonic clock.
+    pub(crate) near_fire: Option<Duration>,
     /// What is seen of Java instances.
     pub(crate) foreign: Foreign,
     /// Callbacks that this instance is calling, or has called without that being recorded.

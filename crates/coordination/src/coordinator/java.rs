@@ -17,7 +17,7 @@ const SILENT: &str = "once-per-cluster callbacks of ours are not called while a 
 
 impl Coordinator {
     pub(super) fn observe_java(&mut self, now: Now, out: &mut Vec<Command>) {
-        self.local.foreign.observe(&self.view, self.local.last_fire_seen, now.mono);
+        self.local.foreign.observe(&self.view, self.local.last_fire_seen, now);
         self.observe_latches(now, out);
         self.observe_announcement(now);
         self.observe_leftovers(out);
@@ -62,19 +62,19 @@ impl Coordinator {
         let kept = self.local.announced.is_some() && mutant::is(Mutant::AnnouncementWaitKept);
         self.local.announced = (announced || kept).then(wait);
         let concerned = leads && self.view.is_mixed();
-        self.local.near_fire = self.local.foreign.near_fire(now).filter(|_| concerned);
+        let near = self.local.foreign.near_fire(now).filter(|_| concerned);
+        self.local.near_fire = near.map(|left| now.mono + left);
     }
 
     /// Returns when something has lasted for longer than patience with Java instances does, or is known of them that is not
-    /// known yet, or a fire is over that they are told nothing at.
+    /// known yet, or a fire is over at which nothing moves among them.
     pub(super) fn end_of_patience(&self) -> Option<Duration> {
         let latches = self.local.latch_waits.values().map(|wait| (wait, LATCH_PATIENCE));
         let announced = self.local.announced.iter().map(|wait| (wait, ANNOUNCEMENT_PATIENCE));
         let open = latches.chain(announced).filter(|(wait, _)| !wait.over);
         let ends = open.map(|(wait, patience)| wait.since + patience);
         let ends = ends.min().filter(|_| !mutant::is(Mutant::PatienceUnwatched));
-        let fire = self.local.near_fire.map(|fire| fire.until);
-        let fire = fire.filter(|_| !mutant::is(Mutant::NearFiresUnwatched));
+        let fire = self.local.near_fire.filter(|_| !mutant::is(Mutant::NearFiresUnwatched));
         ends.into_iter().chain(self.local.foreign.next_decision()).chain(fire).min()
     }
 

@@ -34,7 +34,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         return None;
     }
     if must_announce(cx, &target, &moves) {
-        return if may_announce(cx) { announce(cx, target) } else { None };
+        return announce(cx, target);
     }
     if target.reason != FOLLOW && waits_for_java(cx, &moves) {
         return None;
@@ -73,17 +73,11 @@ fn must_announce(cx: &Context<'_>, target: &Target, moves: &Moves) -> bool {
     cx.view.is_mixed() && concerned && !told
 }
 
-/// Java instances see late what they are told, and begin a fire late. Of one that comes at nearly the same time nobody knows
-/// whether they run it or hold it back: it counts as theirs if it came before they were told, so that they have to have begun.
-fn may_announce(cx: &Context<'_>) -> bool {
-    cx.local.near_fire.is_none() || mutant::is(Mutant::AnnouncedAtFires)
-}
-
-/// Returns false right before a fire: Java instances might run it by what they saw before. When it has come they hold it back until
-/// they see whose the items are.
+/// Returns false at a fire: Java instances might run it by what they saw before, or have begun it without having shown that yet. Told
+/// that items move they hold it back until they see whose these are.
 fn may_move(cx: &Context<'_>) -> bool {
-    let soon = cx.view.is_mixed() && cx.local.near_fire.is_some_and(|fire| fire.ahead);
-    !soon || mutant::is(Mutant::MovedBeforeFires)
+    let near = cx.view.is_mixed() && cx.local.near_fire.is_some();
+    !near || mutant::is(Mutant::MovedAtFires)
 }
 
 /// Java instances start nothing more once they are told that items will be assigned anew, and go on once they have been. Those

@@ -309,7 +309,8 @@ impl Scene {
     /// Instance 1 has looked at what Java instances show.
     pub(crate) fn observed(mut self) -> Self {
         let fire = self.local.last_fire_seen;
-        self.local.foreign.observe(&self.view, fire, Duration::from_secs(1));
+        let now = Now { wall_ms: 1_000_000, mono: Duration::from_secs(1) };
+        self.local.foreign.observe(&self.view, fire, now);
         self
     }
 

@@ -390,10 +390,12 @@ mutants! {
     AssignedBeforeGoing,
     /// Items move although Java instances were not told.
     MovesUnannounced,
-    /// Java instances are told that items move right when a fire comes.
-    AnnouncedAtFires,
-    /// Items move right before a fire that Java instances might run by what they saw before.
-    MovedBeforeFires,
+    /// A fire counts as run by Java instances that were told right after it that items move.
+    LateInstancesAccounted,
+    /// It does not count as run by those either that have shown that they began it.
+    BegunFiresDoubted,
+    /// Items move at a fire that Java instances might run by what they saw before.
+    MovedAtFires,
     /// Nobody looks again when a fire is over.
     NearFiresUnwatched,
     /// Items follow from Java instances although those were not told.

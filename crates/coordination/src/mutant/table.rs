@@ -1517,31 +1517,34 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
-        mutant: M::AnnouncedAtFires,
+        mutant: M::LateInstancesAccounted,
         properties: &["S3"],
         story: "a Java instance that is late for a fire is told before it begins, and the fire counts as run by it",
         watcher: Told(told(
             "tests/java_peers.rs",
-            "java_instances_are_told_of_moves_between_fires",
+            "what_a_java_instance_has_not_begun_when_it_is_told_is_run_by_who_has_the_item_then",
         )),
     },
     Row {
-        mutant: M::MovedBeforeFires,
-        properties: &["S1", "S3"],
-        story: "a Java instance begins a fire by what it saw before the items moved",
+        mutant: M::BegunFiresDoubted,
+        properties: &["S1"],
+        story: "what a Java instance has run right before it was told that the item moves runs once more",
         watcher: Told(told(
             "tests/java_peers.rs",
-            "nothing_moves_among_java_instances_right_before_a_fire",
+            "what_a_java_instance_has_begun_when_it_is_told_is_not_run_again",
         )),
+    },
+    Row {
+        mutant: M::MovedAtFires,
+        properties: &["S1", "S3"],
+        story: "a Java instance begins a fire by what it saw before the items moved",
+        watcher: Told(told("tests/java_peers.rs", "nothing_moves_among_java_instances_at_a_fire")),
     },
     Row {
         mutant: M::NearFiresUnwatched,
         properties: &["L1"],
         story: "items that could not move at a fire do not move after it either",
-        watcher: Told(told(
-            "tests/java_peers.rs",
-            "java_instances_are_told_of_moves_between_fires",
-        )),
+        watcher: Told(told("tests/java_peers.rs", "nothing_moves_among_java_instances_at_a_fire")),
     },
     Row {
         mutant: M::FollowedUnannounced,

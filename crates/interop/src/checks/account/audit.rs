@@ -20,8 +20,9 @@ pub(super) struct Audit {
 /// with the fire until then.
 const LATE: i64 = SECOND + SECOND / 2;
 
-/// How near to a fire Java's instances announce that items move, and ours never do, in milliseconds.
-const AT_ONCE: i64 = 150;
+/// How long before a fire it may be announced without every Java instance seeing it in time, and how late one may be for a fire, in
+/// milliseconds.
+const AT_ONCE: i64 = 250;
 
 /// How long a Java instance may have an item before it fires for the first time.
 const NEW: i64 = 2 * SECOND;
@@ -61,9 +62,7 @@ impl Account {
                 _ => {
                     let fault = format!("item {item} of fire {} ran {}", at(fire), worded(runs));
                     let is_java = runs.iter().any(Ran::is_of_java);
-                    let is_given = self.given_by_java(item, fire).is_some()
-                        || (self.is_announced_at(fire) && self.is_given_away(item, fire));
-                    match is_java && is_given {
+                    match is_java && self.given_by_java(item, fire).is_some() {
                         true => {
                             audit.races.push(format!("{fault}, given away at this very fire"));
                         }
@@ -84,10 +83,10 @@ impl Account {
             let fault = format!("item {item} of fire {} was lost", at(fire));
             match self.given_by_java(item, fire) {
                 Some(true) => audit.races.push(format!("{fault}, given away at this very fire")),
-                _ if self.is_announced_at(fire) && self.is_given_away(item, fire) => {
-                    audit
-                        .races
-                        .push(format!("{fault}, given away as Java announced at this very fire"));
+                _ if self.is_announced_at(fire) && self.is_given_to_java(item, fire) => {
+                    audit.races.push(format!(
+                        "{fault}, given to Java, which may have begun this fire when it was told"
+                    ));
                 }
                 _ if self.is_of_newcomer(item, fire) => {
                     audit
@@ -110,16 +109,17 @@ impl Account {
         })
     }
 
-    /// Tells whether it was announced at this fire that items move. Ours announce between fires, so that it was Java; one of its
-    /// instances may have seen it before it began, and others, ours as well, after.
+    /// Tells whether it was announced at this fire that items move: a Java instance that had begun it runs it for the items that it
+    /// had, and one that had not holds it back and runs it for those that it gets.
     fn is_announced_at(&self, fire: i64) -> bool {
         self.announcements.iter().any(|at| (fire - AT_ONCE..fire + AT_ONCE).contains(at))
     }
 
-    /// Tells whether somebody was given the item soon after this fire.
-    fn is_given_away(&self, item: u32, fire: i64) -> bool {
-        let given = self.dealings.iter().filter(|dealing| dealing.item == item);
-        given.map(|dealing| dealing.at).any(|at| (fire..=fire + LATE).contains(&at))
+    /// Tells whether a Java instance was given the item soon after this fire.
+    fn is_given_to_java(&self, item: u32, fire: i64) -> bool {
+        let then = |dealing: &&crate::stage::Dealing| (fire..=fire + LATE).contains(&dealing.at);
+        let mut given = self.dealings.iter().filter(|dealing| dealing.item == item);
+        given.rfind(then).is_some_and(|dealing| dealing.to_java)
     }
 
     /// Tells whether the item was given to a Java instance, if a Java leader gave it to anybody at this fire.
@@ -298,26 +298,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_away_after_java_has_announced_it_at_a_fire_is_javas_own_fault() {
-        let given = |at| Dealing {
+    fn what_java_is_given_after_a_fire_at_which_that_was_announced_is_lost_by_its_own_fault() {
+        let given = |at, to_java| Dealing {
             at,
             job: "job".to_owned(),
             item: 0,
             by_java: false,
-            to_java: false,
+            to_java,
             owner: "10.0.0.1@-@7".to_owned(),
         };
         let rows = [
-            ("announced right after the fire", Some(1040), Some(1200), (0, 1)),
-            ("announced right before it", Some(960), Some(1200), (0, 1)),
-            ("announced between fires, as ours do", Some(1300), Some(1400), (1, 0)),
-            ("not announced", None, Some(1200), (1, 0)),
+            ("announced right after the fire", Some(1040), Some(given(1200, true)), (0, 1)),
+            ("announced right before it", Some(960), Some(given(1200, true)), (0, 1)),
+            ("given to one of ours", Some(1040), Some(given(1200, false)), (1, 0)),
+            ("announced between fires", Some(1300), Some(given(1400, true)), (1, 0)),
+            ("not announced", None, Some(given(1200, true)), (1, 0)),
             ("not given away", Some(1040), None, (1, 0)),
-            ("given away before", Some(1040), Some(900), (1, 0)),
+            ("given away before", Some(1040), Some(given(900, true)), (1, 0)),
         ];
-        for (case, announced, at, expected) in rows {
+        for (case, announced, dealing, expected) in rows {
             let account = Account::of("job", &[begin("R", 1, 1000, "NORMAL")])
-                .with_dealings(at.map(given).into_iter().collect())
+                .with_dealings(dealing.into_iter().collect())
                 .with_announcements(announced.into_iter().collect());
             let Audit { faults, races, .. } = account.audit(2, 1000, 1000);
             assert_eq!((faults.len(), races.len()), expected, "{case}");
