@@ -130,6 +130,8 @@ fn segment_fault(segment: &str) -> Option<&'static str> {
     match segment {
         "" => Some("it has an empty segment"),
         "." | ".." => Some("it has a relative segment"),
+        // Nearly all names.
+        _ if segment.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'/') => None,
         _ if segment.contains('/') => Some("a name must not contain a slash"),
         _ if segment.chars().any(char::is_control) => Some("it has a control character"),
         _ if segment.chars().any(is_reserved) => Some("it has a private or special character"),

@@ -1,6 +1,6 @@
 //! A cache of fixed size, so that what was worked out once is not worked out for each of a million states.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::print::Print;
 
@@ -16,14 +16,21 @@ impl<T> Cache<T> {
     }
 
     pub(super) fn get_or(&self, key: Print, make: impl FnOnce() -> T) -> Arc<T> {
-        let index = usize::try_from(key).unwrap_or(usize::MAX) & (self.slots.len() - 1);
-        let slot = &self.slots[index];
-        let lock = || slot.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, value)) = lock().as_ref().filter(|(cached, _)| *cached == key) {
+        if let Some((_, value)) = self.slot(key).as_ref().filter(|(cached, _)| *cached == key) {
             return Arc::clone(value);
         }
         let value = Arc::new(make());
-        *lock() = Some((key, Arc::clone(&value)));
+        self.put(key, Arc::clone(&value));
         value
+    }
+
+    /// Keeps a value that was worked out elsewhere.
+    pub(super) fn put(&self, key: Print, value: Arc<T>) {
+        *self.slot(key) = Some((key, value));
+    }
+
+    fn slot(&self, key: Print) -> MutexGuard<'_, Option<(Print, Arc<T>)>> {
+        let index = usize::try_from(key).unwrap_or(usize::MAX) & (self.slots.len() - 1);
+        self.slots[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -116,15 +116,15 @@ impl Seat {
         out
     }
 
-    /// Asks every duty that is free, and returns the plans that are wanted beside those under way.
-    pub(crate) fn decide(&mut self) -> Vec<Flight> {
+    /// Asks every duty that is free, and returns the plans that are wanted beside those under way. What it remembers is as it was
+    /// before.
+    pub(crate) fn wanted(&mut self) -> Vec<Flight> {
         let busy: Vec<Duty> = self.0.in_flight.keys().copied().collect();
+        let local = self.0.local.clone();
         self.0.decide(NOW, &mut Vec::new());
-        let wanted = std::mem::take(&mut self.0.in_flight).into_iter();
-        wanted
-            .filter(|(duty, _)| !busy.contains(duty))
-            .map(|(_, InFlight { plan, config, .. })| Flight { plan, config })
-            .collect()
+        self.0.local = local;
+        let wanted = self.0.in_flight.extract_if(.., |duty, _| !busy.contains(duty));
+        wanted.map(|(_, InFlight { plan, config, .. })| Flight { plan, config }).collect()
     }
 }
 

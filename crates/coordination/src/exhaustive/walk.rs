@@ -15,7 +15,7 @@ use super::label::{Label, Move};
 use super::registry::CURRENT;
 use super::scope::{Act, OPERATOR, session};
 use super::state::{Standing, State};
-use super::world::World;
+use super::world::{Outlook, World};
 use crate::Ledger;
 use crate::coordinator::seat::Flight;
 use crate::duty::Duty;
@@ -56,6 +56,7 @@ pub(super) fn walk(world: &World, seed: u64, most: usize) -> Result<usize, Fault
     let mut shadow = world.mutant.is_none().then(|| Shadow::new(world, &state));
     let wild = dice.below(40);
     for step in 0..most {
+        look_again(world, &state);
         let mut moves = world.moves(&state);
         if step >= wild {
             moves.retain(|m| !m.optional);
@@ -73,6 +74,22 @@ pub(super) fn walk(world: &World, seed: u64, most: usize) -> Result<usize, Fault
     }
     let text = format!("{}, seed {seed}: no rest after {most} steps\n{state:?}", world.scope.name);
     Err(Fault { rule: REST, text })
+}
+
+/// Whoever looks again sees the same again: the search relies upon it.
+fn look_again(world: &World, state: &State) {
+    for process in state.processes.iter().filter(|process| process.standing == Standing::Up) {
+        let first = world.look(&state.registry, process);
+        if !first.starts.is_empty() || first.process.standing != Standing::Up {
+            continue;
+        }
+        let again = world.look(&state.registry, &first.process);
+        let shown = |outlook: &Outlook| {
+            let wishes: Vec<_> = outlook.wishes.iter().map(|wish| wish.print).collect();
+            (outlook.process.print(), outlook.starts.len(), wishes)
+        };
+        assert_eq!(shown(&again), shown(&first), "{:?}\n{state:?}", process.index);
+    }
 }
 
 /// The registry's own model, in the same state.

@@ -59,7 +59,7 @@ impl Wish {
 }
 
 /// What a process makes of what the registry shows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Outlook {
     /// The process after a look at the view.
     pub(super) process: Arc<Process>,
@@ -212,17 +212,31 @@ impl World {
     /// Returns what a process makes of the registry as it is now.
     pub(super) fn outlook(&self, registry: &Registry, process: &Arc<Process>) -> Arc<Outlook> {
         let key = print_of(&(registry.print, process.print()));
-        self.outlooks.get_or(key, || match process.standing {
-            Standing::Up => self.look(registry, process),
-            Standing::Zombie | Standing::Crashed | Standing::Dead | Standing::Left => {
-                Outlook { process: Arc::clone(process), starts: Vec::new(), wishes: Vec::new() }
+        self.outlooks.get_or(key, || {
+            if process.standing != Standing::Up {
+                let process = Arc::clone(process);
+                return Outlook { process, starts: Vec::new(), wishes: Vec::new() };
             }
+            let outlook = self.look(registry, process);
+            let again = &outlook.process;
+            // Who looks again sees the same again; the walks check it.
+            if outlook.starts.is_empty()
+                && again.standing == Standing::Up
+                && again.print != process.print
+            {
+                let key = print_of(&(registry.print, again.print()));
+                self.outlooks.put(key, Arc::new(outlook.clone()));
+            }
+            outlook
         })
     }
 
     /// Works it out.
-    fn look(&self, registry: &Registry, process: &Arc<Process>) -> Outlook {
-        let (memory, commands) = self.seated(process, registry, Seat::observe);
+    pub(super) fn look(&self, registry: &Registry, process: &Arc<Process>) -> Outlook {
+        let (memory, (commands, wanted)) = self.seated(process, registry, |seat| {
+            let commands = seat.observe();
+            (commands, seat.wanted())
+        });
         let mut observed = Process { memory, ..Process::clone(process) };
         let mut starts = Vec::new();
         for command in commands {
@@ -237,7 +251,6 @@ impl World {
             }
         }
         let observed = Arc::new(observed.sealed());
-        let (_, wanted) = self.seated(&observed, registry, Seat::decide);
         let wishes = wanted.into_iter().map(Wish::new).collect();
         Outlook { wishes, process: observed, starts }
     }
@@ -287,7 +300,7 @@ impl World {
         let mut seat = Seat::new(sitter.identity.clone());
         seat.show(view);
         seat.take(sitter, &process.memory);
-        let sweeps = seat.decide().into_iter().filter(|flight| flight.plan.duty == Duty::Sweep);
+        let sweeps = seat.wanted().into_iter().filter(|flight| flight.plan.duty == Duty::Sweep);
         sweeps.map(Wish::new).collect()
     }
 }
