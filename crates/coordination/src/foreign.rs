@@ -20,6 +20,9 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How late a Java instance may be for a fire, and how far behind in what it sees of the registry.
 const LAG: Duration = Duration::from_millis(250);
 
+/// How often a Java instance that holds a fire back looks whether it still has to.
+const POLL: Duration = Duration::from_millis(100);
+
 /// A run of a Java instance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ForeignRun {
@@ -88,11 +91,13 @@ pub(crate) struct Foreign {
     accounted: BTreeMap<ShardingItem, FireTime>,
     /// A fire that came while items were about to be assigned anew: whose it is shows afterwards.
     held_back: Option<FireTime>,
+    /// A fire that was held back, and until when Java instances may not have seen that items are assigned, on the monotonic clock.
+    let_go: Option<(FireTime, Duration)>,
     /// Of the items for which the last fire counts as run: by whom, and what was accounted for before.
     before_fire: BTreeMap<ShardingItem, (InstanceId, Option<FireTime>)>,
     /// How many fires have come while Java instances took part.
     fires: u64,
-    /// The last of them, and the one that follows it.
+    /// The last fire, and the one that follows it.
     fire: Option<(FireTime, Option<FireTime>)>,
     runs: BTreeMap<ShardingItem, ForeignRun>,
     /// Runs whose mark has gone with the session: nothing in the registry tells of them.
@@ -108,6 +113,12 @@ impl Foreign {
     /// Returns the fire that came while items were about to be assigned anew, as long as they are.
     pub(crate) fn held_back(&self) -> Option<FireTime> {
         self.held_back
+    }
+
+    /// Returns a fire that Java instances hold back, or have been told to hold back no more but perhaps not seen that yet.
+    pub(crate) fn may_still_begin(&self) -> Option<FireTime> {
+        let let_go = self.let_go.map(|(fire, _)| fire);
+        self.held_back.or(let_go.filter(|_| !mutant::is(Mutant::HeldBackFollowedAtOnce)))
     }
 
     /// Returns true if a Java instance has had an item as long as this instance has been looking.
@@ -162,7 +173,8 @@ impl Foreign {
     pub(crate) fn next_decision(&self) -> Option<Duration> {
         let taken_over = self.runs.values().filter(|run| run.taken_over && !run.lasting);
         let ended = taken_over.filter_map(|run| Some(run.ended? + GRACE));
-        ended.min().filter(|_| !mutant::is(Mutant::TakeoversUnwatched))
+        let let_go = self.let_go.map(|(_, until)| until);
+        ended.chain(let_go).min().filter(|_| !mutant::is(Mutant::TakeoversUnwatched))
     }
 
     /// Returns the marks that living Java instances have left behind.
@@ -207,12 +219,13 @@ impl Foreign {
     /// Notes a scheduled fire, and which one follows: items of Java instances are run by them, unless all items are about to be
     /// assigned anew.
     pub(crate) fn fire(&mut self, view: &JobView, at: FireTime, next: Option<FireTime>) {
+        self.fire = Some((at, next));
+        self.let_go = None;
+        self.before_fire.clear();
         if !view.is_mixed() {
             return;
         }
         self.fires += 1;
-        self.fire = Some((at, next));
-        self.before_fire.clear();
         if view.awaits_foreign_resharding() && !mutant::is(Mutant::HeldBackAccounted) {
             self.held_back = Some(at);
             return;
@@ -261,6 +274,7 @@ impl Foreign {
     /// A Java instance marks all its items when it begins a fire, and takes the marks away when the last of them has
     /// ended: nobody can tell which of them it had finished before.
     pub(crate) fn observe(&mut self, view: &JobView, fire: Option<FireTime>, now: Now) {
+        self.let_go = self.let_go.filter(|(_, until)| now.mono < *until);
         if view.is_mixed() {
             self.observe_marks(view, fire);
             if view.awaits_foreign_resharding() {
@@ -274,6 +288,7 @@ impl Foreign {
             && !mutant::is(Mutant::HeldBackForgotten)
         {
             self.account(view, at);
+            self.let_go = Some((at, now.mono + LAG + POLL));
         }
         let Self { runs, lost, .. } = self;
         for (item, run) in runs.iter_mut().filter(|(_, run)| run.ended.is_none()) {

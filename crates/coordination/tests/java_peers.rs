@@ -863,6 +863,37 @@ fn what_a_java_instance_has_begun_when_it_is_told_is_not_run_again() {
     }
 }
 
+/// Whoever of them has the item when it begins that fire would run it again.
+#[test]
+fn what_ours_have_run_for_a_fire_that_java_instances_hold_back_follows_later() {
+    let mut cluster = Cluster::settled(1, &job_of(2));
+    cluster.fire();
+    cluster.run_for(Duration::from_millis(300));
+    cluster.end_all_runs();
+    cluster.run_for(Duration::from_millis(500));
+    // It has what is assigned by the next fire, and is about to begin that.
+    let java = cluster.java_joins("10.0.9.1");
+    cluster.run_for(Duration::from_millis(200));
+    assert!(cluster.data_of(NECESSARY).is_some(), "{}", cluster.story());
+    let fire = cluster.fire();
+    cluster.run_for(Duration::from_millis(20));
+    cluster.end_all_runs();
+    let of_java = |cluster: &Cluster| {
+        (0..2)
+            .filter(|item| cluster.owner(*item).is_some_and(|id| id.as_str() == java.id()))
+            .count()
+    };
+    while cluster.data_of(NECESSARY).is_some() {
+        cluster.run_for(Duration::from_millis(10));
+    }
+    cluster.run_for(Duration::from_millis(300));
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+    assert_eq!(of_java(&cluster), 0, "it would run the item again\n{}", cluster.story());
+    cluster.run_for(Duration::from_millis(100));
+    assert_eq!(of_java(&cluster), 1, "{}", cluster.story());
+    assert_eq!(cluster.data_of(NECESSARY), None, "{}", cluster.story());
+}
+
 /// Right before a fire what it sees of the registry may be of before the move when the fire comes; right after it, it may have begun
 /// without having shown that yet.
 #[test]

@@ -345,6 +345,7 @@ impl Moves {
             let of_java = view.java_owner(view.item(item)).is_some();
             let monitored = config.monitor_execution;
             let steps = steps_to(view.item(item), item, owner, monitored, of_java, born);
+            let steps = steps.filter(|_| !has_run_what_waits(cx, item, owner));
             match steps {
                 Some(steps) if moved < most || steps.is_empty() => {
                     moved += usize::from(!steps.is_empty());
@@ -367,6 +368,16 @@ impl Moves {
         moves.is_partial |= retired.any(|steps| !steps.is_empty());
         moves
     }
+}
+
+/// Returns true if ours have run the item for a fire that Java instances have yet to begin: the one that had it then would run it
+/// again.
+fn has_run_what_waits(cx: &Context<'_>, item: ShardingItem, owner: &InstanceId) -> bool {
+    let (shown, waits) = (cx.view.item(item), cx.local.foreign.may_still_begin());
+    let last = shown.ledger.as_ref().and_then(|ledger| ledger.value.last_fire);
+    let moves = shown.owner.as_ref().is_none_or(|current| current.value != *owner);
+    let again = waits.is_some() && last >= waits && moves && cx.view.is_foreign(owner);
+    again && !mutant::is(Mutant::HeldBackRunTwice)
 }
 
 /// Returns the steps that give an item to its owner; empty if it is there, `None` if it is busy.

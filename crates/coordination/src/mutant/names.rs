@@ -394,6 +394,10 @@ mutants! {
     LateInstancesAccounted,
     /// It does not count as run by those either that have shown that they began it.
     BegunFiresDoubted,
+    /// What ours have run for a fire that Java instances hold back moves to one of them.
+    HeldBackRunTwice,
+    /// It follows before they have begun that fire.
+    HeldBackFollowedAtOnce,
     /// Items move at a fire that Java instances might run by what they saw before.
     MovedAtFires,
     /// Nobody looks again when a fire is over.

@@ -1535,6 +1535,24 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::HeldBackRunTwice,
+        properties: &["S1"],
+        story: "a Java instance gets an item within the fire that it holds back, and ours have run it for that",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_ours_have_run_for_a_fire_that_java_instances_hold_back_follows_later",
+        )),
+    },
+    Row {
+        mutant: M::HeldBackFollowedAtOnce,
+        properties: &["S1"],
+        story: "a Java instance gets an item before it sees that it may begin, and ours have run it for that fire",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "what_ours_have_run_for_a_fire_that_java_instances_hold_back_follows_later",
+        )),
+    },
+    Row {
         mutant: M::MovedAtFires,
         properties: &["S1", "S3"],
         story: "a Java instance begins a fire by what it saw before the items moved",
