@@ -28,8 +28,8 @@ pub(crate) enum Error {
     WrongHash { path: PathBuf, source: Box<Error> },
     #[error("`{command}` says {found:?}; at least {needed} is needed")]
     Version { command: String, found: String, needed: String },
-    #[error("`{line}` built no program")]
-    NoProgram { line: String },
+    #[error("`{line}` has built no program `{name}`")]
+    NoProgram { line: String, name: String },
     #[error(transparent)]
     Demo(#[from] crate::demo::DemoError),
 }

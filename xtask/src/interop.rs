@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use crate::program::{Programs, as_tested};
 use crate::steps::{Steps, line, run, succeeds};
-use crate::{Error, program, workspace, zookeeper};
+use crate::{Error, workspace, zookeeper};
 
 /// A program that is needed, how to find out whether it is there, and Debian's package of it.
 struct Need {
@@ -79,8 +80,12 @@ pub(crate) fn prepare(steps: &mut Steps) -> Result<Command, Error> {
     steps.step("ZooKeeper", zookeeper::ensure)?;
     steps.step("tools", install_missing)?;
     steps.command("Java workers", &mut maven())?;
-    program::build("build -p interop --bin ejob-interop-worker")?;
-    let mut suite = Command::new(program::build("build -p interop --bin ejob-interop")?);
+    let built = Programs::build(concat!(
+        "build ",
+        as_tested!(),
+        " --bin ejob-interop --bin ejob-interop-worker"
+    ))?;
+    let mut suite = built.command("ejob-interop")?;
     suite.arg("--java-folder").arg(workspace().join("target").join("interop"));
     suite.current_dir(workspace());
     Ok(suite)

@@ -1,34 +1,130 @@
 //! Programs that cargo builds and others start.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
 use crate::Error;
 use crate::steps::{cargo, line};
 
+/// Makes cargo choose the features of dependencies as it does for tests: it does so if something is built that may use
+/// dev-dependencies, like an example. What tests have built before is then not built once more.
+macro_rules! as_tested {
+    () => {
+        "--workspace --all-features --example quickstart"
+    };
+}
+pub(crate) use as_tested;
+
 /// What cargo says about something it has built; most of it is of no interest here.
 #[derive(Deserialize)]
 struct Artifact {
     executable: Option<PathBuf>,
+    target: Target,
+    profile: Profile,
 }
 
-/// Builds what the arguments of cargo name, and returns where cargo put the last program of it.
-pub(crate) fn build(arguments: &str) -> Result<PathBuf, Error> {
-    let mut command = cargo(arguments);
-    command.arg("--message-format=json-render-diagnostics");
-    let line = line(&command);
-    println!("$ {line}");
-    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-    let output = output.map_err(|source| Error::Start { line: line.clone(), source })?;
-    if !output.status.success() {
-        return Err(Error::Command { line, status: output.status });
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    test: bool,
+}
+
+/// The programs that one command of cargo has built.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    line: String,
+    /// By the name of the program.
+    programs: BTreeMap<String, PathBuf>,
+    /// The tests within a library, by the library's name.
+    library_tests: BTreeMap<String, PathBuf>,
+}
+
+impl Programs {
+    /// Builds what the arguments of cargo name.
+    pub(crate) fn build(arguments: &str) -> Result<Self, Error> {
+        let mut command = cargo(arguments);
+        command.arg("--message-format=json-render-diagnostics");
+        let line = line(&command);
+        println!("$ {line}");
+        let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+        let output = output.map_err(|source| Error::Start { line: line.clone(), source })?;
+        if !output.status.success() {
+            return Err(Error::Command { line, status: output.status });
+        }
+        Ok(Self::read(line, &String::from_utf8_lossy(&output.stdout)))
     }
-    let messages = String::from_utf8_lossy(&output.stdout);
-    messages
-        .lines()
-        .filter_map(|message| serde_json::from_str::<Artifact>(message).ok()?.executable)
-        .next_back()
-        .ok_or(Error::NoProgram { line })
+
+    fn read(line: String, messages: &str) -> Self {
+        let mut built = Self { line, programs: BTreeMap::new(), library_tests: BTreeMap::new() };
+        let artifacts = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
+        for Artifact { executable, target, profile } in artifacts {
+            let Some(executable) = executable else { continue };
+            let is_library = target.kind.iter().any(|kind| kind == "lib");
+            match (profile.test, is_library) {
+                (true, true) => drop(built.library_tests.insert(target.name, executable)),
+                (true, false) => {}
+                (false, _) => drop(built.programs.insert(target.name, executable)),
+            }
+        }
+        built
+    }
+
+    /// Returns a command that starts a program.
+    pub(crate) fn command(&self, name: &str) -> Result<Command, Error> {
+        self.path(name).map(Command::new)
+    }
+
+    /// Returns where a program is.
+    pub(crate) fn path(&self, name: &str) -> Result<&PathBuf, Error> {
+        self.programs.get(name).ok_or_else(|| self.lacks(name))
+    }
+
+    /// Returns a command that runs the tests within a library.
+    pub(crate) fn library_tests(&self, library: &str) -> Result<Command, Error> {
+        self.library_tests.get(library).map(Command::new).ok_or_else(|| self.lacks(library))
+    }
+
+    fn lacks(&self, name: &str) -> Error {
+        Error::NoProgram { line: self.line.clone(), name: name.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::with_causes;
+
+    #[test]
+    fn programs_are_told_from_tests_and_from_what_cannot_be_started() {
+        let artifact = |name: &str, kind: &str, test: bool, executable: &str| {
+            format!(
+                r#"{{"reason":"compiler-artifact","target":{{"name":"{name}","kind":["{kind}"]}},"profile":{{"test":{test}}},"executable":{executable}}}"#
+            )
+        };
+        let messages = [
+            artifact("coordination", "lib", false, "null"),
+            artifact("coordination", "lib", true, "\"/t/coordination-1\""),
+            artifact("ejob-sim", "bin", true, "\"/t/ejob_sim-1\""),
+            artifact("ejob-sim", "bin", false, "\"/t/ejob-sim\""),
+            artifact("quickstart", "example", false, "\"/t/quickstart\""),
+            artifact("stories", "test", true, "\"/t/stories-1\""),
+            r#"{"reason":"build-finished","success":true}"#.to_owned(),
+        ];
+        let built = Programs::read("cargo build".to_owned(), &messages.join("\n"));
+        let program = |name| built.command(name).map(|found| found.get_program().to_owned());
+        assert_eq!(program("ejob-sim").unwrap(), "/t/ejob-sim");
+        assert_eq!(program("quickstart").unwrap(), "/t/quickstart");
+        let tests = built.library_tests("coordination").unwrap();
+        assert_eq!(tests.get_program(), "/t/coordination-1");
+        let missing = with_causes(&program("coordination").unwrap_err());
+        assert_eq!(missing, "`cargo build` has built no program `coordination`");
+    }
 }

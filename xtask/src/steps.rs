@@ -24,14 +24,14 @@ impl Steps {
         self.step(name, || run(command))
     }
 
-    /// Does anything as the next step.
-    pub(crate) fn step(
+    /// Does anything as the next step, and returns what comes of it.
+    pub(crate) fn step<T>(
         &mut self,
         name: &str,
-        act: impl FnOnce() -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        act: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let start = Instant::now();
-        self.note(name, act().map(|()| start.elapsed()))
+        self.note(name, act().map(|made| (made, start.elapsed())))
     }
 
     /// Does anything as the next step. The task goes on whatever comes of it: its end tells.
@@ -45,13 +45,14 @@ impl Steps {
     /// Waits for a command that was started earlier, shows what it has printed, and counts it as the next step.
     pub(crate) fn join(&mut self, beside: Beside) -> Result<(), Error> {
         let name = beside.name().to_owned();
-        self.note(&name, beside.end())
+        self.note(&name, beside.end().map(|duration| ((), duration)))
     }
 
-    fn note(&mut self, name: &str, ended: Result<Duration, Error>) -> Result<(), Error> {
+    fn note<T>(&mut self, name: &str, ended: Result<(T, Duration), Error>) -> Result<T, Error> {
         let failed = |error| Error::Step { step: name.to_owned(), source: Box::new(error) };
-        self.done.push((name.to_owned(), ended.map_err(failed)?));
-        Ok(())
+        let (made, duration) = ended.map_err(failed)?;
+        self.done.push((name.to_owned(), duration));
+        Ok(made)
     }
 
     /// Ends a task with its summary; fails with all attempts that failed.

@@ -1,33 +1,40 @@
 //! `cargo xtask test`: what has to pass before anything else is looked at.
 
-use std::process::Command;
-
 use crate::beside::Beside;
+use crate::program::{Programs, as_tested};
 use crate::steps::{Steps, cargo, niced};
-use crate::{Error, program, workspace, zookeeper};
+use crate::{Error, workspace, zookeeper};
 
-/// The steps after a ZooKeeper server has been found.
-///
-/// Benchmarks are left out of the first: as tests they would run for minutes and say nothing. The vectors and the scenarios are
-/// played with its features, which saves building everything again.
-pub(crate) const STEPS: [(&str, &str); 8] = [
-    ("tests", "test --workspace --all-features --lib --bins --tests --examples"),
+/// All tests but those within documentation. Benchmarks are left out: as tests they would run for minutes and say nothing.
+const TESTS: &str = "test --workspace --all-features --lib --bins --tests --examples";
+
+/// The programs that the steps start.
+const PROGRAMS: &str = concat!(
+    "build ",
+    as_tested!(),
+    " --bin ejob-sim --bin ejob-verify --bin ejob-worker --example sharding_vectors --example cron_vectors"
+);
+
+/// The steps after all of it has been built, which cargo takes.
+const STEPS: [(&str, &str); 3] = [
+    ("tests", TESTS),
     ("doc tests", "test --workspace --all-features --doc"),
+    ("quick start", "run --example quickstart"),
+];
+
+/// Those that our own programs take, with what they are told.
+const RUNS: [(&str, &str, &str); 5] = [
     (
         "sharding vectors",
-        "run --all-features --example sharding_vectors -- \
-         crates/sharding/testdata/sharding-vectors.jsonl \
+        "sharding_vectors",
+        "crates/sharding/testdata/sharding-vectors.jsonl \
          crates/sharding/testdata/sharding-vectors-single-balance.jsonl \
          crates/sharding/testdata/children-sort-vectors.jsonl",
     ),
-    (
-        "cron vectors",
-        "run --all-features --example cron_vectors -- crates/trigger/testdata/quartz-cron-vectors.jsonl",
-    ),
-    ("quick start", "run --example quickstart"),
-    ("simulation", "run --release -p testkit --bin ejob-sim -- run --seeds 2000"),
-    ("crash points", "run --release -p testkit --bin ejob-sim -- points"),
-    ("ten scenarios on ZooKeeper", "run --all-features --bin ejob-verify"),
+    ("cron vectors", "cron_vectors", "crates/trigger/testdata/quartz-cron-vectors.jsonl"),
+    ("simulation", "ejob-sim", "run --seeds 2000"),
+    ("crash points", "ejob-sim", "points"),
+    ("ten scenarios on ZooKeeper", "ejob-verify", ""),
 ];
 
 /// What of the exhaustive model is searched each time. It keeps one processor busy for longer than all other steps take.
@@ -41,11 +48,17 @@ pub(crate) const MODEL: [&str; 3] = [
 pub(crate) fn run() -> Result<(), Error> {
     let mut steps = Steps::default();
     steps.step("ZooKeeper", zookeeper::ensure)?;
-    let mut model = Command::new(program::build("test --release -p coordination --lib --no-run")?);
-    model.args(["--exact", "--nocapture", "--test-threads", "1"]).args(MODEL);
+    let tests = steps.step("build of tests", || Programs::build(&format!("{TESTS} --no-run")))?;
+    let mut model = tests.library_tests("coordination")?;
+    model.args(["--exact", "--include-ignored", "--nocapture", "--test-threads", "1"]).args(MODEL);
     let model = Beside::start("exhaustive model", niced(model.current_dir(workspace())))?;
+    let programs = steps.step("build of programs", || Programs::build(PROGRAMS))?;
     for (name, arguments) in STEPS {
         steps.command(name, &mut cargo(arguments))?;
+    }
+    for (name, program, arguments) in RUNS {
+        let mut command = programs.command(program)?;
+        steps.command(name, command.args(arguments.split_whitespace()).current_dir(workspace()))?;
     }
     steps.join(model)?;
     steps.end("cargo xtask test")

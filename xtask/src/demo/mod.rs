@@ -18,7 +18,8 @@ use std::time::Duration;
 
 use zookeeper_fixture::Server;
 
-use crate::{Error, program, zookeeper};
+use crate::program::{Programs, as_tested};
+use crate::{Error, zookeeper};
 
 /// Why the demonstration did not show what it should.
 #[derive(Debug, thiserror::Error)]
@@ -48,12 +49,13 @@ pub(crate) enum DemoError {
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let n_rounds = parse_rounds(arguments)?;
     zookeeper::ensure()?;
-    let program = program::build("build -p lite --example line_count")?;
+    let built = Programs::build(concat!("build ", as_tested!(), " --example line_count"))?;
+    let program = built.path("line_count")?;
     let server = Server::start()?;
     println!("ZooKeeper listens on {}", server.connect_string());
     for n in 1..=n_rounds {
         println!("\nround {n} of {n_rounds}");
-        round::play(&program, &server, n)?;
+        round::play(program, &server, n)?;
     }
     println!("\ncargo xtask demo: {n_rounds} rounds, every check passed");
     Ok(())

@@ -55,25 +55,25 @@ fn exhaustive_smallest() {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "takes long without optimization")]
+#[ignore = "takes minutes; for the night"]
 fn exhaustive_beginning() {
     assert_kept(beginning());
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "takes long without optimization")]
+#[ignore = "takes minutes; `cargo xtask test` runs it beside the other steps"]
 fn exhaustive_two_fires() {
     assert_kept(two_fires());
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "takes long without optimization")]
+#[ignore = "takes minutes; `cargo xtask test` runs it beside the other steps"]
 fn exhaustive_three_by_three() {
     assert_kept(three_by_three());
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "takes long without optimization")]
+#[ignore = "takes minutes; for the night"]
 fn exhaustive_grounds() {
     grounds().into_iter().filter(|ground| !ground.nightly).for_each(|g| assert_kept(g.scope));
 }
@@ -96,8 +96,17 @@ fn without_a_fence_a_stale_effect_is_accepted() {
 }
 
 #[test]
+fn a_few_walks_come_to_rest_and_agree_with_the_registry() {
+    walk_all(3);
+}
+
+#[test]
+#[ignore = "takes half a minute; `cargo xtask test` runs it beside the other steps"]
 fn every_walk_comes_to_rest_and_agrees_with_the_registry() {
-    let walks = if cfg!(debug_assertions) { 3 } else { 300 };
+    walk_all(300);
+}
+
+fn walk_all(walks: u64) {
     for ground in grounds() {
         let world = World::new(ground.scope);
         let walked = (0..walks).map(|seed| walk(&world, seed, 3_000));
