@@ -23,7 +23,7 @@ use crate::job_record::Subscribers;
 use crate::once_listener::OnceListener;
 use crate::seams::Seams;
 use crate::shutdown::{Shutdown, Step};
-use crate::timer::JobTimer;
+use crate::timer::{JobTimer, Since};
 use crate::{JobRecord, JobStatus, RunReport, ShutdownReport};
 
 /// The last that is known of a job that has ended.
@@ -70,7 +70,9 @@ pub(crate) struct State {
     pub(crate) config: Option<Arc<JobConfig>>,
     pub(crate) timing: Option<Timing>,
     /// From when on fires count that pass before the first schedule is known; `None` if they do not, or no longer.
-    pub(crate) fires_since: Option<Timestamp>,
+    pub(crate) fires_since: Option<Since>,
+    /// When the schedule in force has come into force; `None` if it was when the job was joined.
+    pub(crate) changed_at: Option<Timestamp>,
     /// Fires that wait for the registry's clock, in order.
     pub(crate) unchecked_fires: Vec<FireTime>,
     /// What is wrong with the schedule of the configuration in force.

@@ -9,10 +9,9 @@ use std::time::Duration;
 
 use coordination::{Coordinator, Dialect, Identity, InvalidConfig, JobConfig, Layout};
 use futures_util::future::BoxFuture;
-use jiff::Timestamp;
 use tokio::sync::mpsc;
 
-use crate::config_store::{ConfigStore, Settled};
+use crate::config_store::{Arranged, ConfigStore, Settled};
 use crate::driver::{Driver, Patience, State, job_span};
 use crate::error_handler::{self, ErrorDesk, Selection};
 use crate::executor::Executor;
@@ -24,6 +23,7 @@ use crate::log::LogSubscriber;
 use crate::run::RunRules;
 use crate::runtime::Life;
 use crate::scheduler::Inner;
+use crate::timer::Since;
 use crate::{
     ConfigDifference, ErrorHandler, EventSubscriber, Job, JobHandle, JobListener, OnceListener,
     Result, RetryPolicy, config_check,
@@ -291,12 +291,16 @@ impl Registration {
         let dialect = self.scheduler.dialect;
         let (local, maker) = (&self.config, &self.maker);
         let store = ConfigStore { seams, local, maker, dialect, started, deadline };
-        let (settled, local, in_force) = store.settle().await?;
+        let Arranged { settled, local, in_force, has_replaced } = store.settle().await?;
         in_force.iter().try_for_each(|config| self.check_error_handler(config))?;
         let (dialect, caveat) = (local.java.dialect(), local.java_caveat());
         // From here on fires are noticed, unless there is no telling yet when it fires.
         let fires_since = match &settled {
             Settled::Local | Settled::Stored(_) => Some(seams.clock.wall()),
+            Settled::Local | Settled::Stored(_) if has_replaced => {
+                Some(Since::Changed(seams.clock.wall()))
+            }
+            Settled::Local | Settled::Stored(_) => Some(Since::Joined(seams.clock.wall())),
             Settled::Unreadable(_) => None,
         };
         let differences = self.report(settled, caveat);
@@ -370,7 +374,7 @@ impl Registration {
         self,
         coordinator: Coordinator,
         max_concurrency: Option<NonZeroUsize>,
-        fires_since: Option<Timestamp>,
+        fires_since: Option<Since>,
         differences: Vec<ConfigDifference>,
     ) -> JobHandle {
         let Self { scheduler, config, job, patience, subscribers, listener, .. } = self;
@@ -434,6 +438,7 @@ impl Registration {
                 shutdown: None,
                 paused_by_program: false,
                 stop: None,
+                changed_at: None,
                 over: false,
                 events: VecDeque::new(),
             },
