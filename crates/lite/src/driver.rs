@@ -21,6 +21,7 @@ use crate::identity::Lives;
 use crate::inbox::{Answer, Inbox, Request, Signal};
 use crate::job_record::Subscribers;
 use crate::once_listener::OnceListener;
+use crate::runtime::LifeGuard;
 use crate::seams::Seams;
 use crate::shutdown::{Shutdown, Step};
 use crate::timer::{JobTimer, Since};
@@ -50,6 +51,8 @@ pub(crate) struct Driver {
     pub(crate) lives: Arc<Lives>,
     pub(crate) executor: Executor,
     pub(crate) listener: Option<Arc<dyn OnceListener>>,
+    /// Lets what came with the code of a template run in its own life of the job only.
+    pub(crate) guard: Option<Arc<LifeGuard>>,
     pub(crate) errors: ErrorDesk,
     pub(crate) timer: JobTimer,
     pub(crate) subscribers: Arc<Subscribers>,

@@ -21,7 +21,7 @@ use crate::job_listener::Listeners;
 use crate::job_record::Subscribers;
 use crate::log::LogSubscriber;
 use crate::run::RunRules;
-use crate::runtime::Life;
+use crate::runtime::{Life, LifeGuard};
 use crate::scheduler::Inner;
 use crate::timer::Since;
 use crate::{
@@ -296,12 +296,11 @@ impl Registration {
         let (dialect, caveat) = (local.java.dialect(), local.java_caveat());
         // From here on fires are noticed, unless there is no telling yet when it fires.
         let fires_since = match &settled {
-            Settled::Local | Settled::Stored(_) => Some(seams.clock.wall()),
+            Settled::Unreadable(_) => None,
             Settled::Local | Settled::Stored(_) if has_replaced => {
                 Some(Since::Changed(seams.clock.wall()))
             }
             Settled::Local | Settled::Stored(_) => Some(Since::Joined(seams.clock.wall())),
-            Settled::Unreadable(_) => None,
         };
         let differences = self.report(settled, caveat);
         let coordinator = self.coordinator(dialect);
@@ -377,7 +376,11 @@ impl Registration {
         fires_since: Option<Since>,
         differences: Vec<ConfigDifference>,
     ) -> JobHandle {
-        let Self { scheduler, config, job, patience, subscribers, listener, .. } = self;
+        let Self { scheduler, config, job, maker, patience, subscribers, listener, .. } = self;
+        let guard = match maker {
+            Maker::Code => None,
+            Maker::Template(life) => Some(Arc::new(LifeGuard::new(life))),
+        };
         let listeners = Listeners::new(
             self.listeners,
             self.listener_timeout,
@@ -419,7 +422,9 @@ impl Registration {
                 max_concurrency,
                 rules,
                 listeners,
-            ),
+            )
+            .guarded_by(guard.clone()),
+            guard,
             errors: ErrorDesk::new(self.errors, &seams, answers.clone(), inbox.abort.clone()),
             timer: scheduler.timer().place(fires),
             subscribers,
@@ -433,12 +438,12 @@ impl Registration {
                 config: None,
                 timing: None,
                 fires_since,
+                changed_at: None,
                 unchecked_fires: Vec::new(),
                 schedule_fault: None,
                 shutdown: None,
                 paused_by_program: false,
                 stop: None,
-                changed_at: None,
                 over: false,
                 events: VecDeque::new(),
             },

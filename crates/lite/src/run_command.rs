@@ -146,7 +146,8 @@ impl Driver {
 
     fn call_once(&self, stage: OnceStage, fire: FireTime, token: FencingToken) {
         let Some(listener) = self.listener.clone() else { return };
-        let call = Call { listener, job: self.job.clone(), stage, fire, token };
+        let guard = self.guard.clone().zip(self.coordinator.instance().cloned());
+        let call = Call { listener, job: self.job.clone(), stage, fire, token, guard };
         let task = call.run(self.answers.clone());
         self.seams.spawn.spawn(Box::pin(task.instrument(self.state.span.clone())));
     }

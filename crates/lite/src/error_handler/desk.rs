@@ -105,7 +105,10 @@ impl ErrorDesk {
         more: MoreOnTheEnd,
         span: &Span,
     ) -> Option<String> {
-        let MoreOnTheEnd { failed_in, attempts, after } = more;
+        let MoreOnTheEnd { failed_in, attempts, after, is_outlived } = more;
+        if is_outlived {
+            return None;
+        }
         let has_failed =
             matches!(run.outcome, Outcome::Failed | Outcome::TimedOut | Outcome::Panicked);
         let of_run = has_failed.then_some(failed_in);
