@@ -104,14 +104,28 @@ impl Driver {
         self.finish_error_handlers(&inbox).await;
         let _entered = self.state.span.clone().entered();
         self.state.unchecked_fires.extend(inbox.left_over_fires());
-        ended(self.end());
+        let (ending, waiters) = self.end();
+        let report = ending.report.clone();
+        ended(ending);
+        for waiter in waiters {
+            // Who has stopped waiting does not want to know.
+            let _ = waiter.send(report.clone());
+        }
     }
 
-    /// Error handlers have what a shutdown has left of its time, and otherwise none: then nobody waits.
-    async fn finish_error_handlers(&mut self, inbox: &Inbox) {
+    /// Error handlers have what a shutdown has left of its time, and otherwise none: then nobody waits. The same holds for what they
+    /// have decided.
+    async fn finish_error_handlers(&mut self, inbox: &mut Inbox) {
         let now = self.seams.clock.monotonic();
-        let until = self.state.shutdown.as_ref().and_then(Shutdown::gives_up_at);
-        let finished = self.errors.finish(until.unwrap_or(now));
+        let until = self.state.shutdown.as_ref().and_then(Shutdown::gives_up_at).unwrap_or(now);
+        let abort = inbox.abort.clone();
+        let finished = async {
+            self.errors.finish(until).await;
+            for reason in inbox.left_over_stops() {
+                self.state.span.clone().in_scope(|| self.stop_job(reason));
+            }
+            self.finish_stop(until).await;
+        };
         tokio::select! {
             biased;
             () = inbox.abort.cancelled() => {}
@@ -196,7 +210,10 @@ impl Driver {
                 if matches!(event, Event::Paused | Event::Resumed) {
                     self.state.paused_by_program = event == Event::Paused;
                 }
-                self.feed(event);
+                // What an error handler has stopped waits for the registry, and for whoever resumes the server there.
+                if event != Event::Resumed || !self.is_held_here() {
+                    self.feed(event);
+                }
                 let _ = done.send(());
             }
             Request::Status(reply) => drop(reply.send(self.status())),
@@ -211,6 +228,7 @@ impl Driver {
             Answer::Clock(verdict) => self.clock_checked(verdict),
             Answer::Called { stage, token } => self.feed(Event::OnceReturned { stage, token }),
             Answer::StopJob { reason } => self.stop_job(reason),
+            Answer::HeldBack { revision } => self.held_back(revision),
         }
     }
 
@@ -337,8 +355,8 @@ impl Driver {
         }
     }
 
-    /// Stops what is left, closes the record and says how it ended.
-    fn end(mut self) -> Ending {
+    /// Stops what is left, closes the record and says how it ended, and who is to be told.
+    fn end(mut self) -> (Ending, Vec<oneshot::Sender<ShutdownReport>>) {
         self.executor.abandon_all();
         self.miss_unchecked_fires(MissReason::Leaving);
         let status = self.status();
@@ -350,10 +368,10 @@ impl Driver {
         let shutdown = self.state.shutdown.take().unwrap_or_else(|| {
             Shutdown::begin(now, Duration::ZERO, Duration::ZERO, self.executor.running())
         });
-        let report = shutdown.end(now, self.job.clone(), deregistered);
+        let (report, waiters) = shutdown.end(now, self.job.clone(), deregistered);
         self.subscribers.close();
         tracing::info!(deregistered, "job ended");
-        Ending { status, report }
+        (Ending { status, report }, waiters)
     }
 }
 
