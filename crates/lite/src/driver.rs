@@ -101,7 +101,7 @@ impl Driver {
             self.watch_stop();
             self.meet_deadlines();
         }
-        self.finish_error_handlers(&inbox).await;
+        self.finish_error_handlers(&mut inbox).await;
         let _entered = self.state.span.clone().entered();
         self.state.unchecked_fires.extend(inbox.left_over_fires());
         let (ending, waiters) = self.end();
@@ -128,7 +128,7 @@ impl Driver {
         };
         tokio::select! {
             biased;
-            () = inbox.abort.cancelled() => {}
+            () = abort.cancelled() => {}
             () = finished => {}
         }
     }
@@ -281,7 +281,9 @@ impl Driver {
 
     fn next_wake(&self) -> Option<Duration> {
         let step = self.state.shutdown.as_ref().and_then(Shutdown::next_step);
-        [self.coordinator.next_wake(), self.state.lease_ends, step].into_iter().flatten().min()
+        let choice = self.errors.next_try();
+        let wakes = [self.coordinator.next_wake(), self.state.lease_ends, step, choice];
+        wakes.into_iter().flatten().min()
     }
 
     /// Looks at the clock after every signal, so that no flood of others delays a deadline.
@@ -290,6 +292,9 @@ impl Driver {
         if self.state.lease_ends.is_some_and(|ends| ends <= now) {
             self.state.lease_ends = None;
             self.feed(Event::LeaseExpired);
+        }
+        if let Some(config) = &self.state.config {
+            self.errors.try_again(config, now);
         }
         while let Some(step) = self.state.shutdown.as_mut().and_then(|s| s.due_step(now)) {
             tracing::warn!(?step, "shutdown deadline passed");
