@@ -230,7 +230,7 @@ async fn a_stored_configuration_chooses_its_error_handler_among_what_the_file_al
 
     let folder = folder_with_gate();
     let allow =
-        "[allow]\nhosts = ['https://hooks.example.com']\nsecrets = ['${env:HOLD_WEBHOOK}']\n";
+        "[allow]\nalert_hosts = ['https://hooks.example.com']\nsecrets = ['${env:HOLD_WEBHOOK}']\n";
     let worker = |folder: &Path| {
         let mut worker =
             ejob(folder, "/alerts", &["worker", "jobs.toml", "--server-ip", "10.0.0.1"]);

@@ -349,8 +349,9 @@ pub struct JavaFields2 {
     pub other_properties: Vec<(String, String)>,
 }
 
-/// The fields that only documents of ElasticJob 3.x have.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+/// The fields that only documents of ElasticJob 3.x have. `Debug` does not show what properties and extra configurations hold: Java
+/// has passwords there.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct JavaFields3 {
     /// The type of the error handler, for example `LOG`.
     pub error_handler: Option<String>,
@@ -365,6 +366,20 @@ pub struct JavaFields3 {
     /// The lines of `jobExtraConfigurations` as they were, with their key and the last line break; empty if there are
     /// none.
     pub extra_configurations: String,
+}
+
+impl fmt::Debug for JavaFields3 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { error_handler, executor, listeners, label, props, extra_configurations } = self;
+        f.debug_struct("JavaFields3")
+            .field("error_handler", error_handler)
+            .field("executor", executor)
+            .field("listeners", listeners)
+            .field("label", label)
+            .field("props", &props.keys())
+            .field("extra_configurations", &format_args!("{} bytes", extra_configurations.len()))
+            .finish()
+    }
 }
 
 /// What gives a job of ElasticJob 3.x its threads. The key changed in 3.0.5, and each reader refuses the other's.
@@ -474,6 +489,20 @@ mod tests {
 
     fn cron() -> Option<String> {
         Some("0 0 12 * * ?".to_owned())
+    }
+
+    #[test]
+    fn debug_names_properties_and_does_not_show_them() {
+        let text = |text: &str| text.to_owned();
+        let fields = JavaFields::V3(JavaFields3 {
+            props: BTreeMap::from([(text("email.password"), text("t0ps3cret"))]),
+            extra_configurations: text("jobExtraConfigurations:\n- password: t0ps3cret\n"),
+            ..JavaFields3::default()
+        });
+        let java = JavaSettings { fields, ..JavaSettings::default() };
+        let config = JobConfig { java, ..JobConfig::new(JobName::new("report").unwrap(), 1) };
+        let shown = format!("{config:?}");
+        assert!(shown.contains("email.password") && !shown.contains("t0ps3cret"), "{shown}");
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use lettre::message::{Mailbox, header::ContentType};
 use lettre::transport::smtp::AsyncSmtpTransportBuilder;
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};
@@ -11,7 +13,7 @@ use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 use lite::InvalidConfig;
 use outbound::SecretText;
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::alert::{Alert, cut};
 use crate::channel::Channel;
@@ -262,7 +264,7 @@ impl Channel for MailChannel {
 
     async fn send(&self, alert: &Alert) -> Result<(), AlertError> {
         let mut transport = self.transport.clone();
-        let mut secret = None;
+        let mut secrets = Vec::new();
         if let Some((username, password)) = &self.settings.credentials {
             let password = password.resolve().map_err(|source| AlertError::Setting {
                 channel: CHANNEL,
@@ -270,11 +272,11 @@ impl Channel for MailChannel {
                 source: Some(source),
             })?;
             let text = password.expose_secret().to_owned();
+            secrets = said_to_log_in(username, &text);
             // Others show the password to whoever is in between, or need a list of what the server has.
             transport = transport
                 .credentials(Credentials::new(username.clone(), text))
                 .authentication(vec![Mechanism::Plain, Mechanism::Login]);
-            secret = Some(password);
         }
         let message = self.message(alert).map_err(|error| AlertError::Setting {
             channel: CHANNEL,
@@ -286,8 +288,7 @@ impl Channel for MailChannel {
         let Ok(sent) = tokio::time::timeout(self.settings.timeout, sending).await else {
             return Err(self.too_late());
         };
-        let secret = secret.as_ref().map(|secret| secret.expose_secret());
-        sent.map(drop).map_err(|error| self.failed(&error, secret))
+        sent.map(drop).map_err(|error| self.failed(&error, &secrets))
     }
 }
 
@@ -312,16 +313,56 @@ impl MailChannel {
     }
 
     /// A server may repeat what it was sent.
-    fn failed(&self, error: &lettre::transport::smtp::Error, secret: Option<&str>) -> AlertError {
+    fn failed(
+        &self,
+        error: &lettre::transport::smtp::Error,
+        secrets: &[SecretString],
+    ) -> AlertError {
         let (channel, host) = (CHANNEL, self.server());
-        let mut said = with_causes(error);
-        if let Some(secret) = secret {
-            said = said.replace(secret, "***");
-        }
+        let said = masked(with_causes(error), secrets);
         let said = cut(&said.replace(char::is_control, " "), 300);
         if error.is_permanent() || error.is_transient() {
             return AlertError::Refused { channel, host, answer: said };
         }
         AlertError::Unreachable { channel, host, source: said.into() }
+    }
+}
+
+/// Returns all that is said to a server to log in, the longest first: the password, and what the mechanisms make of it and of the
+/// user name.
+fn said_to_log_in(username: &str, password: &str) -> Vec<SecretString> {
+    let encoded = |text: &str| STANDARD.encode(text);
+    let mut said = vec![
+        password.to_owned(),
+        encoded(&format!("\0{username}\0{password}")),
+        encoded(password),
+        encoded(username),
+    ];
+    said.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    said.into_iter().map(SecretString::from).collect()
+}
+
+fn masked(said: String, secrets: &[SecretString]) -> String {
+    let secrets = secrets.iter().map(SecretString::expose_secret);
+    secrets.fold(said, |said, secret| said.replace(secret, "***"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Encoded by `printf '\0jobs\0t0ps3cret' | base64`, and so on.
+    #[test]
+    fn nothing_that_is_said_to_log_in_is_shown_when_a_server_repeats_it() {
+        let secrets = said_to_log_in("jobs", "t0ps3cret");
+        let rows = [
+            ("the password", "535 wrong: t0ps3cret", "535 wrong: ***"),
+            ("PLAIN", "500 AUTH PLAIN AGpvYnMAdDBwczNjcmV0 what?", "500 AUTH PLAIN *** what?"),
+            ("LOGIN", "535 dDBwczNjcmV0 of am9icw==", "535 *** of ***"),
+            ("nothing of it", "550 no such user: anna", "550 no such user: anna"),
+        ];
+        for (case, said, expected) in rows {
+            assert_eq!(masked(said.to_owned(), &secrets), expected, "{case}");
+        }
     }
 }

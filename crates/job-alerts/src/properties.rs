@@ -6,6 +6,8 @@ use std::time::Duration;
 use lite::InvalidConfig;
 use outbound::{Permissions, SecretText};
 
+/// What the names of the properties of any channel begin with.
+pub(crate) const ALERT: &str = "alert.";
 /// For how long failures are merged, of any channel.
 pub(crate) const MERGE_SECONDS: &str = "alert.mergeSeconds";
 /// The longest time that failures are merged for: a day.
@@ -18,6 +20,13 @@ pub(crate) struct Properties<'a> {
     pub(crate) permissions: &'a Permissions,
 }
 
+/// A secret, and how it is referred to.
+#[derive(Debug)]
+pub(crate) struct Referred<'a> {
+    pub(crate) reference: &'a str,
+    pub(crate) text: SecretText,
+}
+
 impl<'a> Properties<'a> {
     /// Refuses properties that look like those of a channel and are none: one that is misspelt would else have no effect.
     pub(crate) fn check_names(
@@ -25,7 +34,7 @@ impl<'a> Properties<'a> {
         prefix: &str,
         known: &[&'static str],
     ) -> Result<(), InvalidConfig> {
-        let own = |name: &&String| name.starts_with(prefix) || name.starts_with("alert.");
+        let own = |name: &&String| name.starts_with(prefix) || name.starts_with(ALERT);
         let is_known = |name: &str| name == MERGE_SECONDS || known.contains(&name);
         match self.all.keys().filter(own).find(|name| !is_known(name)) {
             None => Ok(()),
@@ -45,8 +54,9 @@ impl<'a> Properties<'a> {
         self.text(name).ok_or_else(|| InvalidConfig::new(name, "missing", "set"))
     }
 
-    /// Returns a secret: one reference, which the worker's own list permits. Whatever else stands there is not shown.
-    pub(crate) fn secret(&self, name: &'static str) -> Result<Option<SecretText>, InvalidConfig> {
+    /// Returns a secret: one reference, which the worker's own list permits for some host. Whatever else stands there is not
+    /// shown.
+    pub(crate) fn secret(&self, name: &'static str) -> Result<Option<Referred<'a>>, InvalidConfig> {
         let Some(text) = self.text(name) else { return Ok(None) };
         if !SecretText::is_reference(text) {
             let found = "a text that stands in the registry, where everybody can read it";
@@ -56,10 +66,14 @@ impl<'a> Properties<'a> {
             return Err(InvalidConfig::new(name, text, self.valid_secret()));
         }
         let parsed = SecretText::parse(text);
-        parsed.map(Some).map_err(|error| InvalidConfig::new(name, error.value, error.valid))
+        let parsed = parsed.map(|parsed| Some(Referred { reference: text, text: parsed }));
+        parsed.map_err(|error| InvalidConfig::new(name, error.value, error.valid))
     }
 
-    pub(crate) fn required_secret(&self, name: &'static str) -> Result<SecretText, InvalidConfig> {
+    pub(crate) fn required_secret(
+        &self,
+        name: &'static str,
+    ) -> Result<Referred<'a>, InvalidConfig> {
         let missing = || InvalidConfig::new(name, "missing", self.valid_secret());
         self.secret(name)?.ok_or_else(missing)
     }
@@ -115,4 +129,23 @@ impl<'a> Properties<'a> {
         let valid = "a host that this worker's own list permits to definitions from the registry";
         Err(InvalidConfig::new(name, origin, valid))
     }
+
+    /// Refuses a secret that is for other hosts.
+    pub(crate) fn permit_secret(
+        &self,
+        name: &'static str,
+        reference: &str,
+        origin: &str,
+    ) -> Result<(), InvalidConfig> {
+        match self.permissions.permits_secret_at(reference, origin) {
+            true => Ok(()),
+            false => Err(for_other_hosts(name, reference, origin)),
+        }
+    }
+}
+
+/// Says that a secret is permitted, and not for this host.
+pub(crate) fn for_other_hosts(name: &'static str, reference: &str, origin: &str) -> InvalidConfig {
+    let valid = format!("a secret that this worker's own list permits for {origin}");
+    InvalidConfig::new(name, reference, valid)
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use lite::{ErrorHandler, ErrorHandlerType, ErrorHandlers, HandlerSettings, InvalidConfig};
 use outbound::Permissions;
 
-use crate::http::Kind;
-use crate::properties::Properties;
+use crate::http::{Kind, Permitted};
+use crate::properties::{ALERT, Properties};
 use crate::{AlertHandler, Email, HttpAlert, MailTls};
 
 /// Adds the types `EMAIL`, `DINGTALK`, `WECHAT`, `SLACK` and `WEBHOOK`, for jobs whose stored configuration chooses one of them.
@@ -16,7 +16,8 @@ use crate::{AlertHandler, Email, HttpAlert, MailTls};
 ///
 /// Such a configuration has been written by whoever can write the registry, and is read by whoever can read it. So passwords, signing
 /// secrets and the URLs of webhooks must be references, `${env:NAME}` or `${file:/path}`, and both the references and the hosts must be
-/// among what this worker permits. Anything else is an error, which names the property and does not show what stands there.
+/// among what this worker permits, a reference that is for some hosts for the one that it is sent to. Anything else is an error, which
+/// names the property and does not show what stands there.
 ///
 /// # Examples
 /// ```
@@ -28,8 +29,8 @@ use crate::{AlertHandler, Email, HttpAlert, MailTls};
 ///
 /// let permissions = Permissions::nothing()
 ///     .host("https://oapi.dingtalk.com")?
-///     .secret("${env:DINGTALK_WEBHOOK}")?
-///     .secret("${file:/run/secrets/dingtalk}")?;
+///     .secret("${env:DINGTALK_WEBHOOK} for https://oapi.dingtalk.com")?
+///     .secret("${file:/run/secrets/dingtalk} for https://oapi.dingtalk.com")?;
 /// let types = with_alerts(ErrorHandlers::default(), &permissions);
 /// let registry = Arc::new(reg_center::MemoryRegistry::new().connect());
 /// let scheduler = Scheduler::builder(registry).error_handlers(types).build()?;
@@ -61,9 +62,20 @@ struct HttpType {
     permissions: Permissions,
 }
 
+impl HttpType {
+    /// Returns what the names of all its properties begin with.
+    fn prefix(&self) -> &'static str {
+        self.kind.names().url.split_inclusive('.').next().unwrap_or_default()
+    }
+}
+
 impl ErrorHandlerType for HttpType {
     fn name(&self) -> &str {
         self.kind.names().channel
+    }
+
+    fn reads(&self, property: &str) -> bool {
+        property.starts_with(self.prefix()) || property.starts_with(ALERT)
     }
 
     fn make(&self, settings: &HandlerSettings<'_>) -> Result<Arc<dyn ErrorHandler>, InvalidConfig> {
@@ -72,14 +84,17 @@ impl ErrorHandlerType for HttpType {
         let properties = Properties { all, permissions: &self.permissions };
         let required = [names.url, names.connect_timeout, names.read_timeout];
         let known: Vec<_> = required.into_iter().chain(names.secret).chain(names.keyword).collect();
-        let prefix = names.url.split_inclusive('.').next().unwrap_or_default();
-        properties.check_names(prefix, &known)?;
+        properties.check_names(self.prefix(), &known)?;
         let url = properties.required_secret(names.url)?;
-        let mut alert = HttpAlert::new(self.kind, url).limited_to(self.permissions.clone());
-        if let Some(name) = names.secret
-            && let Some(secret) = properties.secret(name)?
-        {
-            alert = alert.secret(secret);
+        let secret = names.secret.map(|name| properties.secret(name)).transpose()?.flatten();
+        let permitted = Permitted {
+            permissions: self.permissions.clone(),
+            url: url.reference.to_owned(),
+            secret: secret.as_ref().map(|secret| secret.reference.to_owned()),
+        };
+        let mut alert = HttpAlert::new(self.kind, url.text).limited_to(permitted);
+        if let Some(secret) = secret {
+            alert = alert.secret(secret.text);
         }
         if let Some(keyword) = names.keyword.and_then(|name| properties.text(name)) {
             alert = alert.keyword(keyword);
@@ -97,6 +112,9 @@ impl ErrorHandlerType for HttpType {
 struct EmailType {
     permissions: Permissions,
 }
+
+/// What the names of all properties of mails begin with.
+const MAIL: &str = "email.";
 
 /// The properties of mails. Those of the last line are accepted because ElasticJob has them, and mean nothing here: certificates
 /// are always checked, and what is said to the server is not printed.
@@ -122,9 +140,13 @@ impl ErrorHandlerType for EmailType {
         "EMAIL"
     }
 
+    fn reads(&self, property: &str) -> bool {
+        property.starts_with(MAIL) || property.starts_with(ALERT)
+    }
+
     fn make(&self, settings: &HandlerSettings<'_>) -> Result<Arc<dyn ErrorHandler>, InvalidConfig> {
         let properties = Properties { all: settings.properties, permissions: &self.permissions };
-        properties.check_names("email.", &EMAIL)?;
+        properties.check_names(MAIL, &EMAIL)?;
         let host = properties.required("email.host")?;
         properties.required("email.port")?;
         let port = properties.number::<u16>("email.port", "1 to 65535")?.unwrap_or_default();
@@ -137,7 +159,10 @@ impl ErrorHandlerType for EmailType {
         let (from, to) = (properties.required("email.from")?, properties.required("email.to")?);
         let mut email = Email::new(host, port, from, to).tls(tls(properties)?);
         match (properties.text("email.username"), properties.secret("email.password")?) {
-            (Some(username), Some(password)) => email = email.credentials(username, password),
+            (Some(username), Some(password)) => {
+                properties.permit_secret("email.password", password.reference, &origin)?;
+                email = email.credentials(username, password.text);
+            }
             (None, None) => {}
             (None, Some(_)) => {
                 let valid = "set, or no password either";

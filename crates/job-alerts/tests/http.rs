@@ -191,7 +191,7 @@ async fn a_webhook_in_a_file_can_be_replaced_and_be_missing_later() {
 fn settings_that_cannot_be_used_are_named_and_secrets_are_not_shown() {
     let good = || SecretText::literal("https://example.com/t0ps3cret");
     let literal = |text: &str| SecretText::literal(text);
-    let rows: [(&str, HttpAlert, &str, &str); 13] = [
+    let rows: [(&str, HttpAlert, &str, &str); 14] = [
         (
             "no URL",
             HttpAlert::slack(literal("t0ps3cret")),
@@ -199,7 +199,18 @@ fn settings_that_cannot_be_used_are_named_and_secrets_are_not_shown() {
             "a text that is no URL",
         ),
         ("empty", HttpAlert::wecom(literal("")), "wechat.webhook", "a text that is no URL"),
-        ("scheme", HttpAlert::webhook(literal("ftp://h/t0ps3cret")), "webhook.url", "\"ftp\""),
+        (
+            "scheme",
+            HttpAlert::webhook(literal("ftp://h/t0ps3cret")),
+            "webhook.url",
+            "a URL that is neither http nor https",
+        ),
+        (
+            "a password with a colon",
+            HttpAlert::webhook(literal("t0ps3cret:x")),
+            "webhook.url",
+            "a URL that is neither http nor https",
+        ),
         (
             "no such variable",
             HttpAlert::ding_talk(SecretText::parse("${env:EJOB_NO_SUCH}").unwrap()),

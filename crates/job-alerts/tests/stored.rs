@@ -263,6 +263,92 @@ fn nothing_is_permitted_to_the_registry_unless_the_worker_says_so() {
     assert_eq!(error.value, "a URL of https://oapi.dingtalk.com");
 }
 
+#[test]
+fn a_secret_is_used_with_the_host_that_it_is_for_and_with_no_other() {
+    let (_one, hook) = webhook_file("https://hooks.example.com/t0ps3cret");
+    let (_two, ding) = webhook_file("https://oapi.dingtalk.com/t0ps3cret");
+    let (hooks_host, ding_host) = ("https://hooks.example.com", "https://oapi.dingtalk.com");
+    let mail_host = "smtp://mail.example.com:465";
+    let permissions = |entries: &[String]| {
+        let list = [hooks_host, ding_host, mail_host]
+            .iter()
+            .try_fold(Permissions::nothing(), |list, host| list.host(host));
+        entries.iter().try_fold(list.unwrap(), |list, entry| list.secret(entry)).unwrap()
+    };
+    let for_host = |reference: &str, host: &str| format!("{reference} for {host}");
+    let token = |host| permissions(&[for_host(&hook, hooks_host), for_host(NO_URL, host)]);
+    let webhook = [("webhook.url", hook.as_str()), ("webhook.authorization", NO_URL)];
+    let robot = [("dingtalk.webhook", ding.as_str()), ("dingtalk.secret", NO_URL)];
+    let mail = [
+        ("email.host", "mail.example.com"),
+        ("email.port", "465"),
+        ("email.from", "a@b.c"),
+        ("email.to", "a@b.c"),
+        ("email.username", "jobs"),
+        ("email.password", NO_URL),
+    ];
+    type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], Permissions, Option<(&'a str, &'a str)>);
+    let rows: [Row<'_>; 7] = [
+        ("WEBHOOK", &webhook, token(hooks_host), None),
+        ("WEBHOOK", &webhook, token(mail_host), Some(("webhook.authorization", hooks_host))),
+        (
+            "DINGTALK",
+            &robot[..1],
+            permissions(&[for_host(&ding, hooks_host)]),
+            Some(("dingtalk.webhook", ding_host)),
+        ),
+        ("DINGTALK", &robot, permissions(&[ding.clone(), for_host(NO_URL, ding_host)]), None),
+        (
+            "DINGTALK",
+            &robot,
+            permissions(&[ding.clone(), for_host(NO_URL, mail_host)]),
+            Some(("dingtalk.secret", ding_host)),
+        ),
+        ("EMAIL", &mail, token(mail_host), None),
+        ("EMAIL", &mail, token(hooks_host), Some(("email.password", mail_host))),
+    ];
+    for (name, properties, permissions, expected) in rows {
+        let made = make(name, properties, &permissions).map(|_| ());
+        let Some((field, host)) = expected else {
+            assert_eq!(made, Ok(()), "{name}");
+            continue;
+        };
+        let error = made.unwrap_err();
+        assert_eq!(error.field, field, "{error}");
+        assert!(error.valid.ends_with(&format!("own list permits for {host}")), "{error}");
+        assert!(!error.to_string().contains("t0ps3cret"), "{error}");
+    }
+}
+
+/// A file that names another host later is not followed there with the secrets of the first.
+#[tokio::test]
+async fn a_url_that_moves_to_another_host_takes_no_secret_with_it() {
+    let (mut server, mut other) = (
+        Server::start("200 OK", "", Some("ok")).await,
+        Server::start("200 OK", "", Some("ok")).await,
+    );
+    let (file, webhook) = webhook_file(&format!("{}/hook", server.origin));
+    let list = [&server.origin, &other.origin]
+        .iter()
+        .try_fold(Permissions::nothing(), |list, host| list.host(host));
+    let list = list.unwrap().secret(&webhook).unwrap();
+    let list = list.secret(&format!("{NO_URL} for {}", server.origin)).unwrap();
+    let properties = [
+        ("webhook.url", webhook.as_str()),
+        ("webhook.authorization", NO_URL),
+        ("alert.mergeSeconds", "0"),
+    ];
+    let handler = make("WEBHOOK", &properties, &list).unwrap();
+    within("an alert", handler.handle(&support::failure("x"))).await.unwrap();
+    assert_eq!(server.next().await.header("authorization"), Some("job-alerts"));
+    std::fs::write(file.path(), format!("{}/hook", other.origin)).unwrap();
+    let error = within("an alert", handler.handle(&support::failure("x"))).await.unwrap_err();
+    let expected =
+        format!("webhook.authorization, {NO_URL}, is not permitted for {}", other.origin);
+    assert!(error.to_string().contains(&expected), "{error}");
+    assert!(other.has_seen_nothing_more());
+}
+
 fn choosing(handler: &str, properties: &[(&str, &str)]) -> JobConfig {
     let props: BTreeMap<_, _> =
         properties.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();

@@ -22,7 +22,10 @@ use crate::{HttpJob, Invalid, Script};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allow {
     commands: Vec<Vec<String>>,
-    outbound: Permissions,
+    /// For jobs.
+    requests: Permissions,
+    /// For error handlers. Who may be told of failures need not be one whom jobs may talk to.
+    alerts: Permissions,
 }
 
 impl Allow {
@@ -51,30 +54,50 @@ impl Allow {
         Ok(self)
     }
 
-    /// Allows requests to a host, with its scheme, and its port unless that is the usual one: `https://api.example.com`,
+    /// Allows stored jobs requests to a host, with its scheme, and its port unless that is the usual one: `https://api.example.com`,
     /// `http://127.0.0.1:8080`.
     ///
     /// # Errors
     /// [`Invalid`] if it is anything else.
     pub fn host(mut self, origin: &str) -> Result<Self, Invalid> {
-        self.outbound = self.outbound.host(origin)?;
+        self.requests = self.requests.host(origin)?;
+        Ok(self)
+    }
+
+    /// Allows error handlers that stored configurations choose to talk to a host, with its scheme, and its port unless that is the
+    /// usual one: `https://hooks.example.com`, `smtp://mail.example.com:465`.
+    ///
+    /// # Errors
+    /// [`Invalid`] if it is anything else.
+    ///
+    /// # Examples
+    /// ```
+    /// let slack = "https://hooks.slack.com";
+    /// let allow = job_types::Allow::nothing().alert_host(slack)?.secret("${env:SLACK_WEBHOOK} for https://hooks.slack.com")?;
+    /// assert!(allow.outbound().permits_origin(slack));
+    /// # Ok::<(), job_types::Invalid>(())
+    /// ```
+    pub fn alert_host(mut self, origin: &str) -> Result<Self, Invalid> {
+        let named = |error: Invalid| Invalid::new("allow.alert_hosts", error.value, error.valid);
+        self.alerts = self.alerts.host(origin).map_err(named)?;
         Ok(self)
     }
 
     /// Allows the use of a secret by error handlers that stored configurations choose, by its reference: `${env:NAME}` or
-    /// `${file:/absolute/path}`. Stored jobs have no use of secrets.
+    /// `${file:/absolute/path}`, with ` for ` and an [`alert_host`](Self::alert_host) behind it if it is for that one alone. Stored jobs
+    /// have no use of secrets.
     ///
     /// # Errors
-    /// [`Invalid`] if it is anything but one reference.
+    /// [`Invalid`] if it is anything but one reference, with a host or without.
     pub fn secret(mut self, reference: &str) -> Result<Self, Invalid> {
-        self.outbound = self.outbound.secret(reference)?;
+        self.alerts = self.alerts.secret(reference)?;
         Ok(self)
     }
 
     /// Returns the hosts and secrets that are allowed, for error handlers that stored configurations choose.
     #[must_use]
     pub fn outbound(&self) -> &Permissions {
-        &self.outbound
+        &self.alerts
     }
 
     /// Returns true if a script may run here that the registry has defined.
@@ -89,7 +112,7 @@ impl Allow {
     /// Returns true if a request may be made from here that the registry has defined.
     #[must_use]
     pub fn permits_http(&self, job: &HttpJob) -> bool {
-        self.outbound.permits_origin(&job.origin())
+        self.requests.permits_origin(&job.origin())
     }
 }
 
@@ -143,6 +166,19 @@ mod tests {
             assert_eq!(allow.permits_http(&job), expected, "{url}");
             assert!(!Allow::nothing().permits_http(&job), "{url}");
         }
+    }
+
+    #[test]
+    fn whom_jobs_may_talk_to_and_who_may_be_told_of_failures_are_two_lists() {
+        let (api, hooks) = ("https://api.example.com", "https://hooks.example.com");
+        let allow = Allow::nothing().host(api).unwrap().alert_host(hooks).unwrap();
+        for (host, of_jobs) in [(api, true), (hooks, false)] {
+            let job = Http::new("GET", format!("{host}/x").as_str()).build().unwrap();
+            assert_eq!(allow.permits_http(&job), of_jobs, "{host}");
+            assert_eq!(allow.outbound().permits_origin(host), !of_jobs, "{host}");
+        }
+        let error = Allow::nothing().alert_host("smtp://mail").unwrap_err();
+        assert_eq!(error.field, "allow.alert_hosts");
     }
 
     #[test]

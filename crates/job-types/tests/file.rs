@@ -17,6 +17,7 @@ const TOML: &str = r#"
 [allow]
 commands = [["/opt/report.sh", "--daily"], ["/bin/true"]]
 hosts = ["https://api.example.com"]
+alert_hosts = ["https://hooks.slack.com"]
 secrets = ["${env:SLACK_WEBHOOK}"]
 
 [[jobs]]
@@ -76,6 +77,7 @@ const YAML: &str = r#"
 allow:
   commands: [[/opt/report.sh, --daily], [/bin/true]]
   hosts: ["https://api.example.com"]
+  alert_hosts: ["https://hooks.slack.com"]
   secrets: ["${env:SLACK_WEBHOOK}"]
 jobs:
 - name: backup
@@ -154,7 +156,8 @@ fn both_forms_declare_the_same() {
         assert!(shown[2].starts_with(r#"DeclaredJob { name: "legacy", work: Stored("#));
         assert!(file.allow().permits_script(&Script::parse("/opt/report.sh --daily").unwrap()));
         assert!(!file.allow().permits_script(&Script::parse("/opt/report.sh").unwrap()));
-        assert!(file.allow().outbound().permits_origin("https://api.example.com"), "{form}");
+        assert!(file.allow().outbound().permits_origin("https://hooks.slack.com"), "{form}");
+        assert!(!file.allow().outbound().permits_origin("https://api.example.com"), "{form}");
         assert!(file.allow().outbound().permits_secret("${env:SLACK_WEBHOOK}"), "{form}");
     }
 }
@@ -271,6 +274,7 @@ fn mistakes_are_named_with_field_value_and_what_is_valid() {
         ("no file", http("body = '${file:/no/such}'").replace("GET", "PUT"), "${file:/no/such}"),
         ("relative", "[allow]\ncommands = [['sh']]".into(), "allow.commands is [\"sh\"]"),
         ("host", "[allow]\nhosts = ['*']".into(), "allow.hosts is \"*\""),
+        ("alert host", "[allow]\nalert_hosts = ['*']".into(), "allow.alert_hosts is \"*\""),
         ("secret", "[allow]\nsecrets = ['plain']".into(), "allow.secrets is something else"),
         (
             "no text",

@@ -23,8 +23,8 @@ pub(crate) fn check(
     config.check()?;
     check_stored(config, strategies, default_zone)?;
     let timing = timing_of(config, default_zone)?;
-    if let Some(Timing { schedule, jitter: Some(jitter), .. }) = &timing {
-        jitter.check(&**schedule, now).map_err(invalid_jitter)?;
+    if let Some(caveat) = timing.as_ref().and_then(|timing| timing.caveat(now)) {
+        return Err(caveat);
     }
     match (timing, &config.cron) {
         (Some(timing), Some(cron)) if timing.schedule.next_after(now).is_none() => {
@@ -57,6 +57,14 @@ pub(crate) struct Timing {
     pub(crate) schedule: SharedSchedule,
     pub(crate) zone: Zone,
     pub(crate) jitter: Option<Jitter>,
+}
+
+impl Timing {
+    /// Returns what is wrong with the jitter if some of the next fires are closer than it: their delays are shorter. What is stored
+    /// is used all the same, as it depends on the moment whether it is so.
+    pub(crate) fn caveat(&self, now: Timestamp) -> Option<InvalidConfig> {
+        self.jitter?.check(&*self.schedule, now).err().map(invalid_jitter)
+    }
 }
 
 /// Returns when a configuration says that a job fires; `None` for a job that runs on request only. One that names no zone

@@ -47,6 +47,18 @@ pub(crate) enum Settled {
     Unreadable(String),
 }
 
+/// What has come of settling the configuration.
+#[derive(Debug)]
+pub(crate) struct Arranged {
+    pub(crate) settled: Settled,
+    /// The local configuration in the dialect of the job's nodes.
+    pub(crate) local: JobConfig,
+    /// The one that was found, if it could be read.
+    pub(crate) in_force: Option<JobConfig>,
+    /// This process has put the configuration into force now, in the place of another one.
+    pub(crate) has_replaced: bool,
+}
+
 /// What to do about the stored configuration.
 #[derive(Debug)]
 enum Verdict {
@@ -68,10 +80,10 @@ pub(crate) struct ConfigStore<'a> {
 }
 
 impl ConfigStore<'_> {
-    /// Reads, decides and writes until the stored configuration is as it shall be. Returns also the local one in the dialect
-    /// of the job's nodes, and the one that is stored, if it can be read.
-    pub(crate) async fn settle(&self) -> Result<(Settled, JobConfig, Option<JobConfig>)> {
+    /// Reads, decides and writes until the stored configuration is as it shall be.
+    pub(crate) async fn settle(&self) -> Result<Arranged> {
         let path = Layout::new(&self.local.job_name).config_path();
+        let mut has_replaced = false;
         loop {
             let node = self.read(&path).await?;
             self.check_maker(node.is_some()).await?;
@@ -89,13 +101,17 @@ impl ConfigStore<'_> {
             };
             // What became of a write shows at the next reading, whatever its outcome.
             match (verdict(&path, node.as_ref().zip(stored), &local)?, class) {
-                (Verdict::Write(txn), class) => self.write(with_first(class, txn)).await?,
+                (Verdict::Write(txn), class) => {
+                    has_replaced |= node.is_some();
+                    self.write(with_first(class, txn)).await?;
+                }
                 (Verdict::Keep(_), Some(class)) if overwrite => {
                     self.write(Txn::new().op(class)).await?;
                 }
                 (Verdict::Keep(settled), _) => {
                     let differing = root.and_then(|root| root.difference());
-                    return Ok((settled.with(differing), local, in_force));
+                    let settled = settled.with(differing);
+                    return Ok(Arranged { settled, local, in_force, has_replaced });
                 }
             }
         }

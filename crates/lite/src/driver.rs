@@ -21,9 +21,10 @@ use crate::identity::Lives;
 use crate::inbox::{Answer, Inbox, Request, Signal};
 use crate::job_record::Subscribers;
 use crate::once_listener::OnceListener;
+use crate::runtime::LifeGuard;
 use crate::seams::Seams;
 use crate::shutdown::{Shutdown, Step};
-use crate::timer::JobTimer;
+use crate::timer::{JobTimer, Since};
 use crate::{JobRecord, JobStatus, RunReport, ShutdownReport};
 
 /// The last that is known of a job that has ended.
@@ -50,6 +51,8 @@ pub(crate) struct Driver {
     pub(crate) lives: Arc<Lives>,
     pub(crate) executor: Executor,
     pub(crate) listener: Option<Arc<dyn OnceListener>>,
+    /// Lets what came with the code of a template run in its own life of the job only.
+    pub(crate) guard: Option<Arc<LifeGuard>>,
     pub(crate) errors: ErrorDesk,
     pub(crate) timer: JobTimer,
     pub(crate) subscribers: Arc<Subscribers>,
@@ -70,7 +73,9 @@ pub(crate) struct State {
     pub(crate) config: Option<Arc<JobConfig>>,
     pub(crate) timing: Option<Timing>,
     /// From when on fires count that pass before the first schedule is known; `None` if they do not, or no longer.
-    pub(crate) fires_since: Option<Timestamp>,
+    pub(crate) fires_since: Option<Since>,
+    /// When the schedule in force has come into force; `None` if it was when the job was joined.
+    pub(crate) changed_at: Option<Timestamp>,
     /// Fires that wait for the registry's clock, in order.
     pub(crate) unchecked_fires: Vec<FireTime>,
     /// What is wrong with the schedule of the configuration in force.
@@ -96,20 +101,34 @@ impl Driver {
             self.watch_stop();
             self.meet_deadlines();
         }
-        self.finish_error_handlers(&inbox).await;
+        self.finish_error_handlers(&mut inbox).await;
         let _entered = self.state.span.clone().entered();
         self.state.unchecked_fires.extend(inbox.left_over_fires());
-        ended(self.end());
+        let (ending, waiters) = self.end();
+        let report = ending.report.clone();
+        ended(ending);
+        for waiter in waiters {
+            // Who has stopped waiting does not want to know.
+            let _ = waiter.send(report.clone());
+        }
     }
 
-    /// Error handlers have what a shutdown has left of its time, and otherwise none: then nobody waits.
-    async fn finish_error_handlers(&mut self, inbox: &Inbox) {
+    /// Error handlers have what a shutdown has left of its time, and otherwise none: then nobody waits. The same holds for what they
+    /// have decided.
+    async fn finish_error_handlers(&mut self, inbox: &mut Inbox) {
         let now = self.seams.clock.monotonic();
-        let until = self.state.shutdown.as_ref().and_then(Shutdown::gives_up_at);
-        let finished = self.errors.finish(until.unwrap_or(now));
+        let until = self.state.shutdown.as_ref().and_then(Shutdown::gives_up_at).unwrap_or(now);
+        let abort = inbox.abort.clone();
+        let finished = async {
+            self.errors.finish(until).await;
+            for reason in inbox.left_over_stops() {
+                self.state.span.clone().in_scope(|| self.stop_job(reason));
+            }
+            self.finish_stop(until).await;
+        };
         tokio::select! {
             biased;
-            () = inbox.abort.cancelled() => {}
+            () = abort.cancelled() => {}
             () = finished => {}
         }
     }
@@ -191,7 +210,10 @@ impl Driver {
                 if matches!(event, Event::Paused | Event::Resumed) {
                     self.state.paused_by_program = event == Event::Paused;
                 }
-                self.feed(event);
+                // What an error handler has stopped waits for the registry, and for whoever resumes the server there.
+                if event != Event::Resumed || !self.is_held_here() {
+                    self.feed(event);
+                }
                 let _ = done.send(());
             }
             Request::Status(reply) => drop(reply.send(self.status())),
@@ -206,6 +228,7 @@ impl Driver {
             Answer::Clock(verdict) => self.clock_checked(verdict),
             Answer::Called { stage, token } => self.feed(Event::OnceReturned { stage, token }),
             Answer::StopJob { reason } => self.stop_job(reason),
+            Answer::HeldBack { revision } => self.held_back(revision),
         }
     }
 
@@ -258,7 +281,9 @@ impl Driver {
 
     fn next_wake(&self) -> Option<Duration> {
         let step = self.state.shutdown.as_ref().and_then(Shutdown::next_step);
-        [self.coordinator.next_wake(), self.state.lease_ends, step].into_iter().flatten().min()
+        let choice = self.errors.next_try();
+        let wakes = [self.coordinator.next_wake(), self.state.lease_ends, step, choice];
+        wakes.into_iter().flatten().min()
     }
 
     /// Looks at the clock after every signal, so that no flood of others delays a deadline.
@@ -267,6 +292,9 @@ impl Driver {
         if self.state.lease_ends.is_some_and(|ends| ends <= now) {
             self.state.lease_ends = None;
             self.feed(Event::LeaseExpired);
+        }
+        if let Some(config) = &self.state.config {
+            self.errors.try_again(config, now);
         }
         while let Some(step) = self.state.shutdown.as_mut().and_then(|s| s.due_step(now)) {
             tracing::warn!(?step, "shutdown deadline passed");
@@ -332,8 +360,8 @@ impl Driver {
         }
     }
 
-    /// Stops what is left, closes the record and says how it ended.
-    fn end(mut self) -> Ending {
+    /// Stops what is left, closes the record and says how it ended, and who is to be told.
+    fn end(mut self) -> (Ending, Vec<oneshot::Sender<ShutdownReport>>) {
         self.executor.abandon_all();
         self.miss_unchecked_fires(MissReason::Leaving);
         let status = self.status();
@@ -345,10 +373,10 @@ impl Driver {
         let shutdown = self.state.shutdown.take().unwrap_or_else(|| {
             Shutdown::begin(now, Duration::ZERO, Duration::ZERO, self.executor.running())
         });
-        let report = shutdown.end(now, self.job.clone(), deregistered);
+        let (report, waiters) = shutdown.end(now, self.job.clone(), deregistered);
         self.subscribers.close();
         tracing::info!(deregistered, "job ended");
-        Ending { status, report }
+        (Ending { status, report }, waiters)
     }
 }
 

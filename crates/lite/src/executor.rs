@@ -16,6 +16,7 @@ use crate::inbox::Answer;
 use crate::job_listener::Listeners;
 use crate::prospect::{self, Prospect};
 use crate::run::{Ending, MoreOnTheEnd, Run, RunRules};
+use crate::runtime::LifeGuard;
 use crate::seams::Seams;
 use crate::{Job, ShardingContext};
 
@@ -65,6 +66,7 @@ pub(crate) struct Executor {
     answers: mpsc::UnboundedSender<Answer>,
     rules: RunRules,
     listeners: Listeners,
+    guard: Option<Arc<LifeGuard>>,
     permits: Option<Arc<Semaphore>>,
     running: BTreeMap<RunNumber, RunningItem>,
     next: RunNumber,
@@ -80,8 +82,14 @@ impl Executor {
         listeners: Listeners,
     ) -> Self {
         let permits = max_concurrency.map(|max| Arc::new(Semaphore::new(max.get())));
-        let seams = seams.clone();
-        Self { job, seams, answers, rules, listeners, permits, running: BTreeMap::new(), next: 0 }
+        let (seams, guard, running) = (seams.clone(), None, BTreeMap::new());
+        Self { job, seams, answers, rules, listeners, guard, permits, running, next: 0 }
+    }
+
+    /// Lets the code and the listeners run only where this guard admits them.
+    pub(crate) fn guarded_by(mut self, guard: Option<Arc<LifeGuard>>) -> Self {
+        self.guard = guard;
+        self
     }
 
     /// Starts an item and returns its run. It is answered with [`Answer::Finished`] whatever happens to it.
@@ -122,6 +130,7 @@ impl Executor {
             clock: Arc::clone(&self.seams.clock),
             rules: self.rules,
             listeners: self.listeners.clone(),
+            guard: self.guard.clone(),
             cancel,
             abandon,
         };

@@ -70,7 +70,7 @@ impl JobHandle {
     }
 
     /// Starts runs again. A server that is paused in the registry, by an operator or by an [error
-    /// handler](crate::StopOnErrors), stays so.
+    /// handler](crate::StopOnErrors), stays so, and so does a job whose pause is still on its way there.
     ///
     /// # Errors
     /// [`Error::Stopped`] if the job has ended.

@@ -4,7 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use coordination::{Event, FencingToken, FireTime, OnceStage, Reply, Ticket};
-use reg_center::{Change, Feed, SessionChange, SessionFeed};
+use reg_center::{Change, Feed, Revision, SessionChange, SessionFeed};
 use tokio::select;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -43,6 +43,10 @@ pub(crate) enum Answer {
     /// An error handler wants the job to stop here.
     StopJob {
         reason: String,
+    },
+    /// The server of a job that was stopped is held back in the registry, or has been at this revision.
+    HeldBack {
+        revision: Revision,
     },
 }
 
@@ -87,6 +91,19 @@ impl Inbox {
             Some(fire) = self.fires.recv() => Signal::Fire(fire),
             () = wake => Signal::Wake,
         }
+    }
+
+    /// Returns the reasons to stop the job that nobody will ask for any more.
+    pub(crate) fn left_over_stops(&mut self) -> impl Iterator<Item = String> {
+        let answers = std::iter::from_fn(|| self.answers.try_recv().ok());
+        answers.filter_map(|answer| match answer {
+            Answer::StopJob { reason } => Some(reason),
+            Answer::Replied { .. }
+            | Answer::Finished(_)
+            | Answer::Clock(_)
+            | Answer::Called { .. }
+            | Answer::HeldBack { .. } => None,
+        })
     }
 
     /// Returns the fires that have come and that nobody will ask for any more.

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use coordination::Outcome;
 use futures_util::FutureExt;
 
-use crate::run::{panic_text, with_causes};
+use crate::said::{name_of, panic_text, with_causes};
 use crate::seams::{Clock, Elapsed, until};
 use crate::{JobError, ShardingContext};
 
@@ -169,6 +169,6 @@ impl Listeners {
             Ok(Err(panic)) => (Outcome::Panicked, panic_text(&*panic).to_owned()),
             Err(Elapsed) => (Outcome::TimedOut, format!("not done after {:?}", self.limit)),
         };
-        Some(ListenerFault { listener: listener.name().to_owned(), outcome, cause })
+        Some(ListenerFault { listener: name_of(|| listener.name()), outcome, cause })
     }
 }

@@ -29,6 +29,7 @@ mod retry;
 mod run;
 mod run_command;
 mod runtime;
+mod said;
 mod scheduler;
 mod seams;
 mod shutdown;

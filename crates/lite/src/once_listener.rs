@@ -7,17 +7,21 @@ use async_trait::async_trait;
 use coordination::{FencingToken, FireTime, JobName, OnceStage};
 use futures_util::FutureExt;
 use jiff::Timestamp;
+use sharding::InstanceId;
 use tokio::sync::mpsc;
 
 use crate::context::timestamp;
 use crate::inbox::Answer;
+use crate::runtime::LifeGuard;
+use crate::said::with_causes;
 
 /// Is called on one instance of the cluster when all items have begun a fire, and on one when all have ended it.
 ///
 /// Register it on every instance with [`Registration::once_per_cluster`](crate::Registration::once_per_cluster); whoever
 /// is the first to record the call calls. No run waits for a callback, and a fire whose items were all merged into a
 /// later one is not called for by itself. A callback that has not returned when its instance is lost is called again
-/// elsewhere under a greater token if the job has failover; without failover it is not. Panics are logged.
+/// elsewhere under a greater token if the job has failover; without failover it is not. Panics are logged. A listener that came with a
+/// template is not called in another job of the same name.
 ///
 /// # Examples
 /// ```
@@ -81,12 +85,23 @@ pub(crate) struct Call {
     pub(crate) stage: OnceStage,
     pub(crate) fire: FireTime,
     pub(crate) token: FencingToken,
+    /// Lets the callback run in its own life of the job only, for this instance.
+    pub(crate) guard: Option<(Arc<LifeGuard>, InstanceId)>,
 }
 
 impl Call {
     /// Calls, and answers whatever becomes of it.
     pub(crate) async fn run(self, answers: mpsc::UnboundedSender<Answer>) {
-        let Self { listener, job, stage, fire, token } = self;
+        let Self { listener, job, stage, fire, token, guard } = self;
+        if let Some((guard, instance)) = guard
+            && let Err(reason) = guard.admit(&instance, answers.closed()).await
+        {
+            let error = with_causes(&reason);
+            tracing::warn!(%stage, fire_time = %timestamp(fire), error, "once-per-cluster callback of a former job was not called");
+            // It counts as called all the same: this instance has no better one, and its leaving waits for the answer.
+            let _ = answers.send(Answer::Called { stage, token });
+            return;
+        }
         let context = OnceContext { job, fire, token };
         let callback = async {
             match stage {

@@ -9,10 +9,9 @@ use std::time::Duration;
 
 use coordination::{Coordinator, Dialect, Identity, InvalidConfig, JobConfig, Layout};
 use futures_util::future::BoxFuture;
-use jiff::Timestamp;
 use tokio::sync::mpsc;
 
-use crate::config_store::{ConfigStore, Settled};
+use crate::config_store::{Arranged, ConfigStore, Settled};
 use crate::driver::{Driver, Patience, State, job_span};
 use crate::error_handler::{self, ErrorDesk, Selection};
 use crate::executor::Executor;
@@ -22,8 +21,9 @@ use crate::job_listener::Listeners;
 use crate::job_record::Subscribers;
 use crate::log::LogSubscriber;
 use crate::run::RunRules;
-use crate::runtime::Life;
+use crate::runtime::{Life, LifeGuard};
 use crate::scheduler::Inner;
+use crate::timer::Since;
 use crate::{
     ConfigDifference, ErrorHandler, EventSubscriber, Job, JobHandle, JobListener, OnceListener,
     Result, RetryPolicy, config_check,
@@ -291,13 +291,16 @@ impl Registration {
         let dialect = self.scheduler.dialect;
         let (local, maker) = (&self.config, &self.maker);
         let store = ConfigStore { seams, local, maker, dialect, started, deadline };
-        let (settled, local, in_force) = store.settle().await?;
+        let Arranged { settled, local, in_force, has_replaced } = store.settle().await?;
         in_force.iter().try_for_each(|config| self.check_error_handler(config))?;
         let (dialect, caveat) = (local.java.dialect(), local.java_caveat());
         // From here on fires are noticed, unless there is no telling yet when it fires.
         let fires_since = match &settled {
-            Settled::Local | Settled::Stored(_) => Some(seams.clock.wall()),
             Settled::Unreadable(_) => None,
+            Settled::Local | Settled::Stored(_) if has_replaced => {
+                Some(Since::Changed(seams.clock.wall()))
+            }
+            Settled::Local | Settled::Stored(_) => Some(Since::Joined(seams.clock.wall())),
         };
         let differences = self.report(settled, caveat);
         let coordinator = self.coordinator(dialect);
@@ -370,10 +373,14 @@ impl Registration {
         self,
         coordinator: Coordinator,
         max_concurrency: Option<NonZeroUsize>,
-        fires_since: Option<Timestamp>,
+        fires_since: Option<Since>,
         differences: Vec<ConfigDifference>,
     ) -> JobHandle {
-        let Self { scheduler, config, job, patience, subscribers, listener, .. } = self;
+        let Self { scheduler, config, job, maker, patience, subscribers, listener, .. } = self;
+        let guard = match maker {
+            Maker::Code => None,
+            Maker::Template(life) => Some(Arc::new(LifeGuard::new(life))),
+        };
         let listeners = Listeners::new(
             self.listeners,
             self.listener_timeout,
@@ -415,7 +422,9 @@ impl Registration {
                 max_concurrency,
                 rules,
                 listeners,
-            ),
+            )
+            .guarded_by(guard.clone()),
+            guard,
             errors: ErrorDesk::new(self.errors, &seams, answers.clone(), inbox.abort.clone()),
             timer: scheduler.timer().place(fires),
             subscribers,
@@ -429,6 +438,7 @@ impl Registration {
                 config: None,
                 timing: None,
                 fires_since,
+                changed_at: None,
                 unchecked_fires: Vec::new(),
                 schedule_fault: None,
                 shutdown: None,

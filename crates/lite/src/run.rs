@@ -1,7 +1,6 @@
 //! One run in its task: attempts, each with a place and a time limit, until one of them ends the run.
 
 use std::any::Any;
-use std::error::Error;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,6 +13,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::job_listener::{ListenerFault, Listeners};
+use crate::runtime::{LifeGuard, Outlived};
+use crate::said::{panic_text, with_causes};
 use crate::seams::Clock;
 use crate::{FailedIn, Job, JobError, RetryPolicy, RunEnd, ShardingContext};
 
@@ -35,6 +36,8 @@ pub(crate) struct Run {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) rules: RunRules,
     pub(crate) listeners: Listeners,
+    /// Lets the code and the listeners run in their own life of the job only.
+    pub(crate) guard: Option<Arc<LifeGuard>>,
     /// Asks the job's code to end.
     pub(crate) cancel: CancellationToken,
     /// Drops the job's future at its next await.
@@ -65,6 +68,9 @@ pub(crate) struct MoreOnTheEnd {
     pub(crate) attempts: u32,
     /// Listeners that have failed after it.
     pub(crate) after: Vec<ListenerFault>,
+    /// Neither the code nor the listeners were called, because they may be those of another job. Error handlers that came with
+    /// them are not called either.
+    pub(crate) is_outlived: bool,
 }
 
 impl Run {
@@ -82,6 +88,11 @@ impl Run {
         let Some(mut place) = self.permit().await else {
             return Ending::of(Outcome::Interrupted);
         };
+        if let Some(guard) = &self.guard
+            && let Err(reason) = guard.admit(self.context.instance(), self.cancel.cancelled()).await
+        {
+            return Ending::outlived(&reason);
+        }
         let (entered, fault) = self.listeners.before(&self.context).await;
         let mut ending = match fault {
             Some(fault) => Ending::before_the_code(fault, self.cancel.is_cancelled()),
@@ -219,6 +230,18 @@ impl Ending {
         ending
     }
 
+    /// A run whose code may be that of another job.
+    fn outlived(reason: &Outlived) -> Self {
+        let outcome = match reason {
+            Outlived::Cancelled => Outcome::Interrupted,
+            Outlived::Elsewhere | Outlived::Unknown(_) => Outcome::Failed,
+        };
+        let mut ending = Self::because(outcome, with_causes(reason));
+        ending.more.is_outlived = true;
+        tracing::warn!(error = ending.cause, "code of a former job was not called");
+        ending
+    }
+
     /// Returns what listeners are told.
     fn told(&self) -> RunEnd {
         let Self { outcome, cause, more } = self;
@@ -236,51 +259,6 @@ impl Ending {
             Outcome::Failed | Outcome::TimedOut | Outcome::Panicked => {
                 tracing::debug!(attempt, outcome = %self.outcome, error, "item ended");
             }
-        }
-    }
-}
-
-/// Returns what an error says, and its causes, as far as they are not in it already.
-pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
-    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    causes.map(ToString::to_string).fold(error.to_string(), |text, cause| {
-        match text.contains(&cause) {
-            true => text,
-            false => format!("{text}: {cause}"),
-        }
-    })
-}
-
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a value that is no text")
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io;
-
-    use super::*;
-
-    #[derive(Debug, thiserror::Error)]
-    #[error("cannot start")]
-    struct Outer(#[source] io::Error);
-
-    #[derive(Debug, thiserror::Error)]
-    #[error("cannot start: {0}")]
-    struct Repeating(#[source] io::Error);
-
-    #[test]
-    fn causes_are_told_once() {
-        let cause = || io::Error::other("no such file");
-        let rows: [(&str, JobError, &str); 3] = [
-            ("alone", "full".into(), "full"),
-            ("with a cause", Outer(cause()).into(), "cannot start: no such file"),
-            ("which it tells itself", Repeating(cause()).into(), "cannot start: no such file"),
-        ];
-        for (case, error, expected) in rows {
-            assert_eq!(with_causes(&*error), expected, "{case}");
         }
     }
 }

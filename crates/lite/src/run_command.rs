@@ -8,6 +8,7 @@ use coordination::{
     Command, Duty, Event, FencingToken, FireTime, InterruptReason, JobConfig, JobEvent, Layout,
     MissReason, OnceStage, StartItem,
 };
+use jiff::Timestamp;
 use tracing::Instrument;
 
 use crate::clock_check::{ClockCheck, ClockVerdict};
@@ -75,11 +76,12 @@ impl Driver {
         let now = self.seams.clock.wall();
         match timing_of(&config, &self.default_zone) {
             Ok(timing) => {
-                let since = match self.state.fires_since.take() {
-                    Some(joined) => Since::Joined(joined),
-                    None => Since::Changed(now),
-                };
+                let since = self.state.fires_since.take().unwrap_or(Since::Changed(now));
+                self.state.changed_at = since.changed_at();
                 self.state.schedule_fault = None;
+                if let Some(caveat) = timing.as_ref().and_then(|timing| timing.caveat(now)) {
+                    tracing::warn!(%caveat, "some fires begin sooner than the jitter allows");
+                }
                 self.state.timing.clone_from(&timing);
                 self.timer.fire_by(timing.map(Pace::of), since);
             }
@@ -111,7 +113,11 @@ impl Driver {
     }
 
     fn fire(&mut self, at: FireTime) {
-        let next = self.next_fire_after(timestamp(at));
+        // A fire of the schedule before can begin after the change: what the new one has between the two is never due. A change that
+        // lies ahead was made before the clock was set back.
+        let changed = self.state.changed_at.filter(|at| *at <= self.seams.clock.wall());
+        let after = timestamp(at).max(changed.unwrap_or(Timestamp::MIN));
+        let next = self.next_fire_after(after);
         let next = next.map(|next| FireTime(next.as_millisecond()));
         self.feed(Event::Fire { at, next, missed: self.missed_before(at) });
     }
@@ -140,7 +146,8 @@ impl Driver {
 
     fn call_once(&self, stage: OnceStage, fire: FireTime, token: FencingToken) {
         let Some(listener) = self.listener.clone() else { return };
-        let call = Call { listener, job: self.job.clone(), stage, fire, token };
+        let guard = self.guard.clone().zip(self.coordinator.instance().cloned());
+        let call = Call { listener, job: self.job.clone(), stage, fire, token, guard };
         let task = call.run(self.answers.clone());
         self.seams.spawn.spawn(Box::pin(task.instrument(self.state.span.clone())));
     }

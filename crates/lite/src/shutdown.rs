@@ -145,17 +145,17 @@ impl Shutdown {
         }
     }
 
-    /// Tells everybody who waits, and returns the report.
-    pub(crate) fn end(self, now: Duration, job: JobName, deregistered: bool) -> ShutdownReport {
+    /// Returns the report, and who waits for it.
+    pub(crate) fn end(
+        self,
+        now: Duration,
+        job: JobName,
+        deregistered: bool,
+    ) -> (ShutdownReport, Vec<oneshot::Sender<ShutdownReport>>) {
         let mut items: Vec<_> = self.items.into_values().collect();
         items.sort_by_key(|report| (report.item, report.token));
         let took = now.saturating_sub(self.began);
-        let report = ShutdownReport { job, items, deregistered, took };
-        for waiter in self.waiters {
-            // Who has stopped waiting does not want to know.
-            let _ = waiter.send(report.clone());
-        }
-        report
+        (ShutdownReport { job, items, deregistered, took }, self.waiters)
     }
 }
 

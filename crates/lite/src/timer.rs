@@ -49,6 +49,16 @@ pub(crate) enum Since {
     Changed(Timestamp),
 }
 
+impl Since {
+    /// Returns when another configuration has come into force.
+    pub(crate) fn changed_at(self) -> Option<Timestamp> {
+        match self {
+            Self::Joined(_) => None,
+            Self::Changed(at) => Some(at),
+        }
+    }
+}
+
 /// When fires begin: at the times of a schedule, or somewhat later.
 #[derive(Clone, Debug)]
 pub(crate) struct Pace {
@@ -143,6 +153,7 @@ struct Wheel {
 struct Entry {
     pace: Pace,
     fires: mpsc::UnboundedSender<FireTime>,
+    since: Since,
     /// The next fire, by its time; the queue has its beginning.
     next: Option<Timestamp>,
 }
@@ -155,6 +166,18 @@ impl Entry {
     /// Returns when the next fire begins.
     fn start(&self) -> Option<Timestamp> {
         self.next.map(|next| self.pace.start(next))
+    }
+
+    /// Finds the next fire anew by a clock that was set back. A change by the clock as it was is not before the time that it shows now.
+    fn look_again(&mut self, now: Timestamp) {
+        if let Since::Changed(at) = &mut self.since {
+            *at = now.min(*at);
+        }
+        let next = self.pace.first(Since::Joined(now));
+        self.next = match (next, self.since) {
+            (Some(next), Since::Changed(at)) if next <= at => self.pace.first(self.since),
+            (next, Since::Changed(_) | Since::Joined(_)) => next,
+        };
     }
 }
 
@@ -205,9 +228,10 @@ impl Wheel {
     /// known by their times; whoever has taken note of one does not do so again.
     fn look_again(&mut self, now: Timestamp) {
         for (key, entry) in &mut self.jobs {
-            let Some(next) = entry.pace.first(Since::Joined(now)) else { continue };
-            entry.next = Some(next);
-            self.queue.set(*key, entry.pace.start(next));
+            entry.look_again(now);
+            if let Some(start) = entry.start() {
+                self.queue.set(*key, start);
+            }
         }
     }
 
@@ -216,7 +240,7 @@ impl Wheel {
             Instruction::Set { key, pace, since, fires } => {
                 self.remove(key);
                 let next = pace.first(since);
-                let entry = Entry { pace, fires, next };
+                let entry = Entry { pace, fires, since, next };
                 if let Some(start) = entry.start() {
                     self.queue.set(key, start);
                 }
@@ -333,6 +357,25 @@ mod tests {
         ];
         for (case, since, expected) in rows {
             assert_eq!(pace.first(since), Some(on(expected)), "{case}");
+        }
+    }
+
+    #[test]
+    fn after_the_clock_was_set_back_nothing_begins_from_before_a_change() {
+        let (pace, starts) = late();
+        let now = on("12:00:00.001Z");
+        assert!(now < starts[0]);
+        let rows = [
+            ("joined", Since::Joined(on("12:00:00.001Z")), "12:00:00Z"),
+            ("changed by the clock as it is now", Since::Changed(on("12:00:00.001Z")), "12:01:00Z"),
+            ("changed by the clock as it was", Since::Changed(on("12:02:30Z")), "12:01:00Z"),
+            ("changed before", Since::Changed(on("11:59:59Z")), "12:00:00Z"),
+        ];
+        for (case, since, expected) in rows {
+            let (fires, _inbox) = mpsc::unbounded_channel();
+            let mut entry = Entry { pace: pace.clone(), fires, since, next: None };
+            entry.look_again(now);
+            assert_eq!(entry.next, Some(on(expected)), "{case}");
         }
     }
 

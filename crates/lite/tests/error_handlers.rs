@@ -6,6 +6,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -591,4 +592,229 @@ async fn a_shutdown_waits_for_the_handlers_as_long_as_it_may() {
     let (done, took) = shut_down_within(Duration::ZERO).await;
     assert_eq!(done, Vec::<&str>::new());
     assert!(took <= 2 * SECOND, "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_handlers_have_not_dealt_with_when_a_shutdown_is_over_is_logged_and_nobody_goes_on() {
+    let (log, _guard) = Log::listen_at(Level::WARN);
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let handler = Slow(cluster.clock.clone(), done.clone());
+    let config = JobBuilder::new("job", 3).build().unwrap();
+    let registration = member.scheduler.schedule(config, failing()).error_handler(handler);
+    let handle = registration.await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    let mut events = handle.events();
+    handle.trigger().await.unwrap();
+    for _ in 0..3 {
+        settled(&mut events, Outcome::Failed).await;
+    }
+    within("the shutdown", handle.shutdown(2 * SECOND)).await.unwrap();
+    cluster.pass(60 * SECOND).await;
+    assert_eq!(*done.lock(), ["told"], "the second was under way when the shutdown was over");
+    let text = log.text();
+    let given_up = |line: &&str| line.contains("the job has ended here before it was done");
+    assert_eq!(text.lines().filter(given_up).count(), 2, "{text}");
+    assert_eq!(text.lines().filter(|line| line.contains("item failed")).count(), 2, "{text}");
+}
+
+/// An error whose text has a bug.
+#[derive(Debug)]
+struct Unspeakable;
+
+impl std::fmt::Display for Unspeakable {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("a bug in a text")
+    }
+}
+
+impl std::error::Error for Unspeakable {}
+
+/// Has a bug in its name, and stops the job.
+struct Nameless;
+
+#[async_trait]
+impl ErrorHandler for Nameless {
+    fn name(&self) -> &str {
+        panic!("a bug in a name")
+    }
+
+    fn handle_now(&self, _: &RunFailure) -> Option<Reaction> {
+        Some(Reaction::StopJob)
+    }
+
+    async fn handle(&self, _: &RunFailure) -> Result<Reaction, JobError> {
+        Ok(Reaction::StopJob)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_whose_name_panics_can_stop_the_job() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let config = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).build().unwrap();
+    let registration = member.scheduler.schedule(config, failing()).error_handler(Nameless);
+    let handle = registration.await.unwrap();
+    let mut events = handle.events();
+    let stop = event(&mut events, "the stop", |e| matches!(e, JobEvent::Stopped { .. })).await;
+    let JobEvent::Stopped { reason } = stop.event else { unreachable!() };
+    assert!(reason.starts_with("error handler whose name panics: item 0 failed"), "{reason}");
+}
+
+/// Fails with an error whose text panics.
+struct Speechless;
+
+#[async_trait]
+impl ErrorHandler for Speechless {
+    fn name(&self) -> &str {
+        "speechless"
+    }
+
+    async fn handle(&self, _: &RunFailure) -> Result<Reaction, JobError> {
+        Err(Unspeakable.into())
+    }
+}
+
+#[async_trait]
+impl JobListener for Speechless {
+    fn name(&self) -> &str {
+        panic!("a bug in a name")
+    }
+
+    async fn after(&self, _: &ShardingContext, _: &RunEnd) -> Result<(), JobError> {
+        Err(Unspeakable.into())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_whose_text_panics_is_a_failure_like_any_other() {
+    let (log, _guard) = Log::listen_at(Level::WARN);
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let job = job_fn(|_| async { Err(Unspeakable.into()) });
+    let config = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).build().unwrap();
+    let (telling, mut failures) = telling(Reaction::GoOn);
+    let handle = member
+        .scheduler
+        .schedule(config, job)
+        .listener(Speechless)
+        .error_handler(Speechless)
+        .error_handler(telling)
+        .await
+        .unwrap();
+    let mut events = handle.events();
+    for _ in 0..2 {
+        settled(&mut events, Outcome::Failed).await;
+        for _ in ["the code", "the listener"] {
+            let failure = within("a failure", failures.recv()).await.unwrap();
+            assert_eq!(failure.error(), "an error whose text panics: a bug in a text");
+        }
+    }
+    assert!(log.text().contains("a bug in a text"), "{}", log.text());
+}
+
+/// Makes handlers that count how often they are made and closed, if it can.
+#[derive(Clone, Default)]
+struct Counting {
+    made: Arc<AtomicU32>,
+    closed: Arc<AtomicU32>,
+    is_broken: Arc<AtomicBool>,
+}
+
+impl Counting {
+    fn counts(&self) -> (u32, u32) {
+        (self.made.load(Ordering::SeqCst), self.closed.load(Ordering::SeqCst))
+    }
+}
+
+impl ErrorHandlerType for Counting {
+    fn name(&self) -> &str {
+        "COUNTING"
+    }
+
+    fn reads(&self, property: &str) -> bool {
+        property.starts_with("counting.")
+    }
+
+    fn make(&self, settings: &HandlerSettings<'_>) -> Result<Arc<dyn ErrorHandler>, InvalidConfig> {
+        assert!(settings.properties.keys().all(|name| self.reads(name)), "{settings:?}");
+        if self.is_broken.load(Ordering::SeqCst) {
+            return Err(InvalidConfig::new("counting.secret", "missing", "there"));
+        }
+        self.made.fetch_add(1, Ordering::SeqCst);
+        Ok(Arc::new(Counted(self.clone())))
+    }
+}
+
+struct Counted(Counting);
+
+#[async_trait]
+impl ErrorHandler for Counted {
+    async fn handle(&self, _: &RunFailure) -> Result<Reaction, JobError> {
+        Ok(Reaction::GoOn)
+    }
+
+    async fn close(&self) {
+        self.0.closed.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Waits until a configuration is in force.
+async fn in_force(cluster: &Cluster, handle: &JobHandle, config: &JobConfig) {
+    cluster.configure(config).await;
+    let mut events = handle.events();
+    while handle.status().await.unwrap().config.as_deref() != Some(config) {
+        within("an event", events.next()).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_is_made_anew_for_its_own_properties_and_not_for_those_of_others() {
+    let cluster = Cluster::new();
+    let counting = Counting::default();
+    let types = ErrorHandlers::default().with(counting.clone());
+    let member = cluster.member_with(1, |builder| builder.error_handlers(types));
+    let first = choosing("COUNTING", &[("counting.to", "us"), ("streaming.process", "true")]);
+    let handle = member.scheduler.schedule(first.clone(), failing()).await.unwrap();
+    settled(&mut handle.events(), Outcome::Failed).await;
+    let (made, closed) = counting.counts();
+    assert_eq!(closed, 0);
+
+    let rows = [
+        (choosing("COUNTING", &[("counting.to", "us"), ("streaming.process", "false")]), 0),
+        (choosing("COUNTING", &[("counting.to", "them")]), 1),
+    ];
+    for (config, changes) in rows {
+        in_force(&cluster, &handle, &config).await;
+        settled(&mut handle.events(), Outcome::Failed).await;
+        assert_eq!(counting.counts(), (made + changes, closed + changes), "{config:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_later_choice_that_cannot_be_made_is_tried_again_ever_more_rarely() {
+    let cluster = Cluster::new();
+    let counting = Counting::default();
+    let types = ErrorHandlers::default().with(counting.clone());
+    let member = cluster.member_with(1, |builder| builder.error_handlers(types));
+    // Nothing else happens to this job.
+    let of = |handler: &str| {
+        let java = choosing(handler, &[]).java;
+        JobBuilder::new("job", 1).java_settings(java).build().unwrap()
+    };
+    let handle = member.scheduler.schedule(of("LOG"), failing()).await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    counting.is_broken.store(true, Ordering::SeqCst);
+    let mut events = handle.events();
+    cluster.configure(&of("COUNTING")).await;
+    let is_rejection = |event: &JobEvent| matches!(event, JobEvent::ConfigRejected { .. });
+    event(&mut events, "a rejection", is_rejection).await;
+    cluster.pass(3600 * SECOND).await;
+    assert!(handle.status().await.unwrap().config_fault.is_some());
+
+    counting.is_broken.store(false, Ordering::SeqCst);
+    cluster.pass(301 * SECOND).await;
+    assert_eq!(handle.status().await.unwrap().config_fault, None);
+    assert_eq!(counting.counts(), (1, 0));
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use lite::{Clock, JobBuilder, JobEvent, Scheduler, job_fn};
 use parking_lot::Mutex;
 
+use support::log::Log;
 use support::{Cluster, Member, Runs, balanced, noon, within};
 
 /// The delays of `job` and `other` below 30 s, for the fires of 12:00, 12:01 and 12:02, in milliseconds: they never change.
@@ -97,6 +98,77 @@ async fn under_another_configuration_a_fire_whose_time_has_come_begins_at_once()
 
     let expected = [(0, OF_JOB[0]), (60, 60_000 + OF_JOB[1]), (120, 125_000), (150, 150_000)];
     assert_eq!(*job.lock(), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fire_that_begins_at_once_is_followed_by_no_gap() {
+    let cluster = Cluster::new();
+    let Member { scheduler, .. } = cluster.member(1);
+    let runs = Runs::default();
+    let config = each_minute("job", 1).build().unwrap();
+    let handle = scheduler.schedule(config, runs.job()).await.unwrap();
+    let mut events = handle.events();
+    until(&cluster, seconds(125)).await;
+
+    // The fire of 120 s begins now. Those of 123 s and before are of a time at which this schedule was not in force.
+    cluster.configure(&JobBuilder::new("job", 1).cron("0/3 * * * * ?").build().unwrap()).await;
+    let seen = runs.until("fires of the other schedule", |seen| seen.len() >= 6).await;
+    within("leaving", handle.shutdown(seconds(1))).await.unwrap();
+
+    let fires: Vec<i64> = seen.iter().map(support::Seen::at).collect();
+    assert_eq!(fires[..6], [0, 60, 120, 126, 129, 132]);
+    while let Some(record) = events.next().await {
+        let told = matches!(record.event, JobEvent::Gap { .. } | JobEvent::Missed { .. });
+        assert!(!told, "{record}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_comes_back_with_another_configuration_begins_no_fire_from_before_it() {
+    for by_this_process in [true, false] {
+        let cluster = Cluster::new();
+        let first = cluster.member(1);
+        let runs = Runs::default();
+        let before = JobBuilder::new("job", 1).cron("0 0 * * * ?").build().unwrap();
+        let handle = first.scheduler.schedule(before, runs.job()).await.unwrap();
+        within("joining", handle.joined()).await.unwrap();
+        until(&cluster, seconds(62)).await;
+        within("leaving", handle.shutdown(seconds(1))).await.unwrap();
+
+        // By this configuration the fire of 60 s would begin at 61.175 s, and that of 120 s at 137.076 s.
+        let config = each_minute("job", 1).overwrite(by_this_process).build().unwrap();
+        if !by_this_process {
+            cluster.configure(&config).await;
+        }
+        until(&cluster, seconds(125)).await;
+        let again = cluster.member_with(1, |builder| builder.life("again"));
+        let handle = again.scheduler.schedule(config, runs.job()).await.unwrap();
+        within("joining", handle.joined()).await.unwrap();
+        until(&cluster, seconds(170)).await;
+        let fires: Vec<i64> = runs.all().iter().map(support::Seen::at).collect();
+        // Who has not written the configuration does not know since when it is in force.
+        let expected: &[i64] = if by_this_process { &[] } else { &[120] };
+        assert_eq!(fires, expected, "written by this process: {by_this_process}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stored_bound_that_is_too_long_is_told() {
+    let (log, _guard) = Log::listen_at(tracing::Level::WARN);
+    let cluster = Cluster::new();
+    let Member { scheduler, .. } = cluster.member(1);
+    let runs = Runs::default();
+    let config = each_minute("job", 1).build().unwrap();
+    let handle = scheduler.schedule(config, runs.job()).await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    assert!(!log.text().contains("jitter"), "{}", log.text());
+
+    cluster.configure(&each_minute("job", 1).jitter(seconds(90)).build().unwrap()).await;
+    until(&cluster, seconds(270)).await;
+    let text = log.text();
+    assert!(text.contains("jitter is 90s; valid is less than the 1m from the fire"), "{text}");
+    let fires: Vec<i64> = runs.all().iter().map(support::Seen::at).collect();
+    assert_eq!(fires[..4], [0, 60, 120, 180], "fires begin in time nevertheless");
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,7 +4,10 @@
 mod support;
 
 use std::future::pending;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use lite::{Clock, ItemEnding, JobBuilder, JobError, JobHandle, Outcome, ShardingContext, job_fn};
@@ -246,4 +249,28 @@ async fn a_scheduler_shuts_all_its_jobs_down_and_takes_no_more() {
     let config = JobBuilder::new("c", 1).build().unwrap();
     let late = member.scheduler.schedule(config, runs.job()).await;
     assert!(matches!(late, Err(lite::Error::Stopped { .. })));
+}
+
+/// Looks whether a job has ended, at the moment at which it is woken.
+struct Looking(JobHandle, AtomicBool);
+
+impl Wake for Looking {
+    fn wake(self: Arc<Self>) {
+        self.1.store(self.0.has_ended(), Ordering::SeqCst);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_is_told_of_the_end_of_a_job_finds_it_ended() {
+    let cluster = Cluster::new();
+    let Waiting { handle, go, .. } = waiting(&cluster).await;
+    let looking = Arc::new(Looking(handle.clone(), AtomicBool::new(false)));
+    let mut shutdown = pin!(handle.shutdown(Duration::from_secs(30)));
+    let waker = Waker::from(Arc::clone(&looking));
+    assert!(shutdown.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    go.notify_waiters();
+    let mut events = handle.events();
+    within("the end", async { while events.next().await.is_some() {} }).await;
+    assert!(looking.1.load(Ordering::SeqCst), "it was told of the end before it was there");
+    assert!(shutdown.await.unwrap().is_clean());
 }

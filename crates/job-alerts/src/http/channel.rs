@@ -67,6 +67,9 @@ impl HttpChannel {
         self.settings.resolved_url().map_err(|fault| match fault {
             Fault::Missing(source) => self.missing(self.settings.kind.names().url, source),
             Fault::Wrong(what) => self.unusable(format!("{what} is not used")),
+            Fault::ForOthers { field, reference, origin } => {
+                self.unusable(format!("{field}, {reference}, is not permitted for {origin}"))
+            }
         })
     }
 

@@ -13,8 +13,10 @@ use reqwest::header::HeaderValue;
 use secrecy::ExposeSecret as _;
 
 use crate::AlertHandler;
+use crate::properties::for_other_hosts;
 use channel::HttpChannel;
 pub(crate) use kind::Kind;
+use kind::Names;
 
 /// Describes an error handler that sends messages by HTTP.
 ///
@@ -66,7 +68,17 @@ pub struct HttpAlert {
     connect_timeout: Duration,
     read_timeout: Duration,
     /// Only for what comes from the registry.
-    permissions: Option<Permissions>,
+    permitted: Option<Permitted>,
+}
+
+/// What the worker's own list permits to a handler that the registry has chosen, and the secrets that are used.
+#[derive(Clone)]
+pub(crate) struct Permitted {
+    pub(crate) permissions: Permissions,
+    /// How the URL is referred to.
+    pub(crate) url: String,
+    /// How the secret is referred to that signs or authorizes.
+    pub(crate) secret: Option<String>,
 }
 
 impl HttpAlert {
@@ -79,7 +91,7 @@ impl HttpAlert {
             keyword: None,
             connect_timeout: Duration::from_secs(3),
             read_timeout: Duration::from_secs(5),
-            permissions: None,
+            permitted: None,
         }
     }
 
@@ -136,8 +148,8 @@ impl HttpAlert {
     }
 
     /// Limits what may be used to what the worker's own list has.
-    pub(crate) fn limited_to(mut self, permissions: Permissions) -> Self {
-        self.permissions = Some(permissions);
+    pub(crate) fn limited_to(mut self, permitted: Permitted) -> Self {
+        self.permitted = Some(permitted);
         self
     }
 
@@ -189,12 +201,15 @@ impl HttpAlert {
             Ok(url) => return Ok(url),
             Err(Fault::Missing(error)) => error.to_string(),
             Err(Fault::Wrong(what)) => what,
+            Err(Fault::ForOthers { field, reference, origin }) => {
+                return Err(for_other_hosts(field, &reference, &origin));
+            }
         };
         Err(InvalidConfig::new(field, found, self.valid_url()))
     }
 
     fn valid_url(&self) -> String {
-        match self.permissions {
+        match self.permitted {
             None => "a URL such as https://host/path".to_owned(),
             Some(_) => {
                 "a URL of a host that this worker's own list permits to definitions from the registry"
@@ -209,15 +224,14 @@ impl HttpAlert {
         let url = Url::parse(text.expose_secret().trim());
         let url = url.map_err(|error| Fault::Wrong(format!("a text that is no URL ({error})")))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(Fault::Wrong(format!("a URL with the scheme {:?}", url.scheme())));
+            // What stands before the colon may be the secret: this may be a password that looks like a URL.
+            return Err(Fault::Wrong("a URL that is neither http nor https".to_owned()));
         }
         let origin = origin(&url);
-        match &self.permissions {
-            Some(permissions) if !permissions.permits_origin(&origin) => {
-                Err(Fault::Wrong(format!("a URL of {origin}")))
-            }
-            Some(_) | None => Ok(url),
+        if let Some(permitted) = &self.permitted {
+            permitted.check(&origin, self.kind.names())?;
         }
+        Ok(url)
     }
 
     fn check_secret(&self) -> Result<(), InvalidConfig> {
@@ -240,10 +254,33 @@ impl HttpAlert {
     }
 }
 
+impl Permitted {
+    /// Checks that what is sent to a host may be sent there.
+    fn check(&self, origin: &str, names: &'static Names) -> Result<(), Fault> {
+        if !self.permissions.permits_origin(origin) {
+            return Err(Fault::Wrong(format!("a URL of {origin}")));
+        }
+        let secret = names.secret.zip(self.secret.as_ref());
+        for (field, reference) in std::iter::once((names.url, &self.url)).chain(secret) {
+            if !self.permissions.permits_secret_at(reference, origin) {
+                let (reference, origin) = (reference.clone(), origin.to_owned());
+                return Err(Fault::ForOthers { field, reference, origin });
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What is wrong with a URL.
 enum Fault {
     Missing(outbound::SecretError),
     Wrong(String),
+    /// A secret is permitted for other hosts than this one.
+    ForOthers {
+        field: &'static str,
+        reference: String,
+        origin: String,
+    },
 }
 
 impl fmt::Debug for HttpAlert {

@@ -15,6 +15,7 @@ const CREDENTIALS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"
 pub(super) fn allow(doc: AllowDoc) -> Result<Allow, Invalid> {
     let commands = doc.commands.into_iter().try_fold(Allow::nothing(), Allow::command)?;
     let hosts = doc.hosts.iter().try_fold(commands, |allow, host| allow.host(host))?;
+    let hosts = doc.alert_hosts.iter().try_fold(hosts, |allow, host| allow.alert_host(host))?;
     doc.secrets.iter().try_fold(hosts, |allow, secret| allow.secret(secret))
 }
 

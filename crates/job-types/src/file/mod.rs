@@ -29,8 +29,8 @@ use model::FileDoc;
 /// | `http` | `url`, `method`; `body`, `content_type`, `headers`, `connect_timeout`, `read_timeout`, `max_redirects` as in [`Http`](crate::Http) |
 /// | `stored` | `true`: what the registry says is run, as far as `allow` goes: [`StoredJob`] |
 ///
-/// Each job has exactly one of the last three. `allow` has `commands`, a list of lists of words, and `hosts` and `secrets`, lists:
-/// see [`Allow`]. `url`, `body` and the values of `headers` and `env` may refer to secrets, as in
+/// Each job has exactly one of the last three. `allow` has `commands`, a list of lists of words, and `hosts`, `alert_hosts` and
+/// `secrets`, lists: see [`Allow`]. `url`, `body` and the values of `headers` and `env` may refer to secrets, as in
 /// [`SecretText`](crate::SecretText); credentials in plain text are refused where they can be told, in the URL and in the headers
 /// `authorization`, `proxy-authorization` and `cookie`.
 ///

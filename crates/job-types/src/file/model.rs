@@ -25,6 +25,8 @@ pub(super) struct AllowDoc {
     #[serde(default)]
     pub(super) hosts: Vec<String>,
     #[serde(default)]
+    pub(super) alert_hosts: Vec<String>,
+    #[serde(default)]
     pub(super) secrets: Vec<String>,
 }
 

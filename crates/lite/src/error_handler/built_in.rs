@@ -24,7 +24,8 @@ pub struct IgnoreErrors;
 ///
 /// Its items stay where they are. If the instance left the job instead, the item that fails would move to the next one, and stop one
 /// after the other. Other servers go on with their items, and a restart of the process changes nothing: the job goes on when the
-/// server is resumed for it. Other instances of the job with the same address are paused too.
+/// server is resumed for it, whatever of the pause this process has seen. Other instances of the job with the same address are paused
+/// too. While the pause cannot be written it is tried again each second; a shutdown waits for it as long as it may.
 ///
 /// In ElasticJob the handler of this name throws an exception in a thread of the pool, where nobody catches it.
 #[derive(Clone, Copy, Debug, Default)]

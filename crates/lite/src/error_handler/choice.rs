@@ -10,7 +10,7 @@ use super::{ErrorHandler, ErrorHandlers, HandlerSettings};
 /// What jobs have that choose nothing.
 const DEFAULT: &str = "LOG";
 
-/// What a configuration says about its error handler.
+/// What a configuration says about its error handler: with the properties that are for it, and no others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selection {
     pub(crate) name: String,
@@ -26,7 +26,9 @@ impl Selection {
             JavaFields::V3(java) => {
                 let chosen = java.error_handler.clone().filter(|name| !name.trim().is_empty());
                 let name = chosen.unwrap_or_else(default);
-                Self { name, properties: java.props.clone(), unknown_class: None }
+                let properties = java.props.iter().filter(|(key, _)| types.reads(&name, key));
+                let properties = properties.map(|(key, value)| (key.clone(), value.clone()));
+                Self { properties: properties.collect(), name, unknown_class: None }
             }
             JavaFields::V2(java) => {
                 let class = java.exception_handler.as_str();

@@ -16,11 +16,16 @@ use super::{ErrorHandler, ErrorHandlers, FailedIn, LogErrors, Reaction, RunFailu
 use crate::RunReport;
 use crate::inbox::Answer;
 use crate::job_listener::ListenerFault;
-use crate::run::{MoreOnTheEnd, panic_text, with_causes};
+use crate::run::MoreOnTheEnd;
+use crate::runtime::Patience;
+use crate::said::{name_of, panic_text, with_causes};
 use crate::seams::{Elapsed, Seams};
 
 /// How many failures of a job can wait for its handlers.
 const MAX_WAITING: usize = 1024;
+/// Between two attempts to make the handler that the configuration chooses.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const MAX_RETRY: Duration = Duration::from_secs(300);
 
 /// What the registration says about the error handlers of a job.
 pub(crate) struct Rules {
@@ -37,17 +42,27 @@ pub(crate) struct ErrorDesk {
     /// What was chosen last, in vain or not.
     selection: Option<Selection>,
     handlers: Vec<Arc<dyn ErrorHandler>>,
-    fault: Option<InvalidConfig>,
+    fault: Option<Fault>,
     seams: Seams,
     answers: mpsc::UnboundedSender<Answer>,
     abort: CancellationToken,
     worker: Option<Worker>,
 }
 
+/// What is wrong with the handler that the configuration chooses. What it needs outside of the configuration may come.
+struct Fault {
+    what: InvalidConfig,
+    patience: Patience,
+    /// When it is tried again, on the monotonic clock.
+    next_try: Duration,
+}
+
 /// The task that calls handlers which take time.
 struct Worker {
     errands: mpsc::UnboundedSender<Errand>,
     waiting: Arc<AtomicUsize>,
+    /// Fires when nobody waits for it any more: it gives up what it has not dealt with.
+    over: CancellationToken,
     done: oneshot::Receiver<()>,
 }
 
@@ -84,9 +99,25 @@ impl ErrorDesk {
         selection.warn();
         let made = selection.make(config, &self.rules.types);
         self.selection = Some(selection);
-        self.fault = made.as_ref().err().cloned();
-        let handlers = vec![made?];
-        for former in std::mem::replace(&mut self.handlers, handlers) {
+        self.take(made, Patience::new(FIRST_RETRY, MAX_RETRY))
+    }
+
+    /// Takes what was chosen, or notes when to try again.
+    fn take(
+        &mut self,
+        made: Result<Arc<dyn ErrorHandler>, InvalidConfig>,
+        mut patience: Patience,
+    ) -> Result<(), InvalidConfig> {
+        let handler = match made {
+            Ok(handler) => handler,
+            Err(what) => {
+                let next_try = self.seams.clock.monotonic().saturating_add(patience.next());
+                self.fault = Some(Fault { what: what.clone(), patience, next_try });
+                return Err(what);
+            }
+        };
+        self.fault = None;
+        for former in std::mem::replace(&mut self.handlers, vec![handler]) {
             self.close(former);
         }
         Ok(())
@@ -94,7 +125,22 @@ impl ErrorDesk {
 
     /// Returns what is wrong with the handler that the configuration chooses.
     pub(crate) fn fault(&self) -> Option<&InvalidConfig> {
-        self.fault.as_ref()
+        self.fault.as_ref().map(|fault| &fault.what)
+    }
+
+    /// Returns when the handler that the configuration chooses is tried again, if it could not be made.
+    pub(crate) fn next_try(&self) -> Option<Duration> {
+        self.fault.as_ref().map(|fault| fault.next_try)
+    }
+
+    /// Tries again, if it is time, to make the handler that the configuration chooses.
+    pub(crate) fn try_again(&mut self, config: &JobConfig, now: Duration) {
+        let Some(selection) = &self.selection else { return };
+        let Some(fault) = self.fault.take_if(|fault| fault.next_try <= now) else { return };
+        let made = selection.make(config, &self.rules.types);
+        if self.take(made, fault.patience).is_ok() {
+            tracing::info!("the error handler that the configuration chooses can be made by now");
+        }
     }
 
     /// Hands on what has failed in a run. Returns the handler that wants the job to stop, and what it was told, if one has
@@ -105,7 +151,10 @@ impl ErrorDesk {
         more: MoreOnTheEnd,
         span: &Span,
     ) -> Option<String> {
-        let MoreOnTheEnd { failed_in, attempts, after } = more;
+        let MoreOnTheEnd { failed_in, attempts, after, is_outlived } = more;
+        if is_outlived {
+            return None;
+        }
         let has_failed =
             matches!(run.outcome, Outcome::Failed | Outcome::TimedOut | Outcome::Panicked);
         let of_run = has_failed.then_some(failed_in);
@@ -168,10 +217,12 @@ impl ErrorDesk {
             let (errands, inbox) = mpsc::unbounded_channel();
             let (ended, done) = oneshot::channel();
             let waiting = Arc::<AtomicUsize>::default();
+            let over = CancellationToken::new();
             let clerk = Clerk {
                 seams: seams.clone(),
                 answers: answers.clone(),
                 waiting: Arc::clone(&waiting),
+                over: over.clone(),
                 limit,
             };
             let abort = abort.clone();
@@ -184,18 +235,20 @@ impl ErrorDesk {
                 // Nobody waits for it unless the job leaves in order.
                 let _ = ended.send(());
             }));
-            Worker { errands, waiting, done }
+            Worker { errands, waiting, over, done }
         })
     }
 
-    /// Closes all handlers, and waits until they have dealt with everything, at the latest until a time of the monotonic clock.
+    /// Closes all handlers, and waits until they have dealt with everything, at the latest until a time of the monotonic clock. What
+    /// they have not dealt with by then is logged, and they are not called any more.
     pub(crate) async fn finish(&mut self, until: Duration) {
         for handler in std::mem::take(&mut self.handlers) {
             self.close(handler);
         }
-        let Some(Worker { errands, done, .. }) = self.worker.take() else { return };
+        let Some(Worker { errands, over, done, .. }) = self.worker.take() else { return };
         drop(errands);
         if self.seams.until(until, done).await.is_err() {
+            over.cancel();
             tracing::warn!("the job ends before its error handlers have dealt with everything");
         }
     }
@@ -206,6 +259,7 @@ struct Clerk {
     seams: Seams,
     answers: mpsc::UnboundedSender<Answer>,
     waiting: Arc<AtomicUsize>,
+    over: CancellationToken,
     limit: Duration,
 }
 
@@ -214,11 +268,27 @@ impl Clerk {
         while let Some(errand) = inbox.recv().await {
             match errand {
                 Errand::Handle { handler, failure, span } => {
-                    self.handle(&*handler, &failure).instrument(span).await;
+                    self.handle_unless_over(&*handler, &failure).instrument(span).await;
                     self.waiting.fetch_sub(1, Ordering::Relaxed);
                 }
-                Errand::Close(handler) => self.close(&*handler).await,
+                Errand::Close(handler) => {
+                    select! {
+                        biased;
+                        () = self.over.cancelled() => {}
+                        () = self.close(&*handler) => {}
+                    }
+                }
             }
+        }
+    }
+
+    async fn handle_unless_over(&self, handler: &dyn ErrorHandler, failure: &RunFailure) {
+        select! {
+            biased;
+            () = self.over.cancelled() => {
+                give_up(handler, "the job has ended here before it was done", failure);
+            }
+            () = self.handle(handler, failure) => {}
         }
     }
 
@@ -237,7 +307,8 @@ impl Clerk {
 
     async fn close(&self, handler: &dyn ErrorHandler) {
         if let Err(error) = self.in_time(async { handler.close().await }).await {
-            tracing::error!(handler = handler.name(), error, "error handler was not closed");
+            let handler = name_of(|| handler.name());
+            tracing::error!(handler, error, "error handler was not closed");
         }
     }
 
@@ -253,11 +324,12 @@ impl Clerk {
 
 /// No failure is lost with its handler.
 fn give_up(handler: &dyn ErrorHandler, error: &str, failure: &RunFailure) {
-    tracing::error!(handler = handler.name(), error, "error handler failed");
+    let handler = name_of(|| handler.name());
+    tracing::error!(handler, error, "error handler failed");
     failure.log();
 }
 
 /// Says who stops a job and why. The text of the error stays here: what is written to the registry, everybody can read.
 fn why(handler: &dyn ErrorHandler, failure: &RunFailure) -> String {
-    format!("error handler {}: {}", handler.name(), failure.summary())
+    format!("error handler {}: {}", name_of(|| handler.name()), failure.summary())
 }

@@ -31,7 +31,8 @@ pub use types::{ErrorHandlerType, ErrorHandlers, HandlerSettings};
 /// choose one by its [type](ErrorHandlers). Nothing waits for a handler: the end of a run is recorded meanwhile, and the next
 /// fire comes. Failures are handed on one after the other, in the order in which they happened; each call has
 /// [`Registration::error_handler_timeout`](crate::Registration::error_handler_timeout), 30 s by default, and its future is dropped
-/// then. If the handler fails, panics or is late, or if 1024 failures of the job wait for it, the failure is logged in its stead.
+/// then. If the handler fails, panics or is late, if 1024 failures of the job wait for it, or if the job has ended before, the failure
+/// is logged in its stead.
 ///
 /// # Examples
 /// ```

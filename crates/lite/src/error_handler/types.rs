@@ -36,6 +36,14 @@ pub trait ErrorHandlerType: Send + Sync + 'static {
     /// Returns the name that configurations choose it by. The class of an exception handler of ElasticJob 2.1.5 can be one.
     fn name(&self) -> &str;
 
+    /// Returns true if handlers of this type are made of the property of this name. Only those are among the
+    /// [settings](HandlerSettings::properties), and only when one of them changes is a handler made anew. All of them, unless it is
+    /// implemented.
+    fn reads(&self, property: &str) -> bool {
+        let _ = property;
+        true
+    }
+
     /// Makes a handler for a job. It must be quick and do nothing outside of this process.
     ///
     /// # Errors
@@ -49,7 +57,8 @@ pub trait ErrorHandlerType: Send + Sync + 'static {
 pub struct HandlerSettings<'a> {
     /// For which job.
     pub job: &'a JobName,
-    /// The properties of its configuration, `props` in ElasticJob 3.x; none in 2.1.5.
+    /// The properties of its configuration that the type [reads](ErrorHandlerType::reads), of `props` in ElasticJob 3.x; none in
+    /// 2.1.5.
     pub properties: &'a BTreeMap<String, String>,
 }
 
@@ -65,7 +74,7 @@ pub struct HandlerSettings<'a> {
 /// The stored configuration of a job chooses by `jobErrorHandlerType` in ElasticJob 3.x, and by the class of the exception handler in
 /// 2.1.5. Without it, and with the default class of 2.1.5, that is `LOG`. A type of 3.x that this worker does not have is
 /// an error when the job is registered; if it comes up later, [`JobEvent::ConfigRejected`](crate::JobEvent::ConfigRejected) says so and the
-/// handler that was there stays. A class of 2.1.5 that this worker does not have is logged as a warning, and `LOG` is used, as Java
+/// handler that was there stays; a handler that could not be made is tried again after 1 s, 2 s and so on up to 5 minutes. A class of 2.1.5 that this worker does not have is logged as a warning, and `LOG` is used, as Java
 /// does with a class that it cannot find.
 #[derive(Clone)]
 pub struct ErrorHandlers {
@@ -87,6 +96,14 @@ impl ErrorHandlers {
 
     pub(crate) fn has(&self, name: &str) -> bool {
         self.types.contains_key(name)
+    }
+
+    /// Returns true if a type reads a property. A bug in it does not keep the handler from being made.
+    pub(crate) fn reads(&self, name: &str, property: &str) -> bool {
+        let handler_type = self.types.get(name);
+        handler_type.is_some_and(|handler_type| {
+            catch_unwind(AssertUnwindSafe(|| handler_type.reads(property))).unwrap_or(true)
+        })
     }
 
     /// Makes a handler of a type.
@@ -134,6 +151,10 @@ struct BuiltIn(&'static str, fn() -> Arc<dyn ErrorHandler>);
 impl ErrorHandlerType for BuiltIn {
     fn name(&self) -> &str {
         self.0
+    }
+
+    fn reads(&self, _: &str) -> bool {
+        false
     }
 
     fn make(&self, _: &HandlerSettings<'_>) -> Result<Arc<dyn ErrorHandler>, InvalidConfig> {

@@ -84,7 +84,7 @@ impl Caretaker {
             Err(fault) => {
                 let reason = format!("its template cannot be read: {fault}");
                 self.tell(None, RuntimeJobState::Refused { reason });
-                return Next::Wait;
+                return self.until_changed(&node).await;
             }
         };
         if !record.is_for(self.scheduler.runtime.labels.as_ref()) {
@@ -140,7 +140,8 @@ impl Caretaker {
             Err(Error::NoSuchJob { .. }) => Ok(None),
             Err(Error::Stopped { .. }) => Err(None),
             Err(error) => {
-                let may_pass = !matches!(error, Error::Config(_) | Error::Dialect { .. });
+                // A configuration can need what is not there yet, such as a secret of its error handler.
+                let may_pass = !matches!(error, Error::Dialect { .. });
                 Err(refuse(with_cause(&error), may_pass))
             }
         }
@@ -191,14 +192,23 @@ impl Caretaker {
         select! {
             biased;
             () = self.look.notified() => {}
-            () = self.config_changes(refusal.config) => retry.reset(),
+            () = self.changes(self.layout().config_path(), refusal.config) => retry.reset(),
             () = pause => {}
         }
     }
 
-    /// Waits until the configuration is not the one that was written at this revision.
-    async fn config_changes(&self, known: Option<Revision>) {
-        let path = self.layout().config_path();
+    /// Waits until a node is another one, or somebody wakes the caretaker.
+    async fn until_changed(&self, node: &Node) -> Next {
+        select! {
+            biased;
+            () = self.look.notified() => {}
+            () = self.changes(node.path.clone(), Some(node.stat.modified)) => {}
+        }
+        Next::LookAgain
+    }
+
+    /// Waits until a node is not as it was written at this revision; `None` if there was none.
+    async fn changes(&self, path: NodePath, known: Option<Revision>) {
         let mut feed = self.scheduler.seams.registry.watch(&path);
         let mut found = None;
         loop {

@@ -21,7 +21,8 @@ use tokio::sync::mpsc;
 use crate::scheduler::Inner;
 use crate::{Error, Result};
 
-pub(crate) use life::Life;
+pub(crate) use life::{Life, LifeGuard, Outlived};
+pub(crate) use patience::Patience;
 pub(crate) use status::Board;
 pub use status::{RuntimeJob, RuntimeJobState};
 pub use template::{NewJob, Template};

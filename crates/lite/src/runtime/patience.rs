@@ -6,26 +6,26 @@ use crate::seams::Seams;
 
 /// Delays that double, up to a limit.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(crate) struct Patience {
     first: Duration,
     max: Duration,
     next: Duration,
 }
 
 impl Patience {
-    pub(super) fn new(first: Duration, max: Duration) -> Self {
+    pub(crate) fn new(first: Duration, max: Duration) -> Self {
         Self { first, max, next: first }
     }
 
     /// Returns how long to wait this time.
-    pub(super) fn next(&mut self) -> Duration {
+    pub(crate) fn next(&mut self) -> Duration {
         let now = self.next;
         self.next = now.saturating_mul(2).min(self.max);
         now
     }
 
     /// Begins anew.
-    pub(super) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.next = self.first;
     }
 }

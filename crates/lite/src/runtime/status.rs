@@ -33,7 +33,7 @@ pub struct RuntimeJob {
 /// | `OtherLabel` | nothing: the job is for others |
 /// | `Starting` | it is read and registered |
 /// | `Running` | it takes part; see [`Scheduler::job`](crate::Scheduler::job) |
-/// | `Refused` | it is tried again when its configuration changes, and, unless that alone is at fault, from time to time |
+/// | `Refused` | it is tried again when its configuration changes, and, unless that cannot be read or is of another dialect, from time to time |
 /// | `Left` | nothing in this process, until the job is made anew |
 /// | `Removed` | it is forgotten |
 #[derive(Clone, Debug, PartialEq, Eq)]

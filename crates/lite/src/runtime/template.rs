@@ -7,6 +7,7 @@ use std::sync::Arc;
 use coordination::{JobConfig, JobName, Label, TemplateName, TemplateRecord};
 
 use super::Life;
+use crate::said::{panic_text, with_causes};
 use crate::scheduler::Inner;
 use crate::{Job, JobError, Registration, Result};
 
@@ -77,9 +78,9 @@ impl Template {
         let made = std::panic::catch_unwind(AssertUnwindSafe(|| (self.make)(new)));
         let registration = match made {
             Ok(Ok(registration)) => registration,
-            Ok(Err(error)) => return Err(format!("the template failed: {error}")),
+            Ok(Err(error)) => return Err(format!("the template failed: {}", with_causes(&*error))),
             Err(panic) => {
-                return Err(format!("the template panicked: {}", crate::run::panic_text(&*panic)));
+                return Err(format!("the template panicked: {}", panic_text(&*panic)));
             }
         };
         match registration.is_of(&life) {
@@ -133,8 +134,7 @@ impl NewJob {
 
     /// Says which code the job runs, and returns its registration, for options that are local to this process.
     pub fn run(self, job: impl Job) -> Registration {
-        let code = self.life.guarding(Arc::new(job));
-        Registration::of_runtime_job(self.scheduler, self.config, code, self.life)
+        Registration::of_runtime_job(self.scheduler, self.config, Arc::new(job), self.life)
     }
 }
 

@@ -1,10 +1,16 @@
 //! What was logged, for tests that judge it.
 
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
+use tracing::Dispatch;
 use tracing_subscriber::fmt::MakeWriter;
+
+/// A subscriber that is never used, and never goes. As long as there is only one in a process, `tracing` asks that of the current thread
+/// whether a place in the code is of interest, and keeps the answer for all threads: a test on another thread, which listens to
+/// nothing, would silence this one.
+static SECOND: OnceLock<Dispatch> = OnceLock::new();
 
 /// What was logged since this was made, on this thread.
 #[derive(Clone, Default)]
@@ -18,6 +24,10 @@ impl Log {
 
     /// Begins to listen to what is at least this important.
     pub(crate) fn listen_at(level: tracing::Level) -> (Self, tracing::subscriber::DefaultGuard) {
+        SECOND.get_or_init(|| {
+            let all = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE);
+            Dispatch::new(all.with_writer(std::io::sink).finish())
+        });
         let log = Self::default();
         let subscriber = tracing_subscriber::fmt()
             .with_ansi(false)

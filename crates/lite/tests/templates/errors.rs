@@ -1,11 +1,15 @@
 //! What cannot be used is told, concerns one job, and is tried again when it is worth it.
 
+use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use coordination::{Dialect, JavaSettings, JobConfig, JobName};
-use lite::{Error, NewJob, RuntimeJobState, Scheduler, Template, job_fn};
+use coordination::{Dialect, JavaFields, JavaFields3, JavaSettings, JobConfig, JobName};
+use lite::{
+    Error, ErrorHandler, ErrorHandlerType, ErrorHandlers, HandlerSettings, IgnoreErrors,
+    InvalidConfig, NewJob, RuntimeJobState, Scheduler, Template, job_fn,
+};
 use reg_center::{Lifetime, RegistryCenter, Txn};
 
 use crate::support::{Cluster, Runs, path};
@@ -87,6 +91,84 @@ async fn a_template_that_fails_or_panics_is_contained_and_tried_again() {
     assert_eq!(told.of("m-1"), [Starting, failed.clone(), panicked, failed, Running]);
     assert_eq!(calls.load(Ordering::SeqCst), 4);
     assert_eq!(member.scheduler.jobs().len(), 2);
+}
+
+/// An error whose text has a bug.
+#[derive(Debug)]
+struct Unspeakable;
+
+impl fmt::Display for Unspeakable {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("a bug in a text")
+    }
+}
+
+impl std::error::Error for Unspeakable {}
+
+#[tokio::test(start_paused = true)]
+async fn a_template_whose_error_panics_when_it_is_told_is_tried_again() {
+    let (cluster, runs) = (Cluster::new(), Runs::default());
+    let (code, calls) = (runs.clone(), AtomicU32::new(0));
+    let moody =
+        Template::new("moody", move |new: NewJob| match calls.fetch_add(1, Ordering::SeqCst) {
+            0 => Err(Unspeakable.into()),
+            _ => Ok(new.run(code.job())),
+        });
+    let (_member, told) = offering(&cluster, 1, &[moody.unwrap()]).await;
+    create(&cluster, &config("m-1"), &record("moody", None)).await;
+    let reason = told.refused("m-1").await;
+    assert_eq!(reason, "the template failed: an error whose text panics: a bug in a text");
+    told.last("m-1", Running).await;
+}
+
+/// Makes handlers once its secret is there.
+struct Secretive(Arc<AtomicBool>);
+
+impl ErrorHandlerType for Secretive {
+    fn name(&self) -> &str {
+        "SECRETIVE"
+    }
+
+    fn make(&self, _: &HandlerSettings<'_>) -> Result<Arc<dyn ErrorHandler>, InvalidConfig> {
+        match self.0.load(Ordering::SeqCst) {
+            true => Ok(Arc::new(IgnoreErrors)),
+            false => Err(InvalidConfig::new("secretive.file", "missing", "there")),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_whose_handler_needs_a_secret_is_taken_once_it_is_there() {
+    let (cluster, runs) = (Cluster::new(), Runs::default());
+    let is_there = Arc::new(AtomicBool::new(false));
+    let types = ErrorHandlers::default().with(Secretive(is_there.clone()));
+    let (_member, told) = offering_with(&cluster, 1, &[noting("report", &runs)], |builder| {
+        builder.error_handlers(types)
+    })
+    .await;
+    let error_handler = Some("SECRETIVE".to_owned());
+    let fields = JavaFields::V3(JavaFields3 { error_handler, ..JavaFields3::default() });
+    let java = JavaSettings { fields, ..JavaSettings::default() };
+    create(&cluster, &JobConfig { java, ..config("s-1") }, &record("report", None)).await;
+    let reason = told.refused("s-1").await;
+    assert!(reason.contains("secretive.file is missing"), "{reason}");
+    cluster.pass(Duration::from_secs(3600)).await;
+    assert_eq!(told.of("s-1").len(), 2, "it is told once");
+    is_there.store(true, Ordering::SeqCst);
+    told.last("s-1", Running).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_template_record_that_cannot_be_read_is_followed_once_it_is_repaired() {
+    let (cluster, runs) = (Cluster::new(), Runs::default());
+    create(&cluster, &config("r-1"), &record("report", None)).await;
+    write(&cluster, "r-1", &["coordination", "template"], "{").await;
+    let (_member, told) = offering(&cluster, 1, &[noting("report", &runs)]).await;
+    let reason = told.refused("r-1").await;
+    assert!(reason.starts_with("its template cannot be read: "), "{reason}");
+    // The job alone is repaired; its entry in the list is as it was.
+    write(&cluster, "r-1", &["coordination", "template"], r#"{"template":"report"}"#).await;
+    told.last("r-1", Running).await;
 }
 
 #[tokio::test(start_paused = true)]

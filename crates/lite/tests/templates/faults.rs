@@ -1,10 +1,16 @@
 //! Connections and sessions that are lost while jobs come and go.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use coordination::{JobConfig, Layout};
-use lite::RuntimeJobState;
+use lite::{
+    ErrorHandler, JobError, JobListener, NewJob, OnceContext, OnceListener, Reaction, RunEnd,
+    RunFailure, RuntimeJobState, ShardingContext, Template,
+};
 use reg_center::{RegistryCenter, Txn};
+use tokio::sync::watch;
 
 use crate::support::{Cluster, Runs, every_ten_seconds, path};
 use crate::world::{
@@ -65,15 +71,22 @@ async fn a_job_made_anew_with_another_template_never_runs_the_code_of_the_one_be
 
 #[tokio::test(start_paused = true)]
 async fn code_that_outlives_its_job_fails_in_the_next_one_of_its_name() {
-    let (cluster, old) = (Cluster::new(), Runs::default());
-    let (one, _) = offering(&cluster, 1, &[noting("old", &old)]).await;
+    let (cluster, old, calls) = (Cluster::new(), Runs::default(), Calls::default());
+    let (noted, called) = (old.clone(), calls.clone());
+    let template = Template::new("old", move |new: NewJob| {
+        let registration = new.run(noted.job()).listener(called.clone());
+        Ok(registration.once_per_cluster(called.clone()).error_handler(called.clone()))
+    });
+    let (one, _) = offering(&cluster, 1, &[template.unwrap()]).await;
     create(&cluster, &config("r-1"), &record("old", None)).await;
     old.until("a fire", |seen| seen.len() >= 2).await;
+    calls.until("both callbacks", |n| n.once == 2).await;
     let mut events = one.scheduler.job("r-1").unwrap().events();
     // Nobody tells this process: its list is as it was when the session was lost, as far as it knows. What it must not do
     // is go by that.
     one.center.expire_unnoticed(Duration::from_secs(20));
-    let n_old = old.all().len();
+    let (n_old, n_calls) = (old.all().len(), calls.all());
+    assert_eq!(n_calls, NCalls { before: 2, after: 2, once: 2, failures: 0 });
     let operator = cluster.registry.connect();
     let layout = Layout::new(one.scheduler.job("r-1").unwrap().name());
     let again = Txn::new().delete(layout.template_path()).create(
@@ -83,8 +96,68 @@ async fn code_that_outlives_its_job_fails_in_the_next_one_of_its_name() {
     );
     assert!(operator.commit(again).await.unwrap().is_committed());
     one.center.resume();
-    crate::support::settled(&mut events, lite::Outcome::Failed).await;
+    for _ in 0..2 {
+        crate::support::settled(&mut events, lite::Outcome::Failed).await;
+    }
+    // Time enough for whatever is called after the end of a run.
+    cluster.pass(Duration::from_secs(15)).await;
     assert_eq!(old.all().len(), n_old);
+    assert_eq!(calls.all(), n_calls, "neither are those called that came with the code");
+}
+
+/// How often what comes with the code of a job was called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct NCalls {
+    before: u32,
+    after: u32,
+    once: u32,
+    failures: u32,
+}
+
+#[derive(Clone, Default)]
+struct Calls(Arc<watch::Sender<NCalls>>);
+
+impl Calls {
+    fn all(&self) -> NCalls {
+        *self.0.borrow()
+    }
+
+    async fn until(&self, what: &str, wanted: impl Fn(&NCalls) -> bool) {
+        let mut calls = self.0.subscribe();
+        crate::support::within(what, calls.wait_for(wanted)).await.unwrap();
+    }
+}
+
+#[async_trait]
+impl JobListener for Calls {
+    async fn before(&self, _: &ShardingContext) -> Result<(), JobError> {
+        self.0.send_modify(|calls| calls.before += 1);
+        Ok(())
+    }
+
+    async fn after(&self, _: &ShardingContext, _: &RunEnd) -> Result<(), JobError> {
+        self.0.send_modify(|calls| calls.after += 1);
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl OnceListener for Calls {
+    async fn started(&self, _: OnceContext) {
+        self.0.send_modify(|calls| calls.once += 1);
+    }
+
+    async fn completed(&self, _: OnceContext) {
+        self.0.send_modify(|calls| calls.once += 1);
+    }
+}
+
+#[async_trait]
+impl ErrorHandler for Calls {
+    async fn handle(&self, _: &RunFailure) -> Result<Reaction, JobError> {
+        self.0.send_modify(|calls| calls.failures += 1);
+        Ok(Reaction::GoOn)
+    }
 }
 
 #[tokio::test(start_paused = true)]
