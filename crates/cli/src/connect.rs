@@ -51,6 +51,11 @@ impl ConnectArguments {
         given.ok_or_else(|| missing("namespace", "EJOB_NAMESPACE", "/jobs"))
     }
 
+    /// Returns the namespace that is meant, or `default` if none is.
+    pub(crate) fn namespace_or<'a>(&'a self, default: &'a str) -> &'a str {
+        self.namespace.as_deref().filter(|namespace| !namespace.is_empty()).unwrap_or(default)
+    }
+
     fn addresses(&self) -> Result<&str, Fault> {
         let given = self.zookeeper.as_deref().filter(|addresses| !addresses.is_empty());
         given.ok_or_else(|| missing("zookeeper", "EJOB_ZOOKEEPER", "zk-1:2181,zk-2:2181"))
