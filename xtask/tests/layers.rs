@@ -34,7 +34,11 @@ const LAYERS: [Row; 22] = [
         dev: &["lite", "reg-center-zookeeper", "zookeeper-fixture"],
     },
     Row { name: "outbound", normal: &[], dev: &[] },
-    Row { name: "job-types", normal: &["lite", "outbound"], dev: &["coordination", "reg-center"] },
+    Row {
+        name: "job-types",
+        normal: &["job-alerts", "lite", "outbound"],
+        dev: &["coordination", "reg-center"],
+    },
     Row { name: "job-alerts", normal: &["lite", "outbound"], dev: &["coordination", "reg-center"] },
     Row {
         name: "job-history",

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    config, doctor, drain, history, hold, leave, list, look, plan, run_now, transfer, worker,
+    bench, config, doctor, drain, history, hold, leave, list, look, plan, run_now, transfer, worker,
 };
 use crate::connect::ConnectArguments;
 
@@ -76,6 +76,8 @@ pub(crate) enum Command {
     Export(transfer::ExportArguments),
     /// Read configurations from a file, or from a namespace of ElasticJob 1.x
     Import(transfer::ImportArguments),
+    /// Measure how fast the registry answers, in a namespace of its own that is removed again
+    Bench(bench::BenchArguments),
     /// Print what completes command lines in a shell
     Completions {
         /// For which shell

@@ -10,6 +10,7 @@ use reg_center::{NodePath, RegistryCenter};
 use reg_center_zookeeper::{ConnectError, ZookeeperCenter, ZookeeperOptions};
 
 use crate::fault::{Exit, Fault};
+use crate::security::SecurityArguments;
 use crate::text::duration;
 
 /// The variable that holds `user:password`.
@@ -28,6 +29,8 @@ pub(crate) struct ConnectArguments {
     /// A file with user:password for ZooKeeper's digest authentication; or set EJOB_DIGEST to that
     #[arg(long, global = true, env = "EJOB_DIGEST_FILE", value_name = "FILE")]
     digest_file: Option<PathBuf>,
+    #[command(flatten)]
+    security: SecurityArguments,
     /// How long to try to connect
     #[arg(long, global = true, value_name = "TIME", default_value = "10s", value_parser = duration)]
     connect_timeout: Duration,
@@ -46,6 +49,11 @@ impl ConnectArguments {
     pub(crate) fn namespace(&self) -> Result<&str, Fault> {
         let given = self.namespace.as_deref().filter(|namespace| !namespace.is_empty());
         given.ok_or_else(|| missing("namespace", "EJOB_NAMESPACE", "/jobs"))
+    }
+
+    /// Returns the namespace that is meant, or `default` if none is.
+    pub(crate) fn namespace_or<'a>(&'a self, default: &'a str) -> &'a str {
+        self.namespace.as_deref().filter(|namespace| !namespace.is_empty()).unwrap_or(default)
     }
 
     fn addresses(&self) -> Result<&str, Fault> {
@@ -131,6 +139,7 @@ impl Registries for ZookeeperRegistries {
         if let Some(digest) = place.connect.digest()? {
             options = options.digest(digest);
         }
+        let options = place.connect.security.secure(options)?;
         let options_here = options.clone().namespace(&place.namespace);
         options_here.validate().map_err(invalid)?;
         if !place.may_create {
@@ -154,6 +163,14 @@ async fn connect(options: ZookeeperOptions, place: &Place) -> Result<Arc<Zookeep
             )
         }
         ConnectError::Registry(error) => error.into(),
+        ConnectError::Credentials => Fault::new(
+            Exit::NotAuthorized,
+            format!("{error}; check --sasl-user and --sasl-password-file (or EJOB_SASL_PASSWORD)"),
+        ),
+        ConnectError::Tls { .. } => Fault::new(
+            Exit::Unreachable,
+            format!("{error}; check --tls-ca, --tls-cert and the port in --zookeeper"),
+        ),
         error => Fault::refused(error),
     })
 }
@@ -184,6 +201,11 @@ fn invalid(error: reg_center_zookeeper::OptionsError) -> Fault {
         "digest" => "digest-file (or EJOB_DIGEST)",
         "connect_timeout" => "connect-timeout",
         "session_timeout" => "session-timeout",
+        "tls_ca" => "tls-ca",
+        "tls_certificate" => "tls-cert",
+        "tls_key" => "tls-key",
+        "sasl_user" => "sasl-user",
+        "sasl_password" => "sasl-password-file (or EJOB_SASL_PASSWORD)",
         other => other,
     };
     let text = error.to_string();

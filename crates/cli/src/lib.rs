@@ -7,6 +7,7 @@ mod context;
 mod fault;
 mod output;
 mod program;
+mod security;
 mod text;
 
 pub use connect::{Place, Registries};

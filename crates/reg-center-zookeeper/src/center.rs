@@ -11,25 +11,14 @@ use reg_center::{
 };
 use zookeeper_client as zk;
 
+use crate::ConnectError;
 use crate::commit;
 use crate::convert;
 use crate::feed::{self, WatchRoots};
-use crate::options::{OptionsError, ZookeeperOptions};
+use crate::options::ZookeeperOptions;
 use crate::session::{self, Closing, Conn, Ending, Shared};
 
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
-
-/// Why there is no centre.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConnectError {
-    /// An option cannot be used.
-    #[error(transparent)]
-    Options(#[from] OptionsError),
-    /// The registry could not be reached in time, or does not let us into the namespace.
-    #[error(transparent)]
-    Registry(#[from] Error),
-}
 
 /// A registry centre on a ZooKeeper.
 ///
@@ -50,7 +39,8 @@ impl ZookeeperCenter {
     ///
     /// # Errors
     /// [`ConnectError::Options`]; [`Error::Unavailable`] after the
-    /// [`connect_timeout`](ZookeeperOptions::connect_timeout); [`Error::NotAuthorized`] for the namespace.
+    /// [`connect_timeout`](ZookeeperOptions::connect_timeout); [`Error::NotAuthorized`] for the namespace;
+    /// [`ConnectError::Credentials`] and [`ConnectError::Tls`], both at once if it is certain that trying again does not help.
     ///
     /// # Panics
     /// Outside of a tokio runtime with time enabled.
@@ -72,8 +62,10 @@ impl ZookeeperCenter {
         let namespace = options.root()?;
         let shared = Shared::new(options);
         let limit = shared.options.wanted_connect_timeout();
-        let opened = tokio::time::timeout(limit, first_session(&shared)).await;
-        let conn = opened.unwrap_or(Err(Error::Unavailable { act: "connect" }))?;
+        let mut doubt = None;
+        let opened = tokio::time::timeout(limit, first_session(&shared, &mut doubt)).await;
+        let late = || Err(doubt.unwrap_or(Error::Unavailable { act: "connect" }.into()));
+        let conn = opened.unwrap_or_else(|_| late())?;
         let closing = session::start(Arc::clone(&shared), conn);
         Ok(Arc::new(Self { shared, roots: Arc::default(), closing, namespace }))
     }
@@ -105,7 +97,7 @@ impl ZookeeperCenter {
     where
         F: Future<Output = Result<T, zk::Error>>,
     {
-        let Conn { client, session } = self.shared.conn(act)?;
+        let Conn { client, session, .. } = self.shared.conn(act)?;
         let asked = async {
             let _permit = self.shared.permits.acquire().await;
             request(client).await
@@ -145,8 +137,13 @@ impl ZookeeperCenter {
     }
 }
 
-/// Tries until there is a session; only the registry's definite "no" ends it.
-async fn first_session(shared: &Shared) -> Result<Conn> {
+/// Tries until there is a session; only the registry's definite "no" ends it. `doubt` is what stands in the way if it does not
+/// come to that.
+async fn first_session(
+    shared: &Shared,
+    doubt: &mut Option<ConnectError>,
+) -> Result<Conn, ConnectError> {
+    *doubt = session::look_ahead(&shared.options).await?;
     loop {
         let sent = Instant::now();
         match session::open(&shared.options).await {
@@ -154,7 +151,9 @@ async fn first_session(shared: &Shared) -> Result<Conn> {
                 shared.begun(&conn, sent);
                 return Ok(conn);
             }
-            Err(error) if error.is_retryable() => tokio::time::sleep(RETRY_PAUSE).await,
+            Err(ConnectError::Registry(error)) if error.is_retryable() => {
+                tokio::time::sleep(RETRY_PAUSE).await;
+            }
             Err(error) => return Err(error),
         }
     }

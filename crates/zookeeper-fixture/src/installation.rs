@@ -133,8 +133,9 @@ impl Jars {
         }
         // A link beside the jar has the version in its name.
         check_version(folder, server_version(folder))?;
+        let class_path: Vec<PathBuf> = jars.into_iter().chain(netty_in(folder)).collect();
         Ok(Jars {
-            class_path: join_class_path(&jars),
+            class_path: join_class_path(&class_path),
             origin: format!("Debian's ZooKeeper in {}", folder.display()),
         })
     }
@@ -164,6 +165,12 @@ impl Jars {
             origin: self.origin,
         })
     }
+}
+
+/// What the server's connections by Netty, which alone can be encrypted, need beside the jars that its manifest names.
+fn netty_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let jars = ["netty-codec.jar", "netty-resolver.jar"].map(|name| folder.join(name));
+    jars.into_iter().filter(|jar| jar.is_file())
 }
 
 fn join_class_path(entries: &[PathBuf]) -> OsString {
@@ -269,6 +276,12 @@ mod tests {
                 &[DOWNLOAD, DEBIAN[0], DEBIAN[1], "debian/zookeeper-3.10.0.jar"],
                 false,
                 debian_path,
+            ),
+            (
+                "Debian with what TLS needs",
+                &[DEBIAN[0], DEBIAN[1], "debian/netty-codec.jar", "debian/netty-resolver.jar"],
+                false,
+                &format!("{debian_path}:/debian/netty-codec.jar:/debian/netty-resolver.jar"),
             ),
             ("the download alone", &[DOWNLOAD], false, "/download/conf:/download/lib/*"),
         ];

@@ -1,9 +1,16 @@
 //! What a test may choose about its server, and the configuration file made from it.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::net::Ipv4Addr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use crate::{Error, SaslUsers, TlsServer};
+
+/// Below the server's folder, beside its data.
+const DATA: &str = "data";
+const JAAS: &str = "jaas.conf";
 
 /// The choices a test has for its servers; [`ServerOptions::default`] suits most.
 ///
@@ -23,6 +30,8 @@ pub struct ServerOptions {
     tick: Duration,
     fsync: bool,
     ready_within: Duration,
+    tls: Option<TlsServer>,
+    sasl: Option<SaslUsers>,
     lines: Vec<String>,
 }
 
@@ -32,6 +41,8 @@ impl Default for ServerOptions {
             tick: Duration::from_millis(100),
             fsync: false,
             ready_within: Duration::from_secs(60),
+            tls: None,
+            sasl: None,
             lines: Vec::new(),
         }
     }
@@ -64,6 +75,20 @@ impl ServerOptions {
         self
     }
 
+    /// Adds a port that speaks TLS, beside the plain one. The default is none.
+    #[must_use]
+    pub fn tls(mut self, tls: TlsServer) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Lets users say by SASL (DIGEST-MD5) who they are, on all ports. The default is nobody.
+    #[must_use]
+    pub fn sasl(mut self, users: SaslUsers) -> Self {
+        self.sasl = Some(users);
+        self
+    }
+
     /// Adds a line to the end of `zoo.cfg`, where it overrides the line of the same name above it.
     #[must_use]
     pub fn line(mut self, line: impl Into<String>) -> Self {
@@ -75,9 +100,24 @@ impl ServerOptions {
         self.ready_within
     }
 
-    /// Returns the options of the Java virtual machine.
-    pub(crate) fn jvm_arguments(&self) -> Vec<String> {
+    pub(crate) fn speaks_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Creates what the configuration refers to: the folder of the data, keys, and users.
+    pub(crate) fn write_files(&self, ip: Ipv4Addr, folder: &Path) -> Result<(), Error> {
+        let data = data_folder(folder);
+        fs::create_dir_all(&data).map_err(Error::file("create", &data))?;
+        if let Some(tls) = &self.tls {
+            tls.write(ip, folder)?;
+        }
+        self.sasl.as_ref().map_or(Ok(()), |users| users.write(&folder.join(JAAS)))
+    }
+
+    /// Returns the options of the Java virtual machine for a server with its files in `folder`.
+    pub(crate) fn jvm_arguments(&self, folder: &Path) -> Vec<String> {
         let force_sync = if self.fsync { "yes" } else { "no" };
+        let jaas = || format!("-Djava.security.auth.login.config={}", folder.join(JAAS).display());
         [
             // A small machine that starts fast: one collector thread, one compiler tier.
             "-Xmx128m",
@@ -96,12 +136,13 @@ impl ServerOptions {
         .into_iter()
         .map(str::to_owned)
         .chain([format!("-Dzookeeper.forceSync={force_sync}")])
+        .chain(self.sasl.as_ref().map(|_| jaas()))
         .collect()
     }
 
-    /// Returns the text of `zoo.cfg` for a server on `ip` among `peers`, which are in the order of
-    /// their ids and empty for a server that stands alone.
-    pub(crate) fn zoo_cfg(&self, ip: Ipv4Addr, data: &Path, peers: &[Ipv4Addr]) -> String {
+    /// Returns the text of `zoo.cfg` for a server on `ip` with its files in `folder`, among `peers`,
+    /// which are in the order of their ids and empty for a server that stands alone.
+    pub(crate) fn zoo_cfg(&self, ip: Ipv4Addr, folder: &Path, peers: &[Ipv4Addr]) -> String {
         let mut text = format!(
             "tickTime={tick}\ninitLimit={init}\nsyncLimit={sync}\ndataDir={data}\n\
              clientPort=2181\nclientPortAddress={ip}\n\
@@ -111,12 +152,14 @@ impl ServerOptions {
             // Both are counted in ticks; short ticks need many, or a busy machine loses its quorum.
             init = self.ticks_in(Duration::from_secs(20)),
             sync = self.ticks_in(Duration::from_secs(4)),
-            data = data.display(),
+            data = data_folder(folder).display(),
         );
         for (peer, id) in peers.iter().zip(1..) {
             writeln!(text, "server.{id}={peer}:2888:3888")
                 .expect("writing to a string cannot fail");
         }
+        text.extend(self.tls.as_ref().map(|tls| tls.zoo_cfg(ip, folder)));
+        text.extend(self.sasl.as_ref().map(SaslUsers::zoo_cfg));
         for line in &self.lines {
             writeln!(text, "{line}").expect("writing to a string cannot fail");
         }
@@ -128,17 +171,27 @@ impl ServerOptions {
     }
 }
 
+/// Returns where a server with its files in `folder` keeps its data.
+pub(crate) fn data_folder(folder: &Path) -> PathBuf {
+    folder.join(DATA)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Authority, ClientCertificate};
 
     fn zoo_cfg(options: &ServerOptions, peers: &[Ipv4Addr]) -> String {
-        options.zoo_cfg(Ipv4Addr::new(127, 1, 2, 3), Path::new("/tmp/data"), peers)
+        options.zoo_cfg(Ipv4Addr::new(127, 1, 2, 3), Path::new("/tmp/zk"), peers)
     }
 
     #[test]
     fn every_choice_appears_where_the_server_reads_it() {
         let slow = ServerOptions::default().tick(Duration::from_secs(20));
+        let authority = Authority::new("test");
+        let tls =
+            |clients| ServerOptions::default().tls(TlsServer::new(&authority).clients(clients));
+        let users = ServerOptions::default().sasl(SaslUsers::new().user("a", "b").required());
         let peers = [Ipv4Addr::new(127, 1, 2, 3), Ipv4Addr::new(127, 1, 2, 4)];
         let rows = [
             ("tick", ServerOptions::default(), "tickTime=100\n"),
@@ -146,7 +199,17 @@ mod tests {
             ("limits of slow ticks", slow, "tickTime=20000\ninitLimit=2\nsyncLimit=2\n"),
             ("zero tick", ServerOptions::default().tick(Duration::ZERO), "tickTime=1\n"),
             ("loopback only", ServerOptions::default(), "clientPortAddress=127.1.2.3\n"),
-            ("data", ServerOptions::default(), "dataDir=/tmp/data\n"),
+            ("data", ServerOptions::default(), "dataDir=/tmp/zk/data\n"),
+            (
+                "no certificate of clients",
+                tls(ClientCertificate::NotAsked),
+                "ssl.clientAuth=none\n",
+            ),
+            ("certificates of clients", tls(ClientCertificate::Required), "ssl.clientAuth=need\n"),
+            ("its port", tls(ClientCertificate::Required), "secureClientPortAddress=127.1.2.3\n"),
+            ("its key", tls(ClientCertificate::Required), "keyStore.location=/tmp/zk/server.pem\n"),
+            ("users", users.clone(), "auth.SASLAuthenticationProvider\n"),
+            ("users alone", users, "sessionRequireClientSASLAuth=true\n"),
             ("second peer", ServerOptions::default(), "server.2=127.1.2.4:2888:3888\n"),
         ];
         for (case, options, expected) in rows {
@@ -169,7 +232,8 @@ mod tests {
             (ServerOptions::default().fsync(true), "-Dzookeeper.forceSync=yes"),
         ];
         for (options, expected) in rows {
-            let arguments = options.jvm_arguments();
+            let arguments = options.jvm_arguments(Path::new("/tmp/zk"));
+            assert!(!arguments.iter().any(|argument| argument.contains("login")), "{arguments:?}");
             assert!(arguments.iter().any(|argument| argument == expected), "{arguments:?}");
         }
     }

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use crate::folder::Folder;
 use crate::loopback::LoopbackAddress;
+use crate::options::data_folder;
 use crate::process::{POLL_INTERVAL, Process};
+use crate::secure::SECURE_PORT;
 use crate::{Error, Installation, ServerOptions, four_letter};
 
 /// SIGTERM takes a third of a second and a tick; a busy machine gets much more.
@@ -44,6 +46,8 @@ pub struct Server {
     address: LoopbackAddress,
     installation: Installation,
     options: ServerOptions,
+    /// All members of its ensemble; empty if it stands alone.
+    peers: Vec<Ipv4Addr>,
     /// The four-letter commands answered since the process was started; the server counts them too.
     words_answered: AtomicU64,
 }
@@ -95,20 +99,22 @@ impl Server {
             address,
             installation: installation.clone(),
             options: options.clone(),
+            peers: Vec::new(),
             words_answered: AtomicU64::new(0),
         })
     }
 
     /// Writes the server's configuration as a member of `peers`; empty if it stands alone.
-    pub(crate) fn configure(&self, peers: &[Ipv4Addr]) -> Result<(), Error> {
-        let data = self.folder.path().join("data");
-        fs::create_dir_all(&data).map_err(Error::file("create", &data))?;
+    pub(crate) fn configure(&mut self, peers: &[Ipv4Addr]) -> Result<(), Error> {
+        peers.clone_into(&mut self.peers);
+        let folder = self.folder.path();
+        self.options.write_files(self.ip(), folder)?;
         if let Some(id) = (1..).zip(peers).find_map(|(id, peer)| (*peer == self.ip()).then_some(id))
         {
-            let my_id = data.join("myid");
+            let my_id = data_folder(folder).join("myid");
             fs::write(&my_id, format!("{id}\n")).map_err(Error::file("write", &my_id))?;
         }
-        let text = self.options.zoo_cfg(self.ip(), &data, peers);
+        let text = self.options.zoo_cfg(self.ip(), folder, peers);
         fs::write(self.zoo_cfg(), text).map_err(Error::file("write", &self.zoo_cfg()))
     }
 
@@ -135,7 +141,7 @@ impl Server {
             command.args(["--pdeathsig", "KILL"]).arg(java);
         }
         command
-            .args(self.options.jvm_arguments())
+            .args(self.options.jvm_arguments(self.folder.path()))
             .arg("-cp")
             .arg(&self.installation.class_path)
             .arg("org.apache.zookeeper.server.quorum.QuorumPeerMain")
@@ -189,6 +195,13 @@ impl Server {
         self.address().to_string()
     }
 
+    /// Returns where clients connect by TLS, in the form ZooKeeper's clients take it; `None` for a server that does not
+    /// [speak it](ServerOptions::tls).
+    #[must_use]
+    pub fn secure_connect_string(&self) -> Option<String> {
+        self.options.speaks_tls().then(|| format!("{}:{SECURE_PORT}", self.ip()))
+    }
+
     /// Returns the file the server writes its log to.
     #[must_use]
     pub fn log_path(&self) -> PathBuf {
@@ -198,7 +211,7 @@ impl Server {
     /// Returns the folder of the server's transaction logs and snapshots. It goes with the server.
     #[must_use]
     pub fn transaction_folder(&self) -> PathBuf {
-        self.folder.path().join("data").join("version-2")
+        data_folder(self.folder.path()).join("version-2")
     }
 
     /// Returns `standalone`, `leader` or `follower`, or `None` from a server that runs but has no
@@ -266,6 +279,17 @@ impl Server {
         let process = self.process.take().ok_or(Error::NotRunning { address })?;
         drop(process);
         Ok(())
+    }
+
+    /// Sets the options that the server goes by from its next [restart](Server::restart) on, and makes the keys and
+    /// certificates that they want anew.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn reconfigure(&mut self, options: &ServerOptions) -> Result<(), Error> {
+        self.options = options.clone();
+        let peers = std::mem::take(&mut self.peers);
+        self.configure(&peers)
     }
 
     /// Stops the server if it runs, starts it on the same address and data, and waits until it

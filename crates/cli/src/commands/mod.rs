@@ -1,5 +1,6 @@
 //! The commands, one file for each group: what each takes, and what it does.
 
+pub(crate) mod bench;
 pub(crate) mod config;
 mod config_fields;
 pub(crate) mod doctor;

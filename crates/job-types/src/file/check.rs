@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use lite::{InvalidConfig, JobBuilder, JobConfig, RetryPolicy};
 
+use super::handlers::handlers;
 use super::model::{AllowDoc, HttpDoc, JobDoc, RetryDoc, ScriptDoc, TextDoc};
 use super::{DeclaredJob, Work};
 use crate::{Allow, Http, HttpJob, Invalid, Script, StoredJob};
@@ -23,6 +24,8 @@ pub(super) fn job(doc: JobDoc, allow: &Allow) -> Result<DeclaredJob, Invalid> {
     let config = config(&doc)?;
     let timeout = doc.timeout.as_deref().map(|text| positive("timeout", text)).transpose()?;
     let grace = doc.shutdown_grace.as_deref().map(|text| duration("shutdown_grace", text));
+    let handler_timeout = doc.error_handler_timeout.as_deref();
+    let handler_timeout = handler_timeout.map(|text| positive("error_handler_timeout", text));
     if doc.max_concurrency == Some(0) {
         return Err(Invalid::new("max_concurrency", 0, "1 or more, or no limit at all"));
     }
@@ -44,6 +47,8 @@ pub(super) fn job(doc: JobDoc, allow: &Allow) -> Result<DeclaredJob, Invalid> {
         grace: grace.transpose()?,
         max_concurrency: doc.max_concurrency,
         retry: doc.retry.map(retry).transpose()?,
+        handlers: handlers(doc.error_handlers)?,
+        handler_timeout: handler_timeout.transpose()?,
     })
 }
 
@@ -175,7 +180,7 @@ fn http(doc: HttpDoc) -> Result<HttpJob, Invalid> {
     Ok(job)
 }
 
-fn plain(field: &str) -> Invalid {
+pub(super) fn plain(field: &str) -> Invalid {
     let valid = "a reference such as ${env:NAME} or ${file:/run/secrets/name}";
     Invalid::new(field, "a credential in plain text", valid)
 }
@@ -186,7 +191,7 @@ fn missing(field: &str, error: &dyn std::error::Error) -> Invalid {
     Invalid::new(field, format!("{error}{cause}"), "references to what is there")
 }
 
-fn positive(field: &'static str, text: &str) -> Result<Duration, Invalid> {
+pub(super) fn positive(field: &'static str, text: &str) -> Result<Duration, Invalid> {
     let time = duration(field, text)?;
     if time.is_zero() {
         return Err(Invalid::new(field, format!("{text:?}"), "more than zero"));
@@ -194,7 +199,7 @@ fn positive(field: &'static str, text: &str) -> Result<Duration, Invalid> {
     Ok(time)
 }
 
-fn duration(field: &str, text: &str) -> Result<Duration, Invalid> {
+pub(super) fn duration(field: &str, text: &str) -> Result<Duration, Invalid> {
     let time = text.parse::<SignedDuration>().ok();
     time.and_then(|time| Duration::try_from(time).ok()).ok_or_else(|| {
         let valid = "a time with its unit, such as 500ms, 5s or 1m 30s";

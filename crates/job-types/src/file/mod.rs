@@ -1,6 +1,9 @@
 //! Files that declare jobs.
 
 mod check;
+mod handlers;
+#[cfg(feature = "alerts")]
+mod messages;
 mod model;
 
 use std::collections::BTreeSet;
@@ -12,6 +15,7 @@ use async_trait::async_trait;
 use lite::{Job, JobConfig, JobError, Registration, RetryPolicy, Scheduler, ShardingContext};
 
 use crate::{Allow, HttpJob, Invalid, Script, StoredJob};
+use handlers::SharedHandler;
 use model::FileDoc;
 
 /// A file that declares jobs, so that a worker needs no code: TOML or YAML, with the same names.
@@ -27,12 +31,28 @@ use model::FileDoc;
 /// | `retry` | `max_attempts`; `first_delay`, `max_delay`, `after_panics` as in [`RetryPolicy`] |
 /// | `script` | one of `command` (split as by [`Script::parse`]), `argv` (a list) and `shell`; `env`, `inherit_environment`, `directory`, `grace`, `max_logged_lines` as in [`Script`] |
 /// | `http` | `url`, `method`; `body`, `content_type`, `headers`, `connect_timeout`, `read_timeout`, `max_redirects` as in [`Http`](crate::Http) |
+/// | `error_handlers` | a list, see below; without it, what the stored configuration chooses, else the log |
+/// | `error_handler_timeout` | as in [`Registration`] |
 /// | `stored` | `true`: what the registry says is run, as far as `allow` goes: [`StoredJob`] |
 ///
-/// Each job has exactly one of the last three. `allow` has `commands`, a list of lists of words, and `hosts`, `alert_hosts` and
+/// Each job has exactly one of `script`, `http` and `stored`. `allow` has `commands`, a list of lists of words, and `hosts`, `alert_hosts` and
 /// `secrets`, lists: see [`Allow`]. `url`, `body` and the values of `headers` and `env` may refer to secrets, as in
 /// [`SecretText`](crate::SecretText); credentials in plain text are refused where they can be told, in the URL and in the headers
 /// `authorization`, `proxy-authorization` and `cookie`.
+///
+/// Each of the `error_handlers` has a `kind`. All are told of each failure, in their order:
+///
+/// | kind | required | optional |
+/// |---|---|---|
+/// | `log`, `ignore`, `throw` | | |
+/// | `slack`, `wecom` | `url` | `connect_timeout`, `read_timeout`, `merge_window` |
+/// | `dingtalk` | `url` | the same, `secret`, `keyword` |
+/// | `webhook` | `url` | the same as `slack`, `authorization` |
+/// | `email` | `host`, `port`, `from`, `to` | `username` and `password`, `cc`, `bcc`, `subject`, `tls` (`wrapper`, `starttls` or `none`), `timeout`, `merge_window` |
+///
+/// All but the first line need the feature `alerts` of this crate; what they mean is at `job_alerts::HttpAlert` and
+/// `job_alerts::Email`. `secret`, `authorization`, `password`, and `url` unless it is that of a `webhook`, must refer to secrets.
+/// They are looked up when the file is read, and again for each message.
 ///
 /// # Examples
 /// ```
@@ -208,6 +228,8 @@ pub struct DeclaredJob {
     grace: Option<Duration>,
     max_concurrency: Option<usize>,
     retry: Option<RetryPolicy>,
+    handlers: Vec<SharedHandler>,
+    handler_timeout: Option<Duration>,
 }
 
 /// What a declared job does.
@@ -240,6 +262,12 @@ impl DeclaredJob {
         }
         if let Some(policy) = self.retry {
             registration = registration.retry(policy);
+        }
+        if let Some(timeout) = self.handler_timeout {
+            registration = registration.error_handler_timeout(timeout);
+        }
+        for handler in self.handlers {
+            registration = registration.error_handler(handler);
         }
         registration
     }

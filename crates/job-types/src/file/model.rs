@@ -56,6 +56,9 @@ pub(super) struct JobDoc {
     pub(super) shutdown_grace: Option<String>,
     pub(super) max_concurrency: Option<usize>,
     pub(super) retry: Option<RetryDoc>,
+    #[serde(default)]
+    pub(super) error_handlers: Vec<HandlerDoc>,
+    pub(super) error_handler_timeout: Option<String>,
     pub(super) script: Option<ScriptDoc>,
     pub(super) http: Option<HttpDoc>,
     pub(super) stored: Option<bool>,
@@ -75,6 +78,31 @@ pub(super) struct RetryDoc {
     pub(super) first_delay: Option<String>,
     pub(super) max_delay: Option<String>,
     pub(super) after_panics: Option<bool>,
+}
+
+/// All kinds have one type, so that mistakes are told with their lines; which fields a kind has is checked later.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HandlerDoc {
+    pub(super) kind: String,
+    pub(super) url: Option<TextDoc>,
+    pub(super) secret: Option<TextDoc>,
+    pub(super) authorization: Option<TextDoc>,
+    pub(super) keyword: Option<String>,
+    pub(super) connect_timeout: Option<String>,
+    pub(super) read_timeout: Option<String>,
+    pub(super) host: Option<String>,
+    pub(super) port: Option<u16>,
+    pub(super) username: Option<String>,
+    pub(super) password: Option<TextDoc>,
+    pub(super) from: Option<String>,
+    pub(super) to: Option<String>,
+    pub(super) cc: Option<String>,
+    pub(super) bcc: Option<String>,
+    pub(super) subject: Option<String>,
+    pub(super) tls: Option<String>,
+    pub(super) timeout: Option<String>,
+    pub(super) merge_window: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -2,31 +2,25 @@
 
 use std::time::Duration;
 
-use reg_center::{Error, NodePath, Result};
+use reg_center::{Error, NodePath};
 use tokio::time::timeout;
 use zookeeper_client as zk;
 
+use super::equip::Equipped;
 use super::link::Conn;
+use crate::ConnectError;
 use crate::convert;
 use crate::options::ZookeeperOptions;
 
-const ACT: &str = "connect";
+pub(super) const ACT: &str = "connect";
 /// How long a client that was let go may take to say goodbye.
 const GOODBYE_LIMIT: Duration = Duration::from_secs(2);
 
-fn connector(options: &ZookeeperOptions) -> zk::Connector {
-    let connector = zk::Client::connector().with_session_timeout(options.wanted_session_timeout());
-    match options.credentials() {
-        Some(credentials) => connector.with_auth("digest", credentials),
-        None => connector,
-    }
-}
-
 /// Returns for whom nodes are created.
 pub(crate) fn acls(options: &ZookeeperOptions) -> zk::Acls<'static> {
-    match options.credentials() {
-        Some(_) => zk::Acls::creator_all(),
-        None => zk::Acls::anyone_all(),
+    match options.has_user() {
+        true => zk::Acls::creator_all(),
+        false => zk::Acls::anyone_all(),
     }
 }
 
@@ -34,31 +28,45 @@ pub(crate) fn acls(options: &ZookeeperOptions) -> zk::Acls<'static> {
 ///
 /// The reads of the new client see everything that any client was answered before: it may be connected to another
 /// server than the one before it.
-pub(crate) async fn open(options: &ZookeeperOptions) -> Result<Conn> {
-    let client = connector(options).connect(&options.cluster()).await.map_err(|error| {
+pub(crate) async fn open(options: &ZookeeperOptions) -> Result<Conn, ConnectError> {
+    let connected = Equipped::of(options).await?.connect().await;
+    let (client, renewal) = connected.map_err(|error| {
         tracing::debug!(%error, "no session");
-        Error::Unavailable { act: ACT }
+        refusal(&error).unwrap_or(Error::Unavailable { act: ACT }.into())
     })?;
-    let root = options.root().expect("validated before the first connection");
+    let root = options.root()?;
     let client = enter(client, &root, acls(options)).await?;
-    client.sync("/").await.map_err(|error| convert::read_error(ACT, &root, &error))?;
-    Ok(Conn::new(client))
+    client.sync("/").await.map_err(|error| failure(&root, &error))?;
+    Ok(Conn::new(client, renewal))
+}
+
+/// Returns the registry's word that it does not believe who we are, if it is that.
+fn refusal(error: &zk::Error) -> Option<ConnectError> {
+    matches!(error, zk::Error::AuthFailed).then_some(ConnectError::Credentials)
+}
+
+fn failure(root: &NodePath, error: &zk::Error) -> ConnectError {
+    refusal(error).unwrap_or_else(|| convert::read_error(ACT, root, error).into())
 }
 
 /// Moves the client into the namespace. A client cannot create the root of its own namespace, and who may not write
 /// above an existing one may still use it.
-async fn enter(client: zk::Client, root: &NodePath, acls: zk::Acls<'_>) -> Result<zk::Client> {
+async fn enter(
+    client: zk::Client,
+    root: &NodePath,
+    acls: zk::Acls<'_>,
+) -> Result<zk::Client, ConnectError> {
     if root.is_root() {
         return Ok(client);
     }
-    let failed = |error: zk::Error| convert::read_error(ACT, root, &error);
+    let failed = |error: zk::Error| failure(root, &error);
     if client.check_stat(root.as_str()).await.map_err(failed)?.is_none() {
         let persistent = zk::CreateMode::Persistent.with_acls(acls);
         client.mkdir(root.as_str(), &persistent).await.map_err(failed)?;
     }
-    client.chroot(root.as_str()).map_err(|_| Error::Refused {
-        act: ACT,
-        cause: format!("the client does not take {root} as a namespace"),
+    client.chroot(root.as_str()).map_err(|_| {
+        let cause = format!("the client does not take {root} as a namespace");
+        Error::Refused { act: ACT, cause }.into()
     })
 }
 
@@ -79,11 +87,15 @@ pub(crate) enum Ending {
 /// ensemble without a quorum ends no sessions, though, and goes on with them afterwards. Resuming the session finds
 /// out, and closing it removes its ephemeral nodes at once.
 pub(crate) async fn end_session(options: &ZookeeperOptions, session: zk::SessionInfo) -> Ending {
-    let resume = connector(options).with_session(session);
-    let cluster = options.cluster();
-    let resumed = timeout(options.wanted_connect_timeout(), resume.connect(&cluster)).await;
-    match resumed {
-        Ok(Ok(client)) => let_go(client).await,
+    let equipped = match Equipped::of(options).await {
+        Ok(equipped) => equipped.resuming(session),
+        Err(error) => {
+            tracing::warn!(%error, "old session cannot be resumed");
+            return Ending::Unreachable;
+        }
+    };
+    match timeout(options.wanted_connect_timeout(), equipped.connect()).await {
+        Ok(Ok((client, _))) => let_go(client).await,
         Ok(Err(zk::Error::SessionExpired)) => Ending::Over,
         Ok(Err(zk::Error::Timeout | zk::Error::NoHosts | zk::Error::ConnectionLoss)) | Err(_) => {
             Ending::Unreachable

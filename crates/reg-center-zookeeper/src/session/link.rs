@@ -8,6 +8,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 use zookeeper_client as zk;
 
+use super::equip::Renewal;
 use super::lease::Lease;
 use crate::convert;
 use crate::options::ZookeeperOptions;
@@ -23,12 +24,13 @@ const GRACE: Duration = Duration::from_millis(100);
 pub(crate) struct Conn {
     pub(crate) client: zk::Client,
     pub(crate) session: SessionId,
+    pub(crate) renewal: Renewal,
 }
 
 impl Conn {
-    pub(crate) fn new(client: zk::Client) -> Self {
+    pub(crate) fn new(client: zk::Client, renewal: Renewal) -> Self {
         let session = convert::session_id(client.session_id());
-        Self { client, session }
+        Self { client, session, renewal }
     }
 }
 

@@ -12,6 +12,7 @@ use zookeeper_client as zk;
 
 use super::connect::{Ending, end_session, let_go, open};
 use super::link::{Conn, Shared};
+use crate::ConnectError;
 
 /// Requests to the leader of the ensemble in one session timeout, for the lease.
 const BEATS_IN_A_TIMEOUT: u32 = 6;
@@ -115,7 +116,8 @@ async fn asked(close: &mut watch::Receiver<bool>) {
     let _ = close.wait_for(|wanted| *wanted).await;
 }
 
-/// Keeps the lease: asks the leader for an answer several times in each timeout.
+/// Keeps the lease: asks the leader for an answer several times in each timeout. While there is no connection, looks as often
+/// whether the certificates for the next one have been renewed.
 ///
 /// A `sync` rather than a read: a follower that has lost its leader still answers reads, and the leader, which alone
 /// ends sessions, has not heard of them.
@@ -127,6 +129,8 @@ async fn beat(shared: &Shared, conn: &Conn) -> Infallible {
             if conn.client.sync("/").await.is_ok() {
                 shared.acknowledged(conn, sent);
             }
+        } else {
+            conn.renewal.renew(&shared.options);
         }
         sleep(pause).await;
     }
@@ -167,9 +171,20 @@ async fn replace(shared: &Shared, unsettled: &mut Option<zk::SessionInfo>) -> Op
     }
     let sent = Instant::now();
     let limit = shared.options.wanted_connect_timeout();
-    let conn = tokio::time::timeout(limit, open(&shared.options)).await.ok()?.ok()?;
+    let opened = tokio::time::timeout(limit, open(&shared.options)).await.ok()?;
+    let conn = opened.inspect_err(tell).ok()?;
     shared.begun(&conn, sent);
     Some(conn)
+}
+
+/// What only somebody else can mend is told, each time: nothing works until then.
+fn tell(error: &ConnectError) {
+    match error {
+        ConnectError::Registry(_) => {}
+        ConnectError::Options(_) | ConnectError::Credentials | ConnectError::Tls { .. } => {
+            tracing::warn!(%error, "no session");
+        }
+    }
 }
 
 /// Ends the session of a client that works, or has done so until now.

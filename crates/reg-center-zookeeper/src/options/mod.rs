@@ -1,12 +1,31 @@
 //! Where the registry is and how to talk to it.
 
+mod check;
+mod error;
+#[cfg(feature = "sasl")]
+mod sasl;
+#[cfg(any(feature = "sasl", feature = "tls"))]
+mod source;
+#[cfg(feature = "tls")]
+mod tls;
+
 use std::fmt;
 use std::time::Duration;
 
 use reg_center::NodePath;
 
-/// The port of an address that names none.
-const DEFAULT_PORT: u16 = 2181;
+#[cfg(feature = "tls")]
+pub(crate) use check::host_and_port;
+pub use error::OptionsError;
+#[cfg(feature = "sasl")]
+pub use sasl::SaslDigest;
+#[cfg(any(feature = "sasl", feature = "tls"))]
+pub use source::TextSource;
+#[cfg(feature = "tls")]
+pub use tls::TlsOptions;
+#[cfg(feature = "tls")]
+pub(crate) use tls::{LoadedTls, server_name};
+
 /// The client waits after each round through its addresses, twice as long every time, without a limit; a long
 /// list of repeated addresses keeps those pauses short for about a minute.
 const ADDRESSES_IN_A_ROUND: usize = 32;
@@ -25,6 +44,8 @@ const CONNECT_TIMEOUTS: std::ops::RangeInclusive<Duration> =
 /// | [`session_timeout`](Self::session_timeout) | 10 s | 100 ms to 1 h |
 /// | [`connect_timeout`](Self::connect_timeout) | 15 s | 1 ms to 1 h |
 /// | [`digest`](Self::digest) | none | `user:password`, both not empty |
+/// | `sasl`, with the feature `sasl` | none | a user and a password, printable ASCII |
+/// | `tls`, with the feature `tls` | none | authorities, and perhaps a certificate with its key |
 ///
 /// Nothing is checked before [`ZookeeperCenter::connect`](crate::ZookeeperCenter::connect), or before
 /// [`validate`](Self::validate) is called.
@@ -49,6 +70,10 @@ pub struct ZookeeperOptions {
     session_timeout: Duration,
     connect_timeout: Duration,
     digest: Option<String>,
+    #[cfg(feature = "sasl")]
+    sasl: Option<SaslDigest>,
+    #[cfg(feature = "tls")]
+    tls: Option<TlsOptions>,
 }
 
 impl ZookeeperOptions {
@@ -63,6 +88,10 @@ impl ZookeeperOptions {
             session_timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(15),
             digest: None,
+            #[cfg(feature = "sasl")]
+            sasl: None,
+            #[cfg(feature = "tls")]
+            tls: None,
         }
     }
 
@@ -134,27 +163,94 @@ impl ZookeeperOptions {
         self
     }
 
-    /// Checks all options.
+    /// Sets who we are, by SASL. Default: nobody.
+    ///
+    /// Nodes are then created for whoever this connection is, and nobody else, as with [`digest`](Self::digest): for this user,
+    /// for that one if both are given, and for the subject of the client certificate if there is one. The servers check the password when the connection is made:
+    /// [`ConnectError::Credentials`](crate::ConnectError::Credentials). Servers that do not know SASL let us in as a stranger,
+    /// who then cannot create anything: [`Error::NotAuthorized`](reg_center::Error::NotAuthorized).
+    #[cfg(feature = "sasl")]
+    #[must_use]
+    pub fn sasl(mut self, user: SaslDigest) -> Self {
+        self.sasl = Some(user);
+        self
+    }
+
+    /// Sets that all servers are connected by TLS. Default: none is.
+    ///
+    /// Servers listen for it on a port of its own, which their addresses must name.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, tls: TlsOptions) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Checks all options. Files and variables that they name are read.
     ///
     /// # Errors
     /// [`OptionsError`] names the first invalid option and what would be valid.
     pub fn validate(&self) -> Result<(), OptionsError> {
-        for address in self.addresses.split(',') {
-            check_address(address)?;
-        }
+        self.addresses.split(',').try_for_each(|address| self.check_address(address))?;
         self.root()?;
-        check_duration(
+        check::check_duration(
             "session_timeout",
             self.session_timeout,
             &SESSION_TIMEOUTS,
             "100 ms to 1 h",
         )?;
-        check_duration("connect_timeout", self.connect_timeout, &CONNECT_TIMEOUTS, "1 ms to 1 h")?;
+        check::check_duration(
+            "connect_timeout",
+            self.connect_timeout,
+            &CONNECT_TIMEOUTS,
+            "1 ms to 1 h",
+        )?;
+        self.check_identity()?;
         match self.digest.as_deref().map(|digest| digest.split_once(':')) {
             None => Ok(()),
             Some(Some((user, password))) if !user.is_empty() && !password.is_empty() => Ok(()),
             Some(_) => Err(OptionsError::hidden("digest", "user:password")),
         }
+    }
+
+    fn check_address(&self, address: &str) -> Result<(), OptionsError> {
+        let (host, _) = check::host_and_port(address)?;
+        #[cfg(feature = "tls")]
+        if self.tls.is_some() && server_name(host).is_none() {
+            const VALID: &str = "a host name or an IP address that a certificate can be for";
+            return Err(OptionsError::new("address", address, VALID));
+        }
+        let _ = host;
+        Ok(())
+    }
+
+    fn check_identity(&self) -> Result<(), OptionsError> {
+        #[cfg(feature = "sasl")]
+        self.load_sasl()?;
+        #[cfg(feature = "tls")]
+        self.load_tls()?;
+        Ok(())
+    }
+
+    /// Returns user and password for SASL, looked up.
+    #[cfg(feature = "sasl")]
+    pub(crate) fn load_sasl(&self) -> Result<Option<(String, String)>, OptionsError> {
+        self.sasl.as_ref().map(SaslDigest::load).transpose()
+    }
+
+    /// Returns certificates and keys, looked up.
+    #[cfg(feature = "tls")]
+    pub(crate) fn load_tls(&self) -> Result<Option<LoadedTls>, OptionsError> {
+        self.tls.as_ref().map(TlsOptions::load).transpose()
+    }
+
+    /// Returns true if the servers are told who we are, and nodes are for us alone.
+    pub(crate) fn has_user(&self) -> bool {
+        #[cfg(feature = "sasl")]
+        if self.sasl.is_some() {
+            return true;
+        }
+        self.digest.is_some()
     }
 
     /// Returns the namespace as a path.
@@ -170,6 +266,12 @@ impl ZookeeperOptions {
     /// Returns the connect string for the client: all addresses, as often as it takes.
     pub(crate) fn cluster(&self) -> String {
         repeat(&self.addresses)
+    }
+
+    /// Returns the addresses, each once.
+    #[cfg(feature = "tls")]
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = &str> {
+        self.addresses.split(',')
     }
 
     pub(crate) fn wanted_session_timeout(&self) -> Duration {
@@ -198,70 +300,18 @@ fn repeat(addresses: &str) -> String {
 
 impl fmt::Debug for ZookeeperOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ZookeeperOptions")
+        let mut shown = f.debug_struct("ZookeeperOptions");
+        shown
             .field("addresses", &self.addresses)
             .field("namespace", &self.namespace)
             .field("session_timeout", &self.session_timeout)
             .field("connect_timeout", &self.connect_timeout)
-            .field("digest", &self.digest.as_ref().map(|_| "(hidden)"))
-            .finish()
-    }
-}
-
-fn check_address(address: &str) -> Result<(), OptionsError> {
-    const VALID: &str = "host or host:port, comma separated, IPv6 in brackets";
-    let invalid = || Err(OptionsError::new("address", address, VALID));
-    let (host, port) = match address.rsplit_once(':') {
-        // The colons of an IPv6 address are inside of its brackets.
-        Some((host, port)) if !port.ends_with(']') => (host, port.parse().unwrap_or(0)),
-        Some(_) | None => (address, DEFAULT_PORT),
-    };
-    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    let is_host = |host: &str| {
-        !host.is_empty() && host.chars().all(|c| c.is_alphanumeric() || "-._%".contains(c))
-    };
-    let is_ipv6 = |host: &str| host.parse::<std::net::Ipv6Addr>().is_ok();
-    match bare.map_or_else(|| is_host(host), is_ipv6) {
-        true if port != 0 => Ok(()),
-        true | false => invalid(),
-    }
-}
-
-fn check_duration(
-    option: &'static str,
-    value: Duration,
-    range: &std::ops::RangeInclusive<Duration>,
-    valid: &'static str,
-) -> Result<(), OptionsError> {
-    match range.contains(&value) {
-        true => Ok(()),
-        false => Err(OptionsError::new(option, &format!("{value:?}"), valid)),
-    }
-}
-
-/// An option that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{option} is {value}; valid: {valid}")]
-pub struct OptionsError {
-    option: &'static str,
-    value: String,
-    valid: &'static str,
-}
-
-impl OptionsError {
-    fn new(option: &'static str, value: &str, valid: &'static str) -> Self {
-        Self { option, value: format!("{value:?}"), valid }
-    }
-
-    /// An error that must not show its value.
-    fn hidden(option: &'static str, valid: &'static str) -> Self {
-        Self { option, value: "(hidden)".to_owned(), valid }
-    }
-
-    /// Returns the name of the option.
-    #[must_use]
-    pub fn option(&self) -> &'static str {
-        self.option
+            .field("digest", &self.digest.as_ref().map(|_| "(hidden)"));
+        #[cfg(feature = "sasl")]
+        shown.field("sasl", &self.sasl);
+        #[cfg(feature = "tls")]
+        shown.field("tls", &self.tls);
+        shown.finish()
     }
 }
 

@@ -1,0 +1,132 @@
+//! `bench`: how fast a registry answers, measured in a namespace of its own that is removed afterwards.
+
+mod measure;
+mod scratch;
+mod summary;
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::Arc;
+
+use clap::Args;
+use reg_center::{NodePath, RegistryCenter};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::fault::Fault;
+use crate::output::{Page, table};
+use measure::Bench;
+use scratch::Scratch;
+use summary::Summary;
+
+/// Where it is measured unless a namespace is named.
+const NAMESPACE: &str = "/ejob-bench";
+const MAX_ROUNDS: u32 = 100_000;
+const MAX_BYTES: u32 = 100_000;
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArguments {
+    /// How often each thing is done
+    #[arg(long, value_name = "COUNT", default_value = "200", value_parser = count(MAX_ROUNDS))]
+    rounds: NonZeroU32,
+    /// How many sessions are opened
+    #[arg(long, value_name = "COUNT", default_value = "10", value_parser = count(1_000))]
+    sessions: NonZeroU32,
+    /// How many operations transactions have, one of them the check that guards the others
+    #[arg(long, value_name = "COUNT,...", default_value = "2,10,100", value_delimiter = ',', value_parser = operations)]
+    operations: Vec<NonZeroUsize>,
+    /// How many bytes are read and written at a time
+    #[arg(long, value_name = "BYTES", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=i64::from(MAX_BYTES)))]
+    bytes: u32,
+}
+
+impl BenchArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let namespace = cx.connect().namespace_or(NAMESPACE);
+        let place = parent_of(namespace)?;
+        let registry = cx.registry(place.parent.as_str(), place.parent.is_root(), None).await?;
+        let other = cx.registry(place.parent.as_str(), place.parent.is_root(), None).await?;
+        let scratch = Scratch::make(registry.as_ref(), place.root, namespace).await?;
+        let measured = tokio::select! {
+            biased;
+            _ = tokio::signal::ctrl_c() => Err(Fault::refused("stopped by ctrl-c")),
+            measured = self.measure(cx, &place.parent, &registry, &other, &scratch) => measured,
+        };
+        // Also when something went wrong.
+        let removed = scratch.remove(registry.as_ref()).await;
+        match (measured, removed) {
+            (Ok(measured), Ok(())) => Ok(self.page(namespace, &measured)),
+            (Err(fault), Ok(())) => Err(fault),
+            (measured, Err(fault)) => {
+                let exit = measured.as_ref().map_or_else(Fault::exit, |_| fault.exit());
+                let first = measured.err().map(|first| format!("{first}; ")).unwrap_or_default();
+                let left = format!(
+                    "{first}{namespace} is left behind, the next bench there removes it: {fault}"
+                );
+                Err(Fault::new(exit, left))
+            }
+        }
+    }
+
+    async fn measure(
+        &self,
+        cx: &Context<'_>,
+        parent: &NodePath,
+        registry: &Arc<dyn RegistryCenter>,
+        other: &Arc<dyn RegistryCenter>,
+        scratch: &Scratch,
+    ) -> Result<Vec<Summary>, Fault> {
+        let rounds = self.rounds.get();
+        let bench =
+            Bench { registry: registry.as_ref(), root: scratch.root(), rounds, bytes: self.bytes };
+        let waiting = cx.waiting("measuring");
+        let mut all = vec![bench.reads().await?];
+        for (number, n_operations) in self.operations.iter().enumerate() {
+            all.push(bench.transactions(number, n_operations.get()).await?);
+        }
+        all.push(bench.notifications(other.as_ref()).await?);
+        all.push(measure::sessions(cx, parent, self.sessions.get()).await?);
+        waiting.finish_and_clear();
+        Ok(all)
+    }
+
+    fn page(&self, namespace: &str, measured: &[Summary]) -> Page {
+        let headings = ["WHAT", "ROUNDS", "MIN", "MEDIAN", "MAX"];
+        let text = table(&headings, measured.iter().map(Summary::row));
+        let document = json!({
+            "namespace": namespace,
+            "bytes": self.bytes,
+            "measured": measured,
+        });
+        Page::new(text, &document)
+    }
+}
+
+/// A namespace, seen from its parent.
+struct Place {
+    parent: NodePath,
+    root: NodePath,
+}
+
+fn parent_of(namespace: &str) -> Result<Place, Fault> {
+    let path = NodePath::parse(namespace);
+    let path = path.map_err(|error| Fault::usage(format!("--namespace: {error}")))?;
+    let parent = path.parent().ok_or_else(|| {
+        let valid = "valid is a node that is not there yet, such as /ejob-bench";
+        Fault::usage(format!("--namespace is \"/\", which cannot be made and removed; {valid}"))
+    })?;
+    let root = NodePath::root().join(path.name()).map_err(Fault::usage)?;
+    Ok(Place { parent, root })
+}
+
+/// A number from 1 to `max`.
+fn count(max: u32) -> impl Fn(&str) -> Result<NonZeroU32, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|number: &NonZeroU32| number.get() <= max);
+        number.ok_or_else(|| format!("valid is a number from 1 to {max}"))
+    }
+}
+
+fn operations(text: &str) -> Result<NonZeroUsize, String> {
+    let number = text.trim().parse().ok().filter(|n: &NonZeroUsize| (2..=1_000).contains(&n.get()));
+    number.ok_or_else(|| "valid are numbers from 2 to 1000, such as 2,10,100".to_owned())
+}

@@ -1,0 +1,90 @@
+//! Who is trusted, and who we are, when a registry is reached.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use reg_center_zookeeper::{SaslDigest, TextSource, TlsOptions, ZookeeperOptions};
+
+use crate::fault::Fault;
+
+/// The variable that holds the password of SASL.
+const PASSWORD: &str = "EJOB_SASL_PASSWORD";
+
+/// TLS and SASL. Passwords are no arguments: everybody can list those of other processes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SecurityArguments {
+    /// Connect by TLS, to servers that the authorities in this file vouch for (PEM)
+    #[arg(long, global = true, env = "EJOB_TLS_CA", value_name = "FILE")]
+    tls_ca: Option<PathBuf>,
+    /// The certificate to show to servers that ask for one (PEM)
+    #[arg(long, global = true, env = "EJOB_TLS_CERT", value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+    /// The key to that certificate (PEM, not encrypted)
+    #[arg(long, global = true, env = "EJOB_TLS_KEY", value_name = "FILE")]
+    tls_key: Option<PathBuf>,
+    /// The user for SASL (DIGEST-MD5)
+    #[arg(long, global = true, env = "EJOB_SASL_USER", value_name = "NAME")]
+    sasl_user: Option<String>,
+    /// A file with the password of that user; or set EJOB_SASL_PASSWORD to it
+    #[arg(long, global = true, env = "EJOB_SASL_PASSWORD_FILE", value_name = "FILE")]
+    sasl_password_file: Option<PathBuf>,
+}
+
+impl SecurityArguments {
+    /// Adds what is given to the options.
+    pub(crate) fn secure(&self, options: ZookeeperOptions) -> Result<ZookeeperOptions, Fault> {
+        let options = match self.tls()? {
+            Some(tls) => options.tls(tls),
+            None => options,
+        };
+        Ok(match self.sasl()? {
+            Some(user) => options.sasl(user),
+            None => options,
+        })
+    }
+
+    fn tls(&self) -> Result<Option<TlsOptions>, Fault> {
+        let (ca, cert, key) = (given(&self.tls_ca), given(&self.tls_cert), given(&self.tls_key));
+        let identity = match (cert, key) {
+            (Some(cert), Some(key)) => Some((TextSource::file(cert), TextSource::file(key))),
+            (None, None) => None,
+            (Some(_), None) => return Err(lone("tls-cert", "tls-key FILE or EJOB_TLS_KEY")),
+            (None, Some(_)) => return Err(lone("tls-key", "tls-cert FILE or EJOB_TLS_CERT")),
+        };
+        let Some(ca) = ca else {
+            let missing = lone("tls-cert", "tls-ca FILE or EJOB_TLS_CA, which makes it TLS");
+            return if identity.is_some() { Err(missing) } else { Ok(None) };
+        };
+        let tls = TlsOptions::new(TextSource::file(ca));
+        Ok(Some(match identity {
+            Some((cert, key)) => tls.identity(cert, key),
+            None => tls,
+        }))
+    }
+
+    fn sasl(&self) -> Result<Option<SaslDigest>, Fault> {
+        let user = self.sasl_user.as_ref().filter(|user| !user.is_empty());
+        let is_set = std::env::var_os(PASSWORD).is_some_and(|password| !password.is_empty());
+        let password = match given(&self.sasl_password_file) {
+            Some(file) => Some(TextSource::file(file)),
+            None => is_set.then(|| TextSource::environment(PASSWORD)),
+        };
+        match (user, password) {
+            (Some(user), Some(password)) => Ok(Some(SaslDigest::new(user, password))),
+            (None, None) => Ok(None),
+            (Some(_), None) => {
+                Err(lone("sasl-user", &format!("sasl-password-file FILE or {PASSWORD}")))
+            }
+            (None, Some(_)) => Err(lone("sasl-password-file", "sasl-user NAME or EJOB_SASL_USER")),
+        }
+    }
+}
+
+/// A variable that is set to nothing is none.
+fn given(path: &Option<PathBuf>) -> Option<&PathBuf> {
+    path.as_ref().filter(|path| !path.as_os_str().is_empty())
+}
+
+fn lone(option: &str, missing: &str) -> Fault {
+    Fault::usage(format!("--{option} is alone; give --{missing}, too"))
+}

@@ -1,0 +1,118 @@
+//! Who is told when a declared job fails: checked when the file is read.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use lite::{ErrorHandler, IgnoreErrors, JobError, LogErrors, Reaction, RunFailure, StopOnErrors};
+
+use super::model::HandlerDoc;
+use crate::Invalid;
+
+/// A handler that the clones of a declared job have in common.
+#[derive(Clone)]
+pub(super) struct SharedHandler(Arc<dyn ErrorHandler>);
+
+#[async_trait]
+impl ErrorHandler for SharedHandler {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn handle_now(&self, failure: &RunFailure) -> Option<Reaction> {
+        self.0.handle_now(failure)
+    }
+
+    async fn handle(&self, failure: &RunFailure) -> Result<Reaction, JobError> {
+        self.0.handle(failure).await
+    }
+
+    async fn close(&self) {
+        self.0.close().await;
+    }
+}
+
+impl fmt::Debug for SharedHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name())
+    }
+}
+
+/// Makes the handlers of a job, in their order. They are counted from 0.
+pub(super) fn handlers(docs: Vec<HandlerDoc>) -> Result<Vec<SharedHandler>, Invalid> {
+    let made = docs.into_iter().enumerate().map(|(n, doc)| {
+        handler(doc).map_err(|error| {
+            let field = format!("error_handlers[{n}].{}", error.field);
+            Invalid::new(field, error.value, error.valid)
+        })
+    });
+    made.collect()
+}
+
+fn handler(doc: HandlerDoc) -> Result<SharedHandler, Invalid> {
+    let made: Arc<dyn ErrorHandler> = match doc.kind.as_str() {
+        "log" => alone(&doc).map(|()| Arc::new(LogErrors))?,
+        "ignore" => alone(&doc).map(|()| Arc::new(IgnoreErrors))?,
+        "throw" => alone(&doc).map(|()| Arc::new(StopOnErrors))?,
+        _ => messages::handler(doc)?,
+    };
+    Ok(SharedHandler(made))
+}
+
+/// Refuses all settings: these kinds have none.
+fn alone(doc: &HandlerDoc) -> Result<(), Invalid> {
+    doc.only(&[])
+}
+
+impl HandlerDoc {
+    /// Refuses settings that this kind does not have: they would have no effect.
+    pub(super) fn only(&self, known: &[&str]) -> Result<(), Invalid> {
+        let stranger = self.set().into_iter().find(|name| !known.contains(name));
+        stranger.map_or(Ok(()), |name| {
+            let valid = match known {
+                [] => format!("nothing: {} has no settings", self.kind),
+                _ => format!("nothing: {} has {}", self.kind, known.join(", ")),
+            };
+            Err(Invalid::new(name, "set", valid))
+        })
+    }
+
+    /// Returns the names of all settings that are there.
+    fn set(&self) -> Vec<&'static str> {
+        let all = [
+            ("url", self.url.is_some()),
+            ("secret", self.secret.is_some()),
+            ("authorization", self.authorization.is_some()),
+            ("keyword", self.keyword.is_some()),
+            ("connect_timeout", self.connect_timeout.is_some()),
+            ("read_timeout", self.read_timeout.is_some()),
+            ("host", self.host.is_some()),
+            ("port", self.port.is_some()),
+            ("username", self.username.is_some()),
+            ("password", self.password.is_some()),
+            ("from", self.from.is_some()),
+            ("to", self.to.is_some()),
+            ("cc", self.cc.is_some()),
+            ("bcc", self.bcc.is_some()),
+            ("subject", self.subject.is_some()),
+            ("tls", self.tls.is_some()),
+            ("timeout", self.timeout.is_some()),
+            ("merge_window", self.merge_window.is_some()),
+        ];
+        all.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect()
+    }
+}
+
+/// Without the feature `alerts` nobody can be sent a message.
+#[cfg(not(feature = "alerts"))]
+mod messages {
+    use super::{Arc, ErrorHandler, HandlerDoc, Invalid};
+
+    pub(super) fn handler(doc: HandlerDoc) -> Result<Arc<dyn ErrorHandler>, Invalid> {
+        let valid = "log, ignore or throw: this program is built without the feature `alerts`";
+        Err(Invalid::new("kind", format!("{:?}", doc.kind), valid))
+    }
+}
+
+#[cfg(feature = "alerts")]
+use super::messages;

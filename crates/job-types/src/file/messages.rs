@@ -1,0 +1,153 @@
+//! Handlers that send messages, by the crate `job-alerts`.
+
+use std::sync::Arc;
+
+use job_alerts::{AlertHandler, Email, HttpAlert, MailTls};
+use lite::{ErrorHandler, InvalidConfig};
+use reqwest::Url;
+use secrecy::ExposeSecret as _;
+
+use super::check::{duration, plain, positive};
+use super::model::{HandlerDoc, TextDoc};
+use crate::{Invalid, SecretText};
+
+const KINDS: &str = "log, ignore, throw, email, dingtalk, wecom, slack or webhook";
+const MAIL: [&str; 12] = [
+    "host",
+    "port",
+    "username",
+    "password",
+    "from",
+    "to",
+    "cc",
+    "bcc",
+    "subject",
+    "tls",
+    "timeout",
+    "merge_window",
+];
+
+pub(super) fn handler(doc: HandlerDoc) -> Result<Arc<dyn ErrorHandler>, Invalid> {
+    const TIMES: [&str; 4] = ["url", "connect_timeout", "read_timeout", "merge_window"];
+    let with = |more: &[&'static str]| [&TIMES, more].concat();
+    let (known, begin): (_, fn(SecretText) -> HttpAlert) = match doc.kind.as_str() {
+        "email" => {
+            doc.only(&MAIL)?;
+            return merged(email(&doc)?.build().map_err(named)?, &doc);
+        }
+        "dingtalk" => (with(&["secret", "keyword"]), HttpAlert::ding_talk),
+        "wecom" => (with(&[]), HttpAlert::wecom),
+        "slack" => (with(&[]), HttpAlert::slack),
+        "webhook" => (with(&["authorization"]), HttpAlert::webhook),
+        other => return Err(invalid("kind", format!("{other:?}"), KINDS)),
+    };
+    doc.only(&known)?;
+    merged(http(&doc, begin)?.build().map_err(named)?, &doc)
+}
+
+fn merged(handler: AlertHandler, doc: &HandlerDoc) -> Result<Arc<dyn ErrorHandler>, Invalid> {
+    let window = doc.merge_window.as_deref().map(|text| duration("merge_window", text));
+    Ok(match window.transpose()? {
+        Some(window) => Arc::new(handler.merge_window(window)),
+        None => Arc::new(handler),
+    })
+}
+
+fn http(doc: &HandlerDoc, begin: fn(SecretText) -> HttpAlert) -> Result<HttpAlert, Invalid> {
+    let url = required("url", &doc.url)?;
+    // Whoever knows the URL of a group's robot can write there.
+    let is_secret = doc.kind != "webhook" || has_user(&url.0);
+    if is_secret && !url.0.refers() {
+        return Err(plain("url"));
+    }
+    let mut alert = begin(url.0.clone());
+    if let Some(secret) = secret("secret", &doc.secret)? {
+        alert = alert.signing_secret(secret);
+    }
+    if let Some(value) = secret("authorization", &doc.authorization)? {
+        alert = alert.authorization(value);
+    }
+    if let Some(keyword) = &doc.keyword {
+        alert = alert.keyword(keyword);
+    }
+    if let Some(time) = &doc.connect_timeout {
+        alert = alert.connect_timeout(positive("connect_timeout", time)?);
+    }
+    if let Some(time) = &doc.read_timeout {
+        alert = alert.read_timeout(positive("read_timeout", time)?);
+    }
+    Ok(alert)
+}
+
+fn email(doc: &HandlerDoc) -> Result<Email, Invalid> {
+    let (host, port) = (required("host", &doc.host)?, *required("port", &doc.port)?);
+    let (from, to) = (required("from", &doc.from)?, required("to", &doc.to)?);
+    let mut email = Email::new(host, port, from, to).tls(tls(doc)?);
+    match (&doc.username, secret("password", &doc.password)?) {
+        (Some(username), Some(password)) => email = email.credentials(username, password),
+        (None, None) => {}
+        (None, Some(_)) => {
+            return Err(invalid("username", "missing", "set, or no password either"));
+        }
+        (Some(_), None) => {
+            return Err(invalid("password", "missing", "set, or no username either"));
+        }
+    }
+    if let Some(addresses) = &doc.cc {
+        email = email.cc(addresses);
+    }
+    if let Some(addresses) = &doc.bcc {
+        email = email.bcc(addresses);
+    }
+    if let Some(subject) = &doc.subject {
+        email = email.subject(subject);
+    }
+    if let Some(time) = &doc.timeout {
+        email = email.timeout(positive("timeout", time)?);
+    }
+    Ok(email)
+}
+
+fn tls(doc: &HandlerDoc) -> Result<MailTls, Invalid> {
+    match doc.tls.as_deref() {
+        None => Ok(MailTls::default()),
+        Some("wrapper") => Ok(MailTls::Wrapper),
+        Some("starttls") => Ok(MailTls::StartTls),
+        Some("none") => Ok(MailTls::None),
+        Some(other) => Err(invalid("tls", format!("{other:?}"), "wrapper, starttls or none")),
+    }
+}
+
+fn required<'a, T>(field: &str, value: &'a Option<T>) -> Result<&'a T, Invalid> {
+    value.as_ref().ok_or_else(|| invalid(field, "missing", "set"))
+}
+
+fn secret(field: &str, value: &Option<TextDoc>) -> Result<Option<SecretText>, Invalid> {
+    match value {
+        None => Ok(None),
+        Some(TextDoc(text)) if text.refers() => Ok(Some(text.clone())),
+        Some(_) => Err(plain(&format!("{field}"))),
+    }
+}
+
+fn has_user(url: &SecretText) -> bool {
+    let url = url.resolve().ok().and_then(|url| Url::parse(url.expose_secret()).ok());
+    url.is_some_and(|url| !url.username().is_empty() || url.password().is_some())
+}
+
+/// Names a setting as it is in the file; the crate names those of stored configurations.
+fn named(error: InvalidConfig) -> Invalid {
+    let name = error.field.split_once('.').map_or(error.field, |(_, name)| name);
+    let field = match name {
+        "webhook" => "url",
+        "connectTimeoutMilliseconds" => "connect_timeout",
+        "readTimeoutMilliseconds" => "read_timeout",
+        "timeoutMilliseconds" => "timeout",
+        other => other,
+    };
+    invalid(field, error.value, &error.valid)
+}
+
+fn invalid(field: &str, found: impl ToString, valid: &str) -> Invalid {
+    Invalid::new(field, found.to_string(), valid)
+}

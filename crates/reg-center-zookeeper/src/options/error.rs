@@ -1,0 +1,33 @@
+//! Which option cannot be used, and why.
+
+/// An option that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{option} is {value}; valid: {valid}")]
+pub struct OptionsError {
+    option: &'static str,
+    value: String,
+    valid: &'static str,
+}
+
+impl OptionsError {
+    pub(super) fn new(option: &'static str, value: &str, valid: &'static str) -> Self {
+        Self { option, value: format!("{value:?}"), valid }
+    }
+
+    /// An error that says what is there in words.
+    #[cfg(any(feature = "sasl", feature = "tls"))]
+    pub(super) fn told(option: &'static str, value: String, valid: &'static str) -> Self {
+        Self { option, value, valid }
+    }
+
+    /// An error that must not show its value.
+    pub(super) fn hidden(option: &'static str, valid: &'static str) -> Self {
+        Self { option, value: "(hidden)".to_owned(), valid }
+    }
+
+    /// Returns the name of the option.
+    #[must_use]
+    pub fn option(&self) -> &'static str {
+        self.option
+    }
+}

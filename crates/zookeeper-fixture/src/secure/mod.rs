@@ -1,0 +1,10 @@
+//! Servers that want to know who connects: certificates and keys that are made on the spot, and users with passwords.
+
+mod authority;
+mod sasl;
+mod tls;
+
+pub use authority::{Authority, Identity};
+pub use sasl::SaslUsers;
+pub(crate) use tls::SECURE_PORT;
+pub use tls::{ClientCertificate, TlsServer};
