@@ -193,6 +193,8 @@ struct AssignmentDoc {
 
 /// More items than any job has; ranges beyond are refused rather than expanded.
 const MAX_ITEMS: u32 = 1_000_000;
+/// A day: what delays of fires are less than, at most.
+const MAX_JITTER_MS: u32 = 86_400_000;
 
 /// Reads what an assignment was made for.
 pub(crate) fn assignment(text: &str, names: &mut Names) -> Result<Assignment, String> {
@@ -258,8 +260,8 @@ pub(crate) struct Config {
     pub(crate) time_zone: String,
     /// Empty if none are left out.
     pub(crate) excluded_days: String,
-    /// By how many milliseconds a fire may begin later than its time; 0 if it begins in time.
-    pub(crate) jitter_ms: i64,
+    /// What the delays of fires are less than, in milliseconds; `None` if fires begin in time.
+    pub(crate) jitter_ms: Option<u32>,
     pub(crate) total: u32,
     pub(crate) failover: bool,
     pub(crate) misfire: bool,
@@ -286,7 +288,7 @@ struct ConfigDoc {
     #[serde(default)]
     excluded_days: Option<String>,
     #[serde(default)]
-    jitter_milliseconds: i64,
+    jitter_milliseconds: Option<u32>,
     sharding_total_count: Number,
     #[serde(default)]
     failover: bool,
@@ -323,6 +325,11 @@ pub(crate) fn config(text: &str) -> Result<Config, String> {
     };
     if total == 0 || total > MAX_ITEMS {
         return Err(format!("{total} items; valid is 1 to {MAX_ITEMS}"));
+    }
+    if let Some(bound) = doc.jitter_milliseconds
+        && !(1..=MAX_JITTER_MS).contains(&bound)
+    {
+        return Err(format!("delays of less than {bound} ms; valid is 1 to {MAX_JITTER_MS}"));
     }
     Ok(Config {
         cron: doc.cron.unwrap_or_default(),

@@ -15,6 +15,7 @@ mod input;
     reason = "it looks at a few kinds of facts, and all others do not concern it"
 )]
 mod integrity;
+mod jitter;
 mod names;
 mod options;
 #[expect(
@@ -37,6 +38,7 @@ mod violation;
 
 pub use check::check;
 pub use input::{History, ReadError};
+pub use jitter::delay_ms;
 pub use options::Options;
 pub use property::Property;
 pub use replay::Replay;

@@ -24,7 +24,7 @@ use crate::{FencingToken, FireRange, FireTime, Outcome, RunSource};
 /// | `StrategyFailed` | the sharding strategy gave no usable assignment; the old one stays |
 /// | `ConfigRejected` | the stored configuration cannot be used; the last good one stays in force |
 /// | `Anomaly` | a node holds what it should not; it is ignored |
-/// | `RequestDropped` | a request to run that this process was asked for is not pursued any more, with the reason |
+/// | `RequestDropped` | a request to run that this process was asked for, or that it takes away as nobody's, is not pursued any more, with the reason |
 /// | `CommitRefused` | a transaction is over the registry's limit |
 /// | `Stopped` | an error handler has stopped the job here, until somebody resumes the server |
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,7 +142,8 @@ pub enum JobEvent {
         /// What is wrong.
         reason: String,
     },
-    /// A request to run that this process was asked for, or was to pass on, is not pursued any more.
+    /// A request to run is not pursued any more. It is told where the process was asked for it; of what others left that are no
+    /// instances, or no longer, by the leader.
     RequestDropped {
         /// The id that it has, or would have had, in the registry.
         id: String,
@@ -210,9 +211,12 @@ pub enum DropReason {
     /// It was on its way when the session ended or this instance began to leave. Nobody can tell whether it arrived:
     /// ask again if the items do not run for it, and know that they may.
     InDoubt,
-    /// It has a parameter, and who would have to run it cannot be told: the job is not monitored, or a Java instance leads.
-    /// The items do not run for it.
+    /// It has a parameter, and there is no place in which it could reach the runs: the job is not monitored, or a Java instance
+    /// leads. No item runs for it.
     ParameterNotCarried,
+    /// It has a parameter that is too long for so many items: all records together would hold more than
+    /// [`MAX_TOLD_BYTES`](crate::MAX_TOLD_BYTES). No item runs for it.
+    TooMuchToTell,
 }
 
 impl fmt::Display for DropReason {
@@ -220,7 +224,12 @@ impl fmt::Display for DropReason {
         f.write_str(match self {
             Self::Leaving => "the instance is leaving",
             Self::InDoubt => "whether it reached the registry is not known",
-            Self::ParameterNotCarried => "nobody who would run it can be told its parameter",
+            Self::ParameterNotCarried => {
+                "its parameter cannot reach the runs: the job is not monitored, or a Java instance leads"
+            }
+            Self::TooMuchToTell => {
+                "its parameter is too long for so many items: all of them together hold 16 MiB at most"
+            }
         })
     }
 }

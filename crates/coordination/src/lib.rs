@@ -52,7 +52,9 @@ pub use local::Phase;
 pub use mutant::{Activation, MUTANTS, Mutant, Row, SELECTED_BY, Story, Watcher};
 pub use once::{OnceCall, OnceStage};
 pub use operator::OperatorStep;
-pub use request_parameter::{InvalidParameter, MAX_REQUEST_PARAMETER_BYTES, RequestParameter};
+pub use request_parameter::{
+    InvalidParameter, MAX_REQUEST_PARAMETER_BYTES, MAX_TOLD_BYTES, RequestParameter,
+};
 pub use template::{Label, MAX_TEMPLATE_NAME_BYTES, TemplateName, TemplateRecord, decode_template};
 pub use view::{Anomaly, ConfigCheck, ConfigState, ItemView, JobView, ServerState, Versioned};
 

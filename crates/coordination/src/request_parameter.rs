@@ -3,8 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::mutant::{self, Mutant};
+
 /// The longest parameter of a request, in bytes.
 pub const MAX_REQUEST_PARAMETER_BYTES: usize = 4_096;
+
+/// How many bytes one request may tell all its runs together, at most: 16 MiB. Each item's record holds the parameter until its
+/// run has ended, so that it takes as much in the registry as all items together.
+pub const MAX_TOLD_BYTES: usize = 16 * 1024 * 1024;
 
 /// What the runs of one request are told beside what the configuration tells every run.
 ///
@@ -58,6 +64,25 @@ impl RequestParameter {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns true if the runs of so many items can be told it by one request: together it takes [`MAX_TOLD_BYTES`] at most.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::{MAX_TOLD_BYTES, RequestParameter};
+    ///
+    /// let february = RequestParameter::new("february")?;
+    /// assert!(february.can_be_told_to(100_000));
+    /// let longest = RequestParameter::new(&"x".repeat(4_096))?;
+    /// assert!(longest.can_be_told_to(MAX_TOLD_BYTES / 4_096));
+    /// assert!(!longest.can_be_told_to(MAX_TOLD_BYTES / 4_096 + 1));
+    /// # Ok::<(), coordination::InvalidParameter>(())
+    /// ```
+    #[must_use]
+    pub fn can_be_told_to(&self, items: usize) -> bool {
+        let fits = self.0.len().saturating_mul(items) <= MAX_TOLD_BYTES;
+        fits || mutant::is(Mutant::ToldWithoutBound)
     }
 
     /// Returns how many bytes it takes in JSON at most: beside quotes, only backslashes and the three control characters

@@ -11,7 +11,8 @@ mod script;
 use std::time::Duration;
 
 use coordination::{
-    Coordinator, Dialect, Duty, Event, FireTime, JavaSettings, JobConfig, JobEvent, RunSource,
+    Coordinator, Dialect, Duty, Event, FireTime, JavaSettings, JobConfig, JobEvent, MissReason,
+    RunSource,
 };
 use reg_center::Limits;
 use script::{Cluster, JavaPeer, job_of};
@@ -691,6 +692,30 @@ fn a_request_reaches_java_instances_under_our_leader_once() {
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
     assert_eq!(manual_runs(&cluster), 2, "Java has run the others\n{}", cluster.story());
+}
+
+fn missed(cluster: &Cluster) -> Vec<(Option<ShardingItem>, MissReason)> {
+    let missed = |event: &JobEvent| match event {
+        JobEvent::Missed { item, reason, .. } => Some((*item, *reason)),
+        _ => None,
+    };
+    cluster.events(FIRST).iter().filter_map(missed).collect()
+}
+
+/// Only that of an item which an operator has disabled is not run.
+#[test]
+fn a_request_that_is_handed_on_to_a_java_instance_is_not_told_to_be_missed() {
+    let (mut cluster, java, ours) = shared_with_java();
+    let mut of_java = (0..4).filter(|item| !ours.contains(item));
+    let (disabled, _) = (of_java.next().unwrap(), of_java.next().unwrap());
+    cluster.create(&format!("sharding/{disabled}/disabled"), "");
+    cluster.run_for(A_WHILE);
+    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
+    cluster.run_for(A_WHILE);
+    let node = format!("instances/{}", java.id());
+    assert_eq!(cluster.data_of(&node).as_deref(), Some("TRIGGER"), "{}", cluster.story());
+    let expected = [(Some(ShardingItem::new(disabled)), MissReason::ItemDisabled)];
+    assert_eq!(missed(&cluster), expected, "{}", cluster.story());
 }
 
 #[test]

@@ -189,19 +189,79 @@ fn what_is_left_unfinished_is_not_queued_where_a_java_instance_would_run_it_unto
     assert_nothing_is_left(&cluster, 6);
 }
 
+/// What half of the cluster leaves unfinished is queued, and each run of it taken over, in transactions that fit.
 #[test]
 fn transactions_with_long_parameters_stay_within_what_the_registry_takes() {
-    let limits = Limits { max_ops: 2_000, max_bytes: 64_000 };
-    let mut cluster = Cluster::settled_with(1, &job_of(40), |coordinator, _| {
-        coordinator.limited_to(Limits { max_ops: 2_000, max_bytes: 64_000 })
-    });
+    const LIMITS: Limits = Limits { max_ops: 2_000, max_bytes: 64_000 };
+    let config = JobConfig { failover: true, ..job_of(40) };
+    let mut cluster =
+        Cluster::settled_with(2, &config, |coordinator, _| coordinator.limited_to(LIMITS));
     let longest = "\"".repeat(coordination::MAX_REQUEST_PARAMETER_BYTES);
     cluster.tell(FIRST, asked(&longest));
+    cluster.run_for(Duration::from_secs(20));
+    assert_eq!(cluster.items_run().len(), 40, "{}", cluster.story());
+    let lost: Vec<u32> = cluster
+        .runs()
+        .filter(|(instance, _)| *instance == SECOND)
+        .map(|(_, start)| start.item.index())
+        .collect();
+    assert_eq!(lost.len(), 20);
+    cluster.crash(SECOND);
     (0..8).for_each(|_| run_through(&mut cluster));
-    let expected = [(RunSource::Manual, Some(longest))];
+    let told_in_vain = || (RunSource::Manual, Some(longest.clone()));
     for item in 0..40 {
+        let mut expected = vec![told_in_vain()];
+        expected.extend(lost.contains(&item).then(|| (RunSource::Failover, Some(longest.clone()))));
         assert_eq!(told(&cluster, item), expected, "item {item}");
     }
-    assert!(cluster.most_bytes() <= limits.max_bytes, "{} bytes", cluster.most_bytes());
+    assert!(cluster.most_bytes() <= LIMITS.max_bytes, "{} bytes", cluster.most_bytes());
     assert_nothing_is_left(&cluster, 40);
+}
+
+/// Whoever asked is told, not whoever found out, and all others by whoever takes the request away.
+#[test]
+fn that_a_request_is_dropped_is_told_where_it_was_asked_for_whatever_becomes_of_the_reply() {
+    let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(2) };
+    let mut cluster = Cluster::settled(2, &unmonitored);
+    let leader = cluster.leader().unwrap();
+    let asks = FIRST + SECOND - leader;
+    let by_one_of_ours = cluster.id_of(asks).to_string();
+    let dropped = DropReason::ParameterNotCarried;
+    let rows = [
+        (by_one_of_ours, [vec![dropped], vec![]]),
+        ("console".to_owned(), [vec![dropped], vec![dropped]]),
+    ];
+    for (by, expected) in rows {
+        let left = format!(r#"{{"by":"{by}","at":1001,"parameter":"february"}}"#);
+        cluster.create(&format!("coordination/triggers/by-{by}"), &left);
+        cluster.step_until_sending(leader, coordination::Duty::Trigger);
+        cluster.execute(leader);
+        cluster.lose_reply(leader);
+        run_through(&mut cluster);
+        let told = [drops(&cluster, asks), drops(&cluster, leader)];
+        assert_eq!(told, expected, "asked for by {by}\n{}", cluster.story());
+        let left = cluster.nodes_below("coordination/triggers");
+        assert!(left.is_empty(), "{left:?}\n{}", cluster.story());
+    }
+    assert_eq!(cluster.items_run(), [0; 0], "{}", cluster.story());
+}
+
+/// Each item that has the request has its parameter, so that all of them together are limited.
+#[test]
+fn what_is_too_much_to_be_told_to_so_many_items_is_refused() {
+    const ITEMS: u32 = 5_000;
+    let most = coordination::MAX_TOLD_BYTES / 5_000;
+    let mut cluster = Cluster::settled(1, &job_of(2));
+    cluster.configure(&job_of(ITEMS));
+    cluster.deliver_all(FIRST);
+    cluster.tell(FIRST, asked(&"x".repeat(most + 1)));
+    assert_eq!(drops(&cluster, FIRST), [DropReason::TooMuchToTell], "{}", cluster.story());
+    cluster.tell(FIRST, asked(&"x".repeat(most)));
+    assert_eq!(drops(&cluster, FIRST).len(), 1, "{}", cluster.story());
+    // A leader has dropped what somebody else had left, or what was asked for when the job had fewer items.
+    let told = "x".repeat(most + 1);
+    let dropped = format!(r#"{{"by":"console","at":1001,"items":[],"parameter":"{told}"}}"#);
+    cluster.create("coordination/triggers/too-much", &dropped);
+    cluster.deliver_all(FIRST);
+    assert_eq!(drops(&cluster, FIRST), [DropReason::TooMuchToTell; 2], "{}", cluster.story());
 }

@@ -8,6 +8,8 @@ use crate::schedule::{Schedule, Upcoming};
 
 /// How many of the next fires [`Jitter::check`] looks at.
 const CHECKED: usize = 1_000;
+/// By how much clocks go back at most.
+const LONGEST_OVERLAP: SignedDuration = SignedDuration::from_hours(3);
 
 /// A delay for each fire of a job, below a bound: a function of the job's name and the time of the fire, and so the same in every
 /// process, after every restart.
@@ -106,8 +108,12 @@ impl Jitter {
     #[must_use]
     pub fn next_to_start(&self, schedule: &dyn Schedule, after: Timestamp) -> Option<Timestamp> {
         let bound = SignedDuration::from_millis(self.bound_ms.into());
-        let from = after.saturating_sub(bound).unwrap_or(Timestamp::MIN);
-        Upcoming::new(schedule, from).find(|fire| self.start(schedule, *fire) > after)
+        let before = |at: Timestamp, time| at.saturating_sub(time).unwrap_or(Timestamp::MIN);
+        let begun = before(after, bound);
+        // Asked from the middle of an overlap on, a schedule leaves out what the clock has shown once. Asked from one fire to the
+        // next it does not: so it is asked from before the overlap on.
+        let fires = Upcoming::new(schedule, before(begun, LONGEST_OVERLAP));
+        fires.skip_while(|fire| *fire <= begun).find(|fire| self.start(schedule, *fire) > after)
     }
 
     /// Checks that the bound is below the time between any two of the next 1000 fires after an instant. Where a schedule has
@@ -214,6 +220,32 @@ mod tests {
             if let Some(next) = next {
                 assert_eq!(jitter.next_to_start(&schedule, starts[place]), Some(*next));
             }
+        }
+    }
+
+    /// The clocks of Berlin show 02:30 at 00:30Z and at 01:30Z on that day, and the fire is at the second one. When it has not
+    /// begun yet, an instant that is earlier by the bound lies before that, and after the first one.
+    #[test]
+    fn a_fire_in_an_overlap_that_has_yet_to_begin_is_not_left_out() {
+        let hour = Duration::from_secs(3_600);
+        let (berlin, casey) =
+            (("0 30 2 * * ?", "Europe/Berlin"), ("0 30 1 * * ?", "Antarctica/Casey"));
+        let rows = [
+            ("cleanup", berlin, hour, "2026-10-25T01:45:00Z", "2026-10-25T01:30:00Z"),
+            ("cleanup", berlin, hour, "2026-10-25T02:22:49Z", "2026-10-25T01:30:00Z"),
+            ("cleanup", berlin, hour, "2026-10-25T02:22:50Z", "2026-10-26T01:30:00Z"),
+            ("report", berlin, hour, "2026-10-25T01:45:00Z", "2026-10-26T01:30:00Z"),
+            ("cleanup", berlin, hour, "2026-10-25T00:45:00Z", "2026-10-25T01:30:00Z"),
+            ("cleanup", berlin, 3 * hour, "2026-10-25T03:40:00Z", "2026-10-25T01:30:00Z"),
+            ("cleanup", berlin, 3 * hour, "2026-10-25T04:10:00Z", "2026-10-26T01:30:00Z"),
+            // The clocks went back by three hours, from 02:00 to 23:00.
+            ("a", casey, 3 * hour, "2010-03-04T17:50:00Z", "2010-03-04T17:30:00Z"),
+        ];
+        for (name, (expression, zone), bound, after, expected) in rows {
+            let expression = CronExpression::parse(expression).unwrap();
+            let schedule = CronSchedule::new(expression, Zone::parse(zone).unwrap());
+            let next = Jitter::new(name, bound).unwrap().next_to_start(&schedule, at(after));
+            assert_eq!(next, Some(at(expected)), "{name} in {zone}, {bound:?}, after {after}");
         }
     }
 

@@ -1,6 +1,14 @@
 //! Days that a schedule leaves out, as a predicate over dates: a list of entries, of which one holds or none does.
 
+use std::ops::RangeInclusive;
+
+use jiff::ToSpan as _;
 use jiff::civil::Date;
+
+/// The most entries.
+const MAX_ENTRIES: usize = 1_000;
+/// The years in which dates may lie.
+const YEARS: RangeInclusive<i16> = 1970..=2126;
 
 /// The days that are left out; none if the text is empty.
 #[derive(Clone, Debug, Default)]
@@ -21,13 +29,42 @@ impl Excluded {
         if text.is_empty() {
             return Ok(Self::default());
         }
+        let count = text.split(',').count();
+        if count > MAX_ENTRIES {
+            return Err(format!("{count} entries; valid is 1 to {MAX_ENTRIES}"));
+        }
         let entries = text.split(',').map(|entry| {
             let entry = entry.trim();
             let (first, last) = entry.split_once("..").unwrap_or((entry, entry));
             Entry::parse(&first.trim().to_ascii_uppercase(), &last.trim().to_ascii_uppercase())
                 .ok_or_else(|| format!("{entry:?} is no day and no range of days"))
         });
-        entries.collect::<Result<_, _>>().map(Self)
+        let excluded = Self(entries.collect::<Result<_, _>>()?);
+        if excluded.leaves_nothing() {
+            return Err(format!("{text:?} leaves no day of the week, or of the year"));
+        }
+        Ok(excluded)
+    }
+
+    /// Weekdays alone, or days of the year alone, are all that there are.
+    fn leaves_nothing(&self) -> bool {
+        let has = |day: &dyn Fn(&Entry) -> bool| self.0.iter().any(day);
+        let on_weekday = |weekday: i8| {
+            has(&|entry| match entry {
+                Entry::Weekdays(first, last) => comes_round(*first, weekday, *last),
+                Entry::DaysOfYear(..) | Entry::Dates(..) => false,
+            })
+        };
+        let on_day = |date: Date| {
+            has(&|entry| match entry {
+                Entry::DaysOfYear(first, last) => {
+                    comes_round(*first, (date.month(), date.day()), *last)
+                }
+                Entry::Weekdays(..) | Entry::Dates(..) => false,
+            })
+        };
+        let leap_year = Date::constant(2024, 1, 1).series(1.day()).take(366);
+        (1..=7).all(on_weekday) || leap_year.into_iter().all(on_day)
     }
 
     pub(super) fn has(&self, date: Date) -> bool {
@@ -70,7 +107,8 @@ fn day_of_year(text: &str) -> Option<(i8, i8)> {
 }
 
 fn date(text: &str) -> Option<Date> {
-    text.parse().ok().filter(|_| text.len() == "2026-12-25".len())
+    let date: Date = text.parse().ok().filter(|_| text.len() == "2026-12-25".len())?;
+    YEARS.contains(&date.year()).then_some(date)
 }
 
 #[cfg(test)]
@@ -94,6 +132,17 @@ mod tests {
             ("SAT..12-25", "2026-11-21", None),
             ("2026-07-14..2026-07-01", "2026-11-21", None),
             ("02-30", "2026-11-21", None),
+            ("MON..SUN", "2026-11-21", None),
+            ("SUN..FRI,SAT", "2026-11-21", None),
+            ("MON..SAT,12-25", "2026-11-22", Some(false)),
+            ("01-01..12-31", "2026-11-21", None),
+            ("07-01..06-30", "2026-11-21", None),
+            ("01-01..12-30,MON", "2026-12-31", Some(false)),
+            ("1969-12-31", "2026-11-21", None),
+            ("1970-01-01..2126-12-31", "2026-11-21", Some(true)),
+            ("2127-01-01", "2026-11-21", None),
+            (&vec!["SAT"; 1_000].join(","), "2026-11-21", Some(true)),
+            (&vec!["SAT"; 1_001].join(","), "2026-11-21", None),
         ];
         for (text, day, expected) in rows {
             let excluded = Excluded::parse(text);

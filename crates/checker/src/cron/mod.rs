@@ -48,10 +48,10 @@ impl Schedule {
     pub(crate) fn parse(cron: &str, zone: &str, days: &str) -> Result<Option<Self>, String> {
         let text = [cron, zone, days].map(str::to_owned);
         let zone = time_zone(zone)?;
-        let excluded = Excluded::parse(days)?;
         if cron.trim().is_empty() {
             return Ok(None);
         }
+        let excluded = Excluded::parse(days)?;
         let upper = cron.to_ascii_uppercase();
         let fields: Vec<_> = upper.split([' ', '\t']).filter(|field| !field.is_empty()).collect();
         // What follows the year is ignored, as Quartz does.

@@ -5,6 +5,7 @@ use super::targets::Targets;
 use super::{Facts, Findings};
 use crate::Property::{L0, L5, S3};
 use crate::docs::{Ledger, Outcome, Source, State};
+use crate::jitter::delay_ms;
 use crate::replay::trace::{Change, Claim, ItemTrace, JobTrace, Spot};
 
 /// One item of one job.
@@ -153,13 +154,17 @@ impl Account<'_> {
         });
     }
 
-    /// By when a fire has begun at the latest: its own time, and what the configuration lets it be later.
+    /// By when a fire has begun at the latest: its own time, and what the configuration makes it later. That is less than the time
+    /// up to the next fire, unless nobody knows which one is next.
     fn begins_by(&self, fire: i64) -> u64 {
         let due = self.facts.mt_of(fire);
         let from = self.job.configs.iter().rev().find(|from| from.mt <= due);
-        let jitter =
-            from.and_then(|from| from.config.as_ref()).map_or(0, |config| config.jitter_ms);
-        due.saturating_add(u64::try_from(jitter).unwrap_or(0).saturating_mul(1_000_000))
+        let bound = from.and_then(|from| from.config.as_ref()?.jitter_ms);
+        let Some(bound) = bound.map(u64::from) else { return due };
+        let next = self.targets.next(fire).filter(|next| self.targets.are_certain(fire, next + 1));
+        let room = next.and_then(|next| u64::try_from(next - fire).ok());
+        let delay = delay_ms(self.name, fire, room.unwrap_or(bound).min(bound));
+        due.saturating_add(delay.saturating_mul(1_000_000))
     }
 
     /// Until when a fire can be claimed: it stays due until the next one.

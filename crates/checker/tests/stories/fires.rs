@@ -247,6 +247,20 @@ fn l0_what_is_missed_has_a_cause() {
                 s.at(3.0).configure(|c| c["jitterMilliseconds"] = json!(5_000)).at(10.01);
                 s.claim("b", 1, 1).done("b", 1).at(18.5).claim("a", 0, 1).done("a", 0);
             }),
+            (
+                "late by less than the bound, and by more than this fire begins later: 6290 ms",
+                |s| {
+                    s.at(3.0).configure(|c| c["jitterMilliseconds"] = json!(8_000)).at(10.01);
+                    s.claim("b", 1, 1).done("b", 1).at(17.5).claim("a", 0, 1).done("a", 0);
+                },
+            ),
+            ("missed, although it began long before the next one: after 3325 ms", |s| {
+                for k in 1..=5 {
+                    s.round(k);
+                }
+                s.at(53.0).configure(|c| c["jitterMilliseconds"] = json!(9_999)).at(63.5);
+                s.claim("b", 1, 6).done("b", 1).at(80.01).claim("a", 0, 8).done("a", 0);
+            }),
             ("claimed eight seconds before it comes", |s| {
                 s.round(1).at(12.0).claim("a", 0, 2).at(13.0).done("a", 0);
                 s.at(20.01).claim("b", 1, 2).done("b", 1);
@@ -314,7 +328,7 @@ fn l0_what_is_missed_has_a_cause() {
             }),
             ("late by what the configuration lets it begin later", |s| {
                 s.at(3.0).configure(|c| c["jitterMilliseconds"] = json!(8_000)).at(10.01);
-                s.claim("b", 1, 1).done("b", 1).at(18.5).claim("a", 0, 1).done("a", 0);
+                s.claim("b", 1, 1).done("b", 1).at(17.0).claim("a", 0, 1).done("a", 0);
             }),
             ("late, because the item has just moved here", |s| {
                 s.round(1).crash("b").at(20.01).claim("a", 0, 2).done("a", 0).expire("b").at(26.0);

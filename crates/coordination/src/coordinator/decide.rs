@@ -45,7 +45,7 @@ impl Coordinator {
         self.report_strategy(now, &me, out);
     }
 
-    fn context<'a>(&'a self, now: Now, me: &'a InstanceId) -> Context<'a> {
+    pub(super) fn context<'a>(&'a self, now: Now, me: &'a InstanceId) -> Context<'a> {
         Context {
             now,
             me,

@@ -159,6 +159,8 @@ struct Told {
     /// That Java instances count items which ours do not, and that callbacks wait for items of Java instances.
     counted: bool,
     silent: bool,
+    /// The requests in the registry that were said to be dropped.
+    dropped: BTreeSet<String>,
     /// The last fire that was said to be missed by all items of this instance.
     all_missed: Option<FireTime>,
 }

@@ -1,5 +1,6 @@
 //! Observing: what the view shows now, compared with what was known before.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sharding::{InstanceId, ShardingItem};
@@ -7,13 +8,15 @@ use sharding::{InstanceId, ShardingItem};
 use super::Coordinator;
 use crate::duty::Duty;
 use crate::duty::failover::ORPHAN_PATIENCE;
+use crate::duty::trigger::takes_away;
 use crate::local::{Due, LocalCall, LocalRun, Phase, RequestWay, UnmonitoredRequest};
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
+use crate::trigger_record::TriggerRecord;
 use crate::view::{ConfigState, Versioned};
 use crate::{
     Command, DropReason, FencingToken, FireTime, JobConfig, JobEvent, Ledger, LedgerState, Now,
-    OnceCall, OnceStage, Outcome, RunSource, StartItem,
+    OnceCall, OnceStage, Outcome, RequestParameter, RunSource, StartItem,
 };
 
 impl Coordinator {
@@ -25,6 +28,7 @@ impl Coordinator {
         self.observe_leadership(out);
         self.observe_due(now);
         self.observe_triggers(now, out);
+        self.observe_drops(now, out);
         self.observe_request();
         self.observe_orphans(now);
         self.observe_calls(out);
@@ -251,6 +255,37 @@ impl Coordinator {
             self.local.trigger_seen = None;
             self.accept_unmonitored(FireTime::of_request(now.wall_ms));
         }
+    }
+
+    /// What was dropped stays in the registry until whoever takes it away has seen it. That one tells, so that whoever asked
+    /// learns of it, and nothing is lost with a reply.
+    fn observe_drops(&mut self, now: Now, out: &mut Vec<Command>) {
+        let Some(me) = self.me.clone().filter(|_| self.view.is_synced()) else { return };
+        let cx = self.context(now, &me);
+        let dropped = self.view.triggers().filter(|(_, trigger)| trigger.value.was_dropped());
+        let mine = dropped.filter(|(_, trigger)| takes_away(&cx, &trigger.value.by));
+        let mine = mine.filter(|_| !mutant::is(Mutant::DropsUntold));
+        let mine: BTreeMap<_, _> =
+            mine.map(|(id, trigger)| (id.to_owned(), self.why_dropped(&trigger.value))).collect();
+        let told = std::mem::replace(&mut self.told.dropped, mine.keys().cloned().collect());
+        for (id, reason) in mine.into_iter().filter(|(id, _)| !told.contains(id)) {
+            out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
+        }
+    }
+
+    fn why_dropped(&self, record: &TriggerRecord) -> DropReason {
+        let carried = self.view.carries_parameters();
+        match &record.parameter {
+            Some(parameter) if carried && self.is_too_much(parameter) => DropReason::TooMuchToTell,
+            Some(_) | None => DropReason::ParameterNotCarried,
+        }
+    }
+
+    /// A request for all items that would tell them this would fill the registry.
+    pub(super) fn is_too_much(&self, parameter: &RequestParameter) -> bool {
+        let items = self.view.config().map(|config| config.sharding_total_count);
+        let items = items.and_then(|items| usize::try_from(items).ok());
+        items.is_some_and(|items| !parameter.can_be_told_to(items))
     }
 
     /// With monitoring, what was accepted is a request in the registry; without, only this instance knows.

@@ -84,10 +84,11 @@ impl Coordinator {
     ) {
         let me = self.me.as_ref().map_or(self.identity.server.as_str(), InstanceId::as_str);
         let mut at = FireTime::of_request(now.wall_ms);
-        let untellable = parameter.is_some() && !self.view.carries_parameters();
-        let refused = match self.local.is_active() {
-            false => Some(DropReason::Leaving),
-            true => untellable.then_some(DropReason::ParameterNotCarried),
+        let refused = match &parameter {
+            _ if !self.local.is_active() => Some(DropReason::Leaving),
+            Some(_) if !self.view.carries_parameters() => Some(DropReason::ParameterNotCarried),
+            Some(told) if self.is_too_much(told) => Some(DropReason::TooMuchToTell),
+            Some(_) | None => None,
         };
         if let Some(reason) = refused {
             let id = format!("{me}-{at}");

@@ -13,8 +13,8 @@ use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
 use crate::{
-    Command, DropReason, JobConfig, JobEvent, Ledger, LedgerState, MissReason, Now, Outcome, Reply,
-    RunSource, Ticket,
+    Command, JobConfig, JobEvent, Ledger, LedgerState, ManualRequest, MissReason, Now, Outcome,
+    Reply, RunSource, Ticket,
 };
 
 impl Coordinator {
@@ -85,10 +85,6 @@ impl Coordinator {
             Step::Deregister(_) => self.local.maybe_registered = false,
             Step::SetTrigger { id, expect: None, .. } => {
                 self.local.wanted_triggers.remove(id);
-            }
-            Step::SetTrigger { id, record, .. } if record.was_dropped() => {
-                let (id, reason) = (id.clone(), DropReason::ParameterNotCarried);
-                out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
             }
             Step::SetLedger { item, ledger, .. } => {
                 self.tell_of(*item, replaced.get(item), ledger, out);
@@ -174,14 +170,10 @@ impl Coordinator {
             missed(range.last, MissReason::ItemRetired);
         }
         let answered = written.running().is_some_and(|run| run.source == RunSource::Manual);
-        if let Some(request) =
-            before.request.as_ref().filter(|_| written.request.is_none() && !answered)
+        let unanswered = before.request.as_ref().filter(|_| written.request.is_none() && !answered);
+        if let Some(request) = unanswered
+            && let Some(reason) = why_unanswered(before, request, retired)
         {
-            let reason = match request.parameter {
-                _ if retired => MissReason::ItemRetired,
-                Some(_) if !before.disabled => MissReason::ParameterNotCarried,
-                Some(_) | None => MissReason::ItemDisabled,
-            };
             missed(request.at, reason);
         }
     }
@@ -248,6 +240,18 @@ impl Coordinator {
         if let Some(run) = self.local.runs.get_mut(&item) {
             change(run);
         }
+    }
+}
+
+/// Returns why a request that was taken out of this record without being answered is not run; `None` if it was handed on to a
+/// Java instance, which runs it.
+fn why_unanswered(before: &Ledger, request: &ManualRequest, retired: bool) -> Option<MissReason> {
+    match request.parameter {
+        _ if retired => Some(MissReason::ItemRetired),
+        _ if before.disabled => Some(MissReason::ItemDisabled),
+        Some(_) => Some(MissReason::ParameterNotCarried),
+        None if mutant::is(Mutant::HandedOnToldAsMissed) => Some(MissReason::ItemDisabled),
+        None => None,
     }
 }
 

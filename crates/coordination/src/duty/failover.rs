@@ -51,13 +51,13 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
                     || mutant::is(Mutant::SweepIgnoresInstances))
                     && (cx.view.is_unmarked(view) || mutant::is(Mutant::SweepIgnoresMarks)) =>
             {
-                Some((item, view, ledger, Some(run), wanted))
+                Some((item, view, LeftBehind::Ours { ledger, run: Some(run), wanted }))
             }
             LedgerState::Orphan(_) if !wanted && !mutant::is(Mutant::OrphansStay) => {
-                Some((item, view, ledger, None, wanted))
+                Some((item, view, LeftBehind::Ours { ledger, run: None, wanted }))
             }
             LedgerState::Orphan(_) if is_ended_by_java(cx, item, view) => {
-                Some((item, view, ledger, None, false))
+                Some((item, view, LeftBehind::Ours { ledger, run: None, wanted: false }))
             }
             LedgerState::Running(_)
             | LedgerState::Orphan(_)
@@ -65,27 +65,34 @@ pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
             | LedgerState::Retired => None,
         }
     });
-    let most = cx.settings.items_per_plan;
-    let told =
-        |(_, _, ledger, _, _): &(_, _, &Versioned<Ledger>, _, _)| ledger.value.parameter_bytes();
-    let swept: Vec<_> = cx.within_one_plan(abandoned, told).collect();
-    let room = most - swept.len();
-    let plan = swept.into_iter().fold(plan, |plan, (item, view, ledger, run, wanted)| {
-        give_up(plan, item, view, ledger, run, wanted, cx.now.wall_ms)
-    });
     let of_java = cx.view.items().filter(|(_, view)| is_mine(view)).filter_map(|(item, view)| {
         let fails_over = config.fails_over() && in_force(item);
         let fails_over = fails_over && !mutant::is(Mutant::JavaRunsForgotten);
         let left = left_by_java(cx, item, view, fails_over, has_schedule)?;
-        Some((item, view, left))
+        Some((item, view, LeftBehind::Java(left)))
     });
-    let of_java: Vec<_> = of_java.take(room).collect();
-    let mended = of_java.into_iter().fold(plan, |plan, (item, view, left)| match left {
-        LeftByJava::Run(run) => orphan_of_java(plan, item, view, &run),
-        LeftByJava::Takeover(taker) => queue_again(plan, item, view, taker),
-        LeftByJava::Marks => mend(plan, cx, item, view),
+    // Whatever is written of an item, its record goes on holding what its request says.
+    let told = |(_, view, _): &(ShardingItem, &ItemView, LeftBehind<'_>)| {
+        view.ledger.as_ref().map_or(0, |ledger| ledger.value.parameter_bytes())
+    };
+    let all = cx.within_one_plan(abandoned.chain(of_java), told);
+    let mended = all.fold(plan, |plan, (item, view, left)| match left {
+        LeftBehind::Ours { ledger, run, wanted } => {
+            give_up(plan, item, view, ledger, run, wanted, cx.now.wall_ms)
+        }
+        LeftBehind::Java(LeftByJava::Run(run)) => orphan_of_java(plan, item, view, &run),
+        LeftBehind::Java(LeftByJava::Takeover(taker)) => queue_again(plan, item, view, taker),
+        LeftBehind::Java(LeftByJava::Marks) => mend(plan, cx, item, view),
     });
     mended.if_any()
+}
+
+/// What somebody who is gone has left at an item.
+enum LeftBehind<'a> {
+    /// A run of ours, in progress, or an orphan already if `run` is `None`; somebody takes it over if that is `wanted`.
+    Ours { ledger: &'a Versioned<Ledger>, run: Option<&'a Run>, wanted: bool },
+    /// Something of a Java instance's.
+    Java(LeftByJava<'a>),
 }
 
 /// Returns true if whoever takes the run of an item out of the queue can be told what its request says. Java instances cannot.
@@ -342,12 +349,12 @@ fn spread(me: &InstanceId, len: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scene::{Scene, check, done, id, item, running_by};
+    use super::super::scene::{Scene, by, check, done, id, idle, item, running_by};
     use super::*;
     use crate::latch::name_of;
     use crate::layout;
     use crate::local::{Local, Wait};
-    use crate::{Dialect, JobConfig};
+    use crate::{Dialect, FireTime, JobConfig, ManualRequest, RequestParameter};
 
     fn orphan() -> Ledger {
         running_by(3).orphan().unwrap()
@@ -394,6 +401,46 @@ mod tests {
             ),
         ];
         check(Duty::Sweep, rows);
+    }
+
+    #[test]
+    fn a_sweep_takes_no_more_at_once_than_fits_with_what_runs_are_told() {
+        let asked = |told: Option<&str>| {
+            let parameter = told.map(|told| RequestParameter::new(told).unwrap());
+            let request = ManualRequest { id: "r".into(), at: FireTime(555), parameter };
+            idle().with_request(request).unwrap()
+        };
+        let answered = |told| asked(told).answer(&by(3)).unwrap();
+        let longest = "x".repeat(crate::MAX_REQUEST_PARAMETER_BYTES);
+        let told = Some(longest.as_str());
+        let cluster = || Scene::cluster_in(Dialect::V3, 4, 2).due(200).items_per_plan(14);
+        let ours = |scene: Scene, told, items: std::ops::Range<u32>| {
+            items.fold(scene, |scene, i| scene.ledger(i, answered(told)))
+        };
+        let javas = |scene: Scene, told, items: std::ops::Range<u32>| {
+            items.fold(scene, |scene, i| {
+                scene.ledger(i, asked(told)).named_mark(&NodeKind::Running(item(i)), 3)
+            })
+        };
+        let rows = [
+            ("all that are told nothing", ours(cluster(), None, 0..4), 4),
+            ("those of Java instances too", javas(cluster(), None, 0..4), 4),
+            ("both", javas(ours(cluster(), None, 0..2), None, 2..4), 4),
+            ("two that are told much", ours(cluster(), told, 0..4), 2),
+            ("two of Java instances, whose requests wait", javas(cluster(), told, 0..4), 2),
+            ("one of each", javas(ours(cluster(), told, 0..1), told, 1..4), 2),
+            (
+                "one of ours, however little there is room for",
+                ours(cluster(), told, 0..4).items_per_plan(1),
+                1,
+            ),
+            ("one of Java's", javas(cluster(), told, 0..4).items_per_plan(1), 1),
+        ];
+        for (case, scene, expected) in rows {
+            let plan = scene.plan(Duty::Sweep).unwrap();
+            let written = |step: &&Step| matches!(step, Step::SetLedger { .. });
+            assert_eq!(plan.steps.iter().filter(written).count(), expected, "{case}: {plan}");
+        }
     }
 
     #[test]

@@ -225,6 +225,12 @@ impl Scene {
         self
     }
 
+    /// One transaction takes so many items, if their runs are told nothing.
+    pub(crate) fn items_per_plan(mut self, most: usize) -> Self {
+        self.settings.items_per_plan = most;
+        self
+    }
+
     pub(crate) fn triggered(self, n: u32) -> Self {
         let data = layout::TRIGGER.to_owned();
         self.write(&NodeKind::Instance(id(n)), data, Lifetime::Ephemeral)

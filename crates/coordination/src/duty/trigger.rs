@@ -90,6 +90,10 @@ fn pass_to_items(
     let wanted: BTreeSet<_> = trigger.value.items.clone().unwrap_or_else(all);
     let wanted: BTreeSet<_> = wanted.into_iter().filter(in_force).collect();
     let TriggerRecord { at, parameter, .. } = trigger.value.clone();
+    if parameter.as_ref().is_some_and(|told| !told.can_be_told_to(wanted.len())) {
+        let plan = Plan::as_leader(Duty::Trigger, cx, "an operator's request for too many items")?;
+        return Some(plan.step(drop_it(id, trigger)));
+    }
     let request = ManualRequest { id: id.into(), at, parameter };
     let changes = wanted.iter().filter_map(|item| {
         let ledger = cx.view.item(*item).ledger.as_ref()?;
@@ -157,35 +161,41 @@ fn passed_on(id: &str, trigger: &Versioned<TriggerRecord>, rest: BTreeSet<Shardi
     Step::SetTrigger { id: id.to_owned(), expect: Some(trigger.version), record }
 }
 
-/// Where instances can only be asked in ElasticJob's own convention, which has no place for a parameter, a request that has
-/// one is dropped, and told: to run without it might do what nobody asked for.
+/// A request whose parameter cannot be told is dropped: to run without it might do what nobody asked for. So it is where
+/// instances can only be asked in ElasticJob's own convention, which has no place for a parameter.
 fn dropped(id: &str, trigger: &Versioned<TriggerRecord>) -> Option<Step> {
     trigger.value.parameter.as_ref().filter(|_| !mutant::is(Mutant::UntoldAsked))?;
+    Some(drop_it(id, trigger))
+}
+
+fn drop_it(id: &str, trigger: &Versioned<TriggerRecord>) -> Step {
     let record = TriggerRecord { items: Some(BTreeSet::new()), ..trigger.value.clone() };
-    Some(Step::SetTrigger { id: id.to_owned(), expect: Some(trigger.version), record })
+    Step::SetTrigger { id: id.to_owned(), expect: Some(trigger.version), record }
 }
 
 /// Whoever left a request takes it away once it was passed on, so that it never has to wonder whether it arrived. The
 /// leader takes away what others left that are no instances (any more).
 fn clear(cx: &Context<'_>) -> Option<Plan> {
-    let keeps = cx.view.has_foreign_leader() && !mutant::is(Mutant::RequestsStayUnderJava);
-    let leads = cx.view.term_of(cx.me).is_some();
-    let mine = |by: &str| by == cx.me.as_str();
-    let nobodys = |by: &str| {
-        leads && !cx.view.instances().any(|id| id.as_str() == by)
-            || mutant::is(Mutant::RequestClearedByAnybody)
-    };
-    let handled = cx.view.triggers().filter(|(_, trigger)| {
-        let by = trigger.value.by.as_str();
-        let to_keep = keeps && is_mine_to_handle(cx, by);
-        trigger.value.is_handled() && (mine(by) || nobodys(by) || to_keep)
-    });
+    let handled = cx
+        .view
+        .triggers()
+        .filter(|(_, trigger)| trigger.value.is_handled() && takes_away(cx, &trigger.value.by));
     let clear = |(id, trigger): (&str, &Versioned<TriggerRecord>)| Step::ClearTrigger {
         id: id.to_owned(),
         version: trigger.version,
     };
     let steps = handled.map(clear).take(cx.settings.items_per_plan);
     Plan::as_session(Duty::Trigger, "requests that were passed on").steps(steps).if_any()
+}
+
+/// Returns true if this instance takes away what was left by `by` once it was passed on or dropped, and tells that it was
+/// dropped.
+pub(crate) fn takes_away(cx: &Context<'_>, by: &str) -> bool {
+    let keeps = cx.view.has_foreign_leader() && !mutant::is(Mutant::RequestsStayUnderJava);
+    let leads = cx.view.term_of(cx.me).is_some();
+    let is_there = cx.view.instances().any(|id| id.as_str() == by);
+    let nobodys = (leads && !is_there) || mutant::is(Mutant::RequestClearedByAnybody);
+    by == cx.me.as_str() || nobodys || (keeps && is_mine_to_handle(cx, by))
 }
 
 #[cfg(test)]
@@ -334,6 +344,35 @@ mod tests {
             let expected = format!("trigger: {reason}\n  request r is dropped");
             assert_eq!(scene.wants(Duty::Trigger), expected, "{case}");
             assert_eq!(left_in_request(&scene), Some(telling(Some(&[]), 1)), "{case}");
+        }
+    }
+
+    #[test]
+    fn a_request_that_would_tell_too_many_items_too_much_is_dropped() {
+        let long = "x".repeat(crate::MAX_REQUEST_PARAMETER_BYTES);
+        let parameter = crate::RequestParameter::new(&long).ok();
+        let most = u32::try_from(crate::MAX_TOLD_BYTES / long.len()).unwrap();
+        let some = |items: Option<u32>| TriggerRecord {
+            items: items.map(|some| (0..some).map(item).collect()),
+            parameter: parameter.clone(),
+            ..request(None, 1)
+        };
+        let dropped = "trigger: an operator's request for too many items\n  request r is dropped";
+        let rows = [
+            ("all of as many as can be told", most, None, "nothing"),
+            ("all of one more", most + 1, None, dropped),
+            ("as many as can be told", most + 1, Some(most), "nothing"),
+            ("one more", most + 2, Some(most + 1), dropped),
+        ];
+        for (case, total, items, expected) in rows {
+            // The one item that has a record has an earlier request.
+            let earlier = idle().with_request(waits(333)).unwrap();
+            let scene = Scene::cluster(1, 1).ledger(0, earlier);
+            let scene = scene.configure(|config| config.sharding_total_count = total);
+            let mut record = scene.plan_record();
+            record.total_count = total;
+            let scene = scene.assigned(record).trigger("r", some(items));
+            assert_eq!(scene.wants(Duty::Trigger), expected, "{case}");
         }
     }
 

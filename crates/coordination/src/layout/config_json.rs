@@ -10,8 +10,8 @@ use crate::{CatchUp, JavaFields, JavaFields2, JavaJobType, JavaSettings, JobConf
 const SCRIPT_CLASS: &str = "com.dangdang.ddframe.job.api.script.ScriptJob";
 
 /// Writes the document. What is ours is appended: `timeZone`, `staticSharding`, `catchUp`, `excludedDays` and
-/// `jitterMilliseconds` where they are set. Fields that the document had before and nobody here knows follow at the end. Java instances skip both. At unknown properties they
-/// fail, and did so before.
+/// `jitterMilliseconds` where they are set. Fields that the document had before and nobody here knows follow at the end. Java
+/// instances skip both. At unknown properties they fail, and did so before.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     let mut json = Writer::default();
     json.string("jobName", config.job_name.as_str());

@@ -117,7 +117,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     java.props = fields.map("props")?;
     java.extra_configurations = fields.lines("jobExtraConfigurations")?;
     config.catch_up = take_catch_up(&mut java.props)?;
-    config.excluded_days = java.props.remove(EXCLUDED_DAYS);
+    config.excluded_days = java.props.remove(EXCLUDED_DAYS).filter(|days| !days.is_empty());
     config.jitter_ms = take_number(&mut java.props, JITTER)?;
     config.java = JavaSettings { fields: JavaFields::V3(java), ..JavaSettings::of(Dialect::V3) };
     config.unknown = fields.0.into_lines();
@@ -236,6 +236,15 @@ mod tests {
             assert!(written.ends_with(expected), "{case}: {written}");
             assert!(decode_config(written.as_bytes()).is_ok(), "{case}: {written}");
         }
+    }
+
+    /// As in a document of 2.1.5.
+    #[test]
+    fn no_days_are_left_out_by_an_empty_list() {
+        let empty = format!("{MINIMAL}props:\n  elastic-job-rust.excluded-days: ''\n");
+        let config = decode_config(empty.as_bytes()).unwrap();
+        assert_eq!(config.excluded_days, None);
+        assert_eq!(config, decode_config(MINIMAL.as_bytes()).unwrap());
     }
 
     #[test]

@@ -560,4 +560,10 @@ mutants! {
     UntoldQueued,
     /// Plans take no account of how long parameters are.
     ParametersWeighNothing,
+    /// Requests tell so many runs so much that the records of one fill the registry.
+    ToldWithoutBound,
+    /// That a request is dropped is not told.
+    DropsUntold,
+    /// Requests that were handed on to Java instances are told as missed.
+    HandedOnToldAsMissed,
 }

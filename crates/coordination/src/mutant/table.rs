@@ -2257,6 +2257,33 @@ pub const MUTANTS: &[Row] = &[
             "transactions_with_long_parameters_stay_within_what_the_registry_takes",
         )),
     },
+    Row {
+        mutant: M::ToldWithoutBound,
+        properties: &["L7"],
+        story: "one request makes the records of a job larger than the registry is meant for",
+        watcher: Told(told(
+            "tests/parameters.rs",
+            "what_is_too_much_to_be_told_to_so_many_items_is_refused",
+        )),
+    },
+    Row {
+        mutant: M::DropsUntold,
+        properties: &["S3"],
+        story: "a request that nobody can be told is gone, and nobody learns of it",
+        watcher: Told(told(
+            "tests/parameters.rs",
+            "that_a_request_is_dropped_is_told_where_it_was_asked_for_whatever_becomes_of_the_reply",
+        )),
+    },
+    Row {
+        mutant: M::HandedOnToldAsMissed,
+        properties: &["S3"],
+        story: "a request that a Java instance runs is told to be missed",
+        watcher: Told(told(
+            "tests/java_peers.rs",
+            "a_request_that_is_handed_on_to_a_java_instance_is_not_told_to_be_missed",
+        )),
+    },
 ];
 
 /// Stories of the cluster of coordinators, by their file.
