@@ -100,8 +100,8 @@ pub struct Recorded {
 }
 
 impl Report {
-    /// Adds another report.
-    pub(crate) fn extend(&mut self, other: Self) {
+    /// Adds another report, for instance of the next of several changes: each list behind its own.
+    pub fn extend(&mut self, other: Self) {
         self.done.extend(other.done);
         self.left.extend(other.left);
         self.failed.extend(other.failed);

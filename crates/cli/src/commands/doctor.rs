@@ -75,10 +75,7 @@ impl DoctorArguments {
             for finding in fixable {
                 let report = operations.fix(finding, &by).await?;
                 has_changed |= report.has_changed();
-                mended.done.extend(report.done);
-                mended.left.extend(report.left);
-                mended.failed.extend(report.failed);
-                mended.records.extend(report.records);
+                mended.extend(report);
                 bar.inc(1);
             }
             bar.finish_and_clear();

@@ -167,11 +167,7 @@ impl ImportArguments {
         let mut report = Report::default();
         for step in &steps {
             match operations.import(step, &by).await {
-                Ok(done) => {
-                    report.done.extend(done.done);
-                    report.left.extend(done.left);
-                    report.records.extend(done.records);
-                }
+                Ok(done) => report.extend(done),
                 // The others do not wait for it; what has become of this one is told.
                 Err(error) => report.failed.push(operations::Entry {
                     job: step.job.clone(),
