@@ -2,6 +2,7 @@
 
 pub(crate) mod config;
 mod config_fields;
+pub(crate) mod create;
 pub(crate) mod doctor;
 pub(crate) mod drain;
 pub(crate) mod history;
