@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    bench, config, doctor, drain, history, hold, leave, list, look, plan, run_now, transfer, worker,
+    bench, config, create, doctor, drain, history, hold, leave, list, look, plan, run_now,
+    transfer, worker,
 };
 use crate::connect::ConnectArguments;
 
@@ -66,6 +67,8 @@ pub(crate) enum Command {
     /// Look at configurations and change them
     #[command(subcommand)]
     Config(config::ConfigCommand),
+    /// Make a job from a template that processes offer
+    Create(create::CreateArguments),
     /// Show which items would move if something changed
     Plan(plan::PlanArguments),
     /// Look for what is left over, stuck, damaged or mixed up

@@ -133,14 +133,14 @@ impl<'a> Context<'a> {
     /// Says a line at once, unless the answer is for programs. Whoever has stopped reading does not want to know.
     pub(crate) fn say(&self, line: &str) {
         if !self.json {
-            self.write(&format!("{line}\n"));
+            let _ = self.write(&format!("{line}\n"));
         }
     }
 
     /// Prints a text as it is.
-    pub(crate) fn write(&self, text: &str) {
+    pub(crate) fn write(&self, text: &str) -> std::io::Result<()> {
         let mut out = self.out.lock();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        out.write_all(text.as_bytes()).and_then(|()| out.flush())
     }
 
     /// Shows on a terminal that something takes its time. Nothing is shown elsewhere.

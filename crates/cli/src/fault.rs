@@ -15,7 +15,7 @@ pub enum Exit {
     Partly,
     /// 2: an option, an argument or a file cannot be used; nothing was done.
     Usage,
-    /// 3: the registry, or the store of a history, did not answer in time.
+    /// 3: the registry, or the store of a history, did not answer in time. What was done until then is listed.
     Unreachable,
     /// 4: there is no such namespace, job, server, instance, item or file.
     NotFound,
@@ -112,6 +112,7 @@ impl From<operations::Error> for Fault {
             }
             Error::NoSuch { .. } => Exit::NotFound,
             Error::Name(_) | Error::NothingNamed | Error::Invalid(_) => Exit::Usage,
+            Error::TooMuchToTell { .. } => return Self::usage(format!("--{error}")),
             Error::Unsaid { .. } => return Self::usage(format!("--{}", on_the_line(&error))),
             Error::StaleConfig { .. }
             | Error::AlreadyThere { .. }
@@ -122,6 +123,7 @@ impl From<operations::Error> for Fault {
             | Error::Unreadable { .. }
             | Error::NotConfirmed { .. }
             | Error::StillLives { .. }
+            | Error::Remains { .. }
             | Error::NotSupported { .. } => Exit::Partly,
             _ => Exit::Partly,
         };
@@ -225,6 +227,16 @@ mod tests {
                 "nobody can tell whether pause of job report has happened (gone); look",
             ),
             (Error::Contended { job: job(), attempts: 8 }, 5, "nothing was done"),
+            (
+                Error::Remains { job: job(), cause: "gone".to_owned() },
+                1,
+                "job report is removed, but nodes are left of it (gone); repeat the removal",
+            ),
+            (
+                Error::TooMuchToTell { job: job(), bytes: 4096, items: 5000, max: 16_777_216 },
+                2,
+                "--parameter is a text of 4096 bytes for 5000 items of job report; valid are 16777216 bytes",
+            ),
             (
                 registry(reg_center::Error::NotAuthorized {
                     path: NodePath::parse("/report").unwrap(),

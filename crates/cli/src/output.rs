@@ -13,6 +13,8 @@ pub(crate) struct Page {
     pub(crate) text: String,
     pub(crate) json: Value,
     pub(crate) exit: Exit,
+    /// What is told beside a text that is meant for programs: lines for the standard error.
+    pub(crate) beside: String,
 }
 
 impl Page {
@@ -22,11 +24,16 @@ impl Page {
             // Names are texts and numbers are finite, so that this cannot happen.
             json!({ "error": { "kind": "refused", "code": 1, "message": error.to_string() } })
         });
-        Self { text: text.into(), json, exit: Exit::Done }
+        Self { text: text.into(), json, exit: Exit::Done, beside: String::new() }
     }
 
     pub(crate) fn ending(self, exit: Exit) -> Self {
         Self { exit, ..self }
+    }
+
+    /// Adds lines for the standard error, unless the answer is a document.
+    pub(crate) fn beside(self, beside: String) -> Self {
+        Self { beside, ..self }
     }
 }
 

@@ -19,7 +19,13 @@ use crate::text::one_line;
 #[must_use]
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    listen_to_log(&arguments);
+    if let Err(fault) = listen_to_log(&arguments) {
+        if is_for_programs(&arguments) {
+            println!("{:#}", fault.json());
+        }
+        tell(&mut std::io::stderr(), &fault);
+        return ExitCode::from(fault.exit().code());
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -35,13 +41,22 @@ pub fn main() -> ExitCode {
 }
 
 /// What happens is logged on the standard error if `EJOB_LOG` asks for it; of a worker in any case.
-fn listen_to_log(arguments: &[OsString]) {
+fn listen_to_log(arguments: &[OsString]) -> Result<(), Fault> {
     let line = CommandLine::try_parse_from(arguments);
     let is_worker = line.is_ok_and(|line| matches!(line.command, Command::Worker(_)));
     let default = if is_worker { "info,zookeeper_client=off" } else { "off" };
     let wanted = std::env::var("EJOB_LOG").ok().filter(|filter| !filter.is_empty());
-    let filter = EnvFilter::new(wanted.as_deref().unwrap_or(default));
+    let filter = wanted.as_deref().unwrap_or(default);
+    let filter = EnvFilter::try_new(filter).map_err(|error| {
+        let valid = "valid is a filter such as info, or operations=debug,info";
+        Fault::usage(format!("EJOB_LOG is {filter:?}; {valid} ({error})"))
+    })?;
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter).init();
+    Ok(())
+}
+
+fn is_for_programs(arguments: &[OsString]) -> bool {
+    arguments.iter().any(|argument| argument == "--json")
 }
 
 /// Runs one command line, the name of the program first. The answer goes to `out`, what is wrong to `err`, in one line.
@@ -61,18 +76,32 @@ pub async fn run(
     let answered = answer(command, &context).await;
     context.close().await;
     match answered {
-        Ok(Page { text, json: document, exit }) => {
-            context.write(&if json { format!("{document:#}\n") } else { text });
-            exit
+        Ok(Page { text, json: document, exit, beside }) => {
+            let written = context.write(&if json { format!("{document:#}\n") } else { text });
+            if !json {
+                let _ = err.write_all(beside.as_bytes());
+            }
+            answered_by(written, exit, err)
         }
         Err(fault) => {
             if json {
-                context.write(&format!("{:#}\n", fault.json()));
+                // The line that follows says the same.
+                let _ = context.write(&format!("{:#}\n", fault.json()));
             }
             tell(err, &fault);
             fault.exit()
         }
     }
+}
+
+/// An answer that nobody has got whole is none, although what it tells of may be done. Whoever has stopped reading is not told.
+fn answered_by(written: std::io::Result<()>, exit: Exit, err: &mut (dyn Write + Send)) -> Exit {
+    let Err(error) = written else { return exit };
+    let fault = Fault::refused(format!("the answer could not be written: {error}"));
+    if error.kind() != std::io::ErrorKind::BrokenPipe {
+        tell(err, &fault);
+    }
+    if exit == Exit::Done { fault.exit() } else { exit }
 }
 
 async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
@@ -98,6 +127,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Remove(given) => given.run(cx).await,
         Command::RemoveServer(given) => given.run(cx).await,
         Command::Config(given) => given.run(cx).await,
+        Command::Create(given) => given.run(cx).await,
         Command::Plan(given) => given.run(cx).await,
         Command::Doctor(given) => given.run(cx).await,
         Command::History(given) => given.run(cx).await,
@@ -122,10 +152,9 @@ fn refuse(
     out: &mut (dyn Write + Send),
     err: &mut (dyn Write + Send),
 ) -> Exit {
-    // Whoever has stopped reading does not want to know.
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        let _ = write!(out, "{}", error.render());
-        return Exit::Done;
+        let written = write!(out, "{}", error.render()).and_then(|()| out.flush());
+        return answered_by(written, Exit::Done, err);
     }
     let text = error.render().to_string();
     let first = text.split("\nUsage:").next().unwrap_or(&text);
@@ -145,7 +174,7 @@ fn refuse(
         }
         () => Fault::usage(format!("{what}; see `{help}`")),
     };
-    if arguments.iter().any(|argument| argument == "--json") {
+    if is_for_programs(arguments) {
         let _ = writeln!(out, "{:#}", fault.json());
     }
     tell(err, &fault);

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use coordination::{Dialect, JobName, MAX_SHARDING_TOTAL_COUNT, ServerIp};
+use coordination::{
+    Dialect, JobName, Label, MAX_SHARDING_TOTAL_COUNT, RequestParameter, ServerIp, TemplateName,
+};
 use jiff::{SignedDuration, Timestamp};
 use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
@@ -61,6 +63,19 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 
 pub(crate) fn job_name(text: &str) -> Result<JobName, String> {
     JobName::new(text).map_err(|error| error.to_string())
+}
+
+/// What the runs of a request are told.
+pub(crate) fn parameter(text: &str) -> Result<RequestParameter, String> {
+    RequestParameter::new(text).map_err(|error| format!("valid is {}", error.valid))
+}
+
+pub(crate) fn template_name(text: &str) -> Result<TemplateName, String> {
+    TemplateName::new(text).map_err(|error| error.to_string())
+}
+
+pub(crate) fn label(text: &str) -> Result<Label, String> {
+    Label::new(text).map_err(|error| error.to_string())
 }
 
 pub(crate) fn server_ip(text: &str) -> Result<ServerIp, String> {

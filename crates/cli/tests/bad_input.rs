@@ -1,19 +1,30 @@
 //! Bad input, a row for each: the exit code of the program, and the one line that it prints. Nothing that is stored changes.
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
+use coordination::{JobConfig, JobName, encode_config};
+use reg_center::{Lifetime, NodePath, RegistryCenter, Txn};
+use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
+use serde_json::Value;
 use zookeeper_fixture::Server;
 
 /// A case, its command line in words, the exit code, and the line without `error: `.
 type Row<'a> = (&'a str, &'a [&'a str], i32, &'a str);
 
 const A_TIME: &str = "valid is a time with its unit, such as 500ms, 5s or 1m 30s";
+const A_MOMENT: &str = "valid is a time such as 2024-02-29T12:00:00Z, or 2024-02-29T20:00:00+08:00";
 const AN_IP: &str = "valid is an IP address such as 10.0.0.7";
 
 fn ejob(folder: &Path, server: Option<&str>, words: &[&str]) -> Output {
+    command(folder, server, words).output().unwrap()
+}
+
+fn command(folder: &Path, server: Option<&str>, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ejob"));
     command.current_dir(folder).args(words);
     for (name, _) in std::env::vars_os() {
@@ -27,7 +38,7 @@ fn ejob(folder: &Path, server: Option<&str>, words: &[&str]) -> Output {
             command.args(["--namespace", "/jobs"]);
         }
     }
-    command.output().unwrap()
+    command
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -189,8 +200,25 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "time",
             &["next", "a", "--after", "noon"],
             2,
-            "invalid value 'noon' for '--after <TIME>': valid is a time such as 2024-02-29T12:00:00Z, \
-             or 2024-02-29T20:00:00+08:00",
+            &format!("invalid value 'noon' for '--after <TIME>': {A_MOMENT}"),
+        ),
+        (
+            "from",
+            &["history", "--from", "noon"],
+            2,
+            &format!("invalid value 'noon' for '--from <TIME>': {A_MOMENT}"),
+        ),
+        (
+            "until",
+            &["history", "--until", "noon"],
+            2,
+            &format!("invalid value 'noon' for '--until <TIME>': {A_MOMENT}"),
+        ),
+        (
+            "parameter",
+            &["trigger", "a", "--parameter", "\u{7}"],
+            2,
+            "invalid value '' for '--parameter <TEXT>': valid is 1 to 4096 bytes of text, without _",
         ),
         (
             "items",
@@ -284,6 +312,42 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "the argument '--document <FILE>' cannot be used with '--jobs <FILE>'; see `ejob config diff --help`",
         ),
         (
+            "no template",
+            &["create", "a", "sharding_total_count=1"],
+            2,
+            &format!("{missing} --template <NAME>; see `ejob create --help`"),
+        ),
+        (
+            "nothing of a new job",
+            &["create", "a", "--template", "t"],
+            2,
+            &format!("{missing} <FIELD=VALUE>...; see `ejob create --help`"),
+        ),
+        (
+            "no number of items",
+            &["create", "a", "failover=true", "--template", "t"],
+            2,
+            "sharding_total_count is missing; valid is 1 to 100000, such as sharding_total_count=4",
+        ),
+        (
+            "template",
+            &["create", "a", "sharding_total_count=1", "--template", " "],
+            2,
+            "invalid value ' ' for '--template <NAME>': template name \" \" is not valid: it is blank",
+        ),
+        (
+            "label",
+            &["create", "a", "sharding_total_count=1", "--template", "t", "--label", "a,b"],
+            2,
+            "invalid value 'a,b' for '--label <WORD>': label \"a,b\" is not valid: it contains a comma_",
+        ),
+        (
+            "dialect of a document",
+            &["create", "a", "--template", "t", "--document", "x", "--dialect", "3.x"],
+            2,
+            "the argument '--document <FILE>' cannot be used with '--dialect <DIALECT>'; see `ejob create --help`",
+        ),
+        (
             "number of items",
             &["plan", "a", "--items", "0"],
             2,
@@ -337,6 +401,13 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             2,
             "--history: url: its scheme is not valid, it must be sqlite:PATH, \
              postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE",
+        ),
+        (
+            "a password that everybody sees",
+            &["history", "--history", "postgres://anna:secret@h/d"],
+            2,
+            "--history has a password in it, which everybody on this host can see; \
+             give it by --history-password-file, or set EJOB_HISTORY_PASSWORD or EJOB_HISTORY",
         ),
         (
             "no file of a history",
@@ -489,8 +560,166 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
     check(folder.path(), None, rows);
 }
 
+/// A line of each command that talks to the registry.
+const LINES: [&[&str]; 28] = [
+    &["jobs"],
+    &["jobs", "--server", "10.0.0.1"],
+    &["job", "a"],
+    &["instances"],
+    &["servers"],
+    &["why", "a"],
+    &["next", "a"],
+    &["audit"],
+    &["dump", "a"],
+    &["trigger", "a"],
+    &["rerun", "a"],
+    &["pause", "a", "--why", "x"],
+    &["resume", "a"],
+    &["disable", "a", "--why", "x"],
+    &["enable", "a"],
+    &["drain", "a", "--server", "10.0.0.1", "--why", "x"],
+    &["shutdown", "a", "--why", "x"],
+    &["remove", "a"],
+    &["remove-server", "--server", "10.0.0.1", "--why", "x"],
+    &["config", "get", "a"],
+    &["config", "set", "a", "failover=true"],
+    &["config", "diff", "a", "failover=true"],
+    &["create", "a", "sharding_total_count=1", "--template", "t"],
+    &["plan", "a"],
+    &["doctor"],
+    &["export"],
+    &["import", "export.yaml"],
+    &["worker", "jobs.toml"],
+];
+
 #[test]
-fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothing() {
+fn a_registry_that_does_not_answer_is_told_by_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("export.yaml", "format: ejob-export\nversion: 1\njobs: []\n");
+    write("jobs.toml", "[[jobs]]\nname='a'\nsharding_total_count=1\nscript={command='true'}\n");
+    let line =
+        "no ZooKeeper answers at 127.0.0.1:1 within 100ms; check --zookeeper and that it runs";
+    let words = |line: &&[&'static str]| [line, &["--connect-timeout", "100ms"][..]].concat();
+    let lines: Vec<Vec<&str>> = LINES.iter().map(words).collect();
+    let rows: Vec<Row<'_>> = lines.iter().map(|words| (words[0], &words[..], 3, line)).collect();
+    // The history of a worker and its log are not what is looked at.
+    let (worker, rows) = rows.split_last().unwrap();
+    check(folder.path(), Some("127.0.0.1:1"), rows);
+    let worker = ejob(folder.path(), Some("127.0.0.1:1"), worker.1);
+    assert_eq!(worker.status.code(), Some(3), "{worker:?}");
+    assert!(text(&worker.stderr).ends_with(&format!("error: {line}\n")), "{worker:?}");
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn a_store_of_a_history_that_does_not_answer_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["history", "--history", "postgres://anna@127.0.0.1:1/d"];
+    check(folder.path(), None, &[("away", &words, 3, "the history store _")]);
+}
+
+#[test]
+fn what_is_wrong_is_also_one_document_for_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: [(&[&str], i32, &str); 5] = [
+        (&["jbos"], 2, "usage"),
+        (&["next", "a", "-n", "0"], 2, "usage"),
+        (&["jobs"], 2, "usage"),
+        (&["history", "--history", "sqlite:gone.db"], 4, "not-found"),
+        (
+            &[
+                "jobs",
+                "--namespace",
+                "/a",
+                "--zookeeper",
+                "127.0.0.1:1",
+                "--connect-timeout",
+                "100ms",
+            ],
+            3,
+            "unreachable",
+        ),
+    ];
+    for (words, code, kind) in rows {
+        let output = ejob(folder.path(), None, &[words, &["--json"][..]].concat());
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {output:?}");
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let error = &document["error"];
+        assert_eq!((&error["kind"], &error["code"]), (&kind.into(), &code.into()), "{words:?}");
+        let line = format!("error: {}\n", error["message"].as_str().unwrap());
+        assert_eq!(text(&output.stderr), line, "{words:?}");
+    }
+}
+
+#[test]
+fn a_filter_of_the_log_that_is_none_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "EJOB_LOG is \"operations=loud\"; valid is a filter such as info, or operations=debug,info (";
+    for json in [false, true] {
+        let words: &[&str] = if json { &["jobs", "--json"] } else { &["jobs"] };
+        let mut command = command(folder.path(), None, words);
+        let output = command.env("EJOB_LOG", "operations=loud").output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let err = text(&output.stderr);
+        assert!(err.starts_with(&format!("error: {line}")) && err.lines().count() == 1, "{err}");
+        let document: Option<Value> = serde_json::from_slice(&output.stdout).ok();
+        assert_eq!(document.is_some_and(|d| d["error"]["kind"] == "usage"), json, "{output:?}");
+    }
+}
+
+#[test]
+fn what_a_variable_holds_is_not_shown_by_help_if_it_may_be_a_password() {
+    let folder = tempfile::tempdir().unwrap();
+    for word in ["history", "worker"] {
+        let mut command = command(folder.path(), None, &[word, "--help"]);
+        let url = "postgres://anna:t0ps3cret@h/d";
+        let output = command.env("EJOB_HISTORY", url).output().unwrap();
+        let help = text(&output.stdout);
+        assert!(help.contains("EJOB_HISTORY") && !help.contains("t0ps3cret"), "{word}: {help}");
+    }
+}
+
+async fn connect(options: ZookeeperOptions) -> Arc<ZookeeperCenter> {
+    ZookeeperCenter::connect(options).await.unwrap()
+}
+
+/// Returns every node of the server, ZooKeeper's own left out: what it holds and how often it was written.
+async fn all_nodes(center: &ZookeeperCenter) -> BTreeMap<String, (String, u32)> {
+    let (mut nodes, mut open) = (BTreeMap::new(), vec![NodePath::root()]);
+    while let Some(path) = open.pop() {
+        for name in center.children(&path).await.unwrap().unwrap() {
+            let path = path.join(&name).unwrap();
+            if path.as_str() == "/zookeeper" {
+                continue;
+            }
+            let node = center.read(&path).await.unwrap().unwrap();
+            let data = text(&node.data);
+            nodes.insert(path.to_string(), (data, node.stat.version.0));
+            open.push(path);
+        }
+    }
+    nodes
+}
+
+/// Makes a job with an instance that lives as long as what is returned.
+async fn live(address: &str) -> Arc<ZookeeperCenter> {
+    let center = connect(ZookeeperOptions::new(address).namespace("/jobs")).await;
+    let config = encode_config(&JobConfig::new(JobName::new("live").unwrap(), 1));
+    let nodes = [
+        ("/live/config", &*config, Lifetime::Persistent),
+        ("/live/instances/10.0.0.2@-@2", "", Lifetime::Ephemeral),
+    ];
+    for (path, data, lifetime) in nodes {
+        let path = NodePath::parse(path).unwrap();
+        let txn = Txn::new().create(path, data.to_owned(), lifetime);
+        assert!(center.commit(txn).await.unwrap().is_committed(), "{data}");
+    }
+    center
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothing() {
     let server = Server::start().expect("a ZooKeeper server is needed");
     let address = server.connect_string();
     let folder = tempfile::tempdir().unwrap();
@@ -498,14 +727,22 @@ fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothing() {
     write("jobs.toml", "[[jobs]]\nname='a'\nsharding_total_count=2\nstored=true\n");
     write("digest", "anna:secret\n");
     write("other", "otto:secret\n");
+    write("good.toml", "[[jobs]]\nname='c'\nsharding_total_count=1\nscript={command='true'}\n");
+    write("of-b", r#"{"jobName":"b","jobClass":"","jobType":"SIMPLE","shardingTotalCount":3}"#);
     // A worker stores the job, joins, and leaves; one with credentials leaves a job that is hers.
     settle(folder.path(), &address, &["--namespace", "/jobs"]);
     settle(folder.path(), &address, &["--namespace", "/hers", "--digest-file", "digest"]);
-    let dump = || text(&ejob(folder.path(), Some(&address), &["dump", "a"]).stdout);
-    let before = dump();
-    assert!(before.contains("/a/config | "), "{before}");
+    let _live = live(&address).await;
+    let everywhere = connect(ZookeeperOptions::new(&address).digest("anna:secret")).await;
+    let before = all_nodes(&everywhere).await;
+    for path in ["/jobs/a/config", "/hers/a/config", "/jobs/live/instances/10.0.0.2@-@2"] {
+        assert!(before.contains_key(path), "{path}: {before:?}");
+    }
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().port().to_string();
     let why = ["--why", "x"];
     let none = "the registry has no job b; `ejob jobs` lists those that there are";
+    let gone = "No such file or directory (os error 2)";
     let rows: &[Row<'_>] = &[
         (
             "no namespace",
@@ -645,6 +882,60 @@ fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothing() {
             "--document digest is no configuration: _",
         ),
         (
+            "a document of another job",
+            &["config", "set", "a", "--document", "of-b"],
+            2,
+            "--document of-b is of job b; valid is one of job a",
+        ),
+        (
+            "no file of jobs",
+            &["config", "diff", "a", "--jobs", "gone.toml"],
+            2,
+            &format!("gone.toml cannot be read: {gone}"),
+        ),
+        (
+            "a file without the job",
+            &["config", "diff", "a", "--jobs", "good.toml"],
+            4,
+            "good.toml declares no job a",
+        ),
+        (
+            "a job that is there",
+            &["create", "a", "sharding_total_count=1", "--template", "t"],
+            5,
+            "the registry has job a already: registered by the code of its instances; remove it, or take another name",
+        ),
+        (
+            "items of a new job",
+            &["create", "c", "sharding_total_count=0", "--template", "t"],
+            2,
+            "sharding_total_count is 0; valid is 1 to 100000_",
+        ),
+        (
+            "server to drain",
+            &[&["drain", "a", "--server", "10.0.0.9"], &why[..]].concat(),
+            4,
+            "job a has no server 10.0.0.9; it has 10.0.0.1",
+        ),
+        (
+            "server that would be disabled",
+            &["plan", "a", "--disable", "10.0.0.9"],
+            4,
+            "job a has no server 10.0.0.9; it has 10.0.0.1",
+        ),
+        (
+            "server that would be enabled",
+            &["plan", "a", "--enable", "10.0.0.9"],
+            4,
+            "job a has no server 10.0.0.9; it has 10.0.0.1",
+        ),
+        (
+            "a job that lives",
+            &[&["remove", "live", "--confirm", "live"], &why[..]].concat(),
+            1,
+            "instances of job live live: 10.0.0.2@-@2; shut them down first, or force the removal",
+        ),
+        (
             "confirmation",
             &[&["remove", "a", "--confirm", "b"], &why[..]].concat(),
             1,
@@ -652,7 +943,27 @@ fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothing() {
         ),
     ];
     check(folder.path(), Some(&address), rows);
-    assert_eq!(dump(), before, "something that is stored has changed");
+    let worker = ["worker", "good.toml", "--dump-port", &taken];
+    let output = command(folder.path(), Some(&address), &worker).env("EJOB_LOG", "off").output();
+    let output = output.unwrap();
+    let line = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(line.starts_with(&format!("error: --dump-port {taken}: ")), "{line}");
+    assert!(line.ends_with("; name a free port\n") && line.lines().count() == 1, "{line}");
+    let output = export_to_a_full_disk(folder.path(), &address);
+    let line = "error: --output cut.yaml cannot be written: File too large (os error 27)\n";
+    assert_eq!((output.status.code(), &*text(&output.stderr)), (Some(1), line), "{output:?}");
+    assert!(!folder.path().join("cut.yaml").exists(), "half a file is left");
+    let after = all_nodes(&everywhere).await;
+    assert_eq!(after, before, "something that is stored has changed");
+}
+
+/// Exports where files cannot become longer than nothing, which is told as an error and not by a signal.
+fn export_to_a_full_disk(folder: &Path, address: &str) -> Output {
+    let line = r#"trap '' XFSZ; ulimit -f 0; exec "$0" export -o cut.yaml --namespace /jobs --zookeeper "$1""#;
+    let mut command = Command::new("sh");
+    command.current_dir(folder).args(["-c", line, env!("CARGO_BIN_EXE_ejob"), address]);
+    command.output().unwrap()
 }
 
 /// A process that does not outlive the test.

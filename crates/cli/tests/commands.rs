@@ -4,6 +4,7 @@
 mod support;
 
 use cli::Exit;
+use reg_center::{Lifetime, NodePath, RegistryCenter, Txn};
 use serde_json::json;
 use support::{World, owned};
 
@@ -159,6 +160,94 @@ async fn servers_and_items_are_held_back_and_let_go() {
 }
 
 #[tokio::test]
+async fn what_was_left_alone_for_another_reason_than_that_it_is_so_already_is_not_done() {
+    let world = World::new();
+    let _members = world.shared().await;
+    let one = |act| signed(&[act, "report", "--server", "10.0.0.1"]);
+    world.ejob(&one("disable")).await.done();
+    let resume = ["resume", "report"];
+    world.ejob(&signed(&["pause", "report", "--server", "10.0.0.2"])).await.done();
+    let said = world.ejob(&resume).await;
+    assert!(said.out.starts_with("done: report, server 10.0.0.2: enabled"), "{said:?}");
+    assert!(
+        said.out.ends_with("left alone: report, server 10.0.0.1: it is disabled\n"),
+        "{said:?}"
+    );
+    assert_eq!(said.exit, Exit::Partly, "{said:?}");
+
+    // Disabled items are left out of a run of all, as long as there are others.
+    world.ejob(&signed(&["disable", "report", "--items", "1,3"])).await.done();
+    let told = world.ejob(&["trigger", "report"]).await.done();
+    assert!(told.contains("left alone: report, item 1: it is disabled\n"), "{told}");
+    let none = world.ejob(&["trigger", "report", "--items", "1,3"]).await;
+    assert_eq!(none.exit, Exit::Partly, "{none:?}");
+}
+
+#[tokio::test]
+async fn a_run_on_request_is_told_its_parameter() {
+    let world = World::new();
+    let _members = world.shared().await;
+    for (parameter, exit, outcome) in
+        [("go on", Exit::Done, "succeeded"), ("fail", Exit::Partly, "failed")]
+    {
+        let line = ["trigger", "report", "--items", "0", "--parameter", parameter, "--wait", "50s"];
+        let said = world.ejob(&line).await;
+        assert_eq!(said.exit, exit, "{said:?}");
+        let told = "done: report, item 0: asked to run now, with a parameter\n";
+        assert!(said.out.starts_with(told), "{said:?}");
+        assert!(said.out.ends_with(&format!("0     {outcome}\n")), "{said:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_is_made_from_a_template_exported_and_made_elsewhere() {
+    let world = World::new();
+    let create = [
+        "create",
+        "report-eu",
+        "sharding_total_count=4",
+        "cron=0 0 3 * * ?",
+        "--template",
+        "report",
+        "--label",
+        "eu",
+        "--dialect",
+        "3.x",
+    ];
+    let from = "from the template report, label eu\n";
+    let made = world.ejob(&signed(&create)).await.done();
+    assert_eq!(made, format!("done: report-eu, job: made {from}"));
+    let again = world.ejob(&create).await;
+    assert_eq!(again.exit, Exit::Stale, "{again:?}");
+    assert!(again.err.contains("the registry has job report-eu already"), "{again:?}");
+    let shown = world.ejob(&["config", "get", "report-eu", "--json"]).await.json();
+    assert_eq!(shown["config"]["sharding_total_count"], 4, "{shown}");
+    assert_eq!(shown["config"]["cron"], "0 0 3 * * ?", "{shown}");
+    assert!(world.stored("/report-eu/config").unwrap().starts_with("cron: "), "not of 3.x");
+    let record = world.stored("/report-eu/coordination/template").unwrap();
+    assert_eq!(record, r#"{"template":"report","label":"eu"}"#);
+    let audit = world.ejob(&["audit", "report-eu", "--json"]).await.json();
+    assert_eq!(audit["records"][0]["record"]["who"], "anna", "{audit}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("jobs.yaml");
+    let file = file.to_str().unwrap();
+    world.ejob(&["export", "-o", file]).await.done();
+    let dry = world.ejob_in("/other", &["import", file]).await.done();
+    assert!(dry.starts_with(&format!("would create report-eu {from}")), "{dry}");
+    let done = world.ejob_in("/other", &["import", file, "--apply"]).await.done();
+    assert_eq!(done, made);
+
+    let document = folder.path().join("document");
+    std::fs::write(&document, DOCUMENT_3.replace("old", "from-document")).unwrap();
+    let document = ["--template", "report", "--document", document.to_str().unwrap()];
+    let create = [&["create", "from-document", "failover=false"][..], &document].concat();
+    world.ejob(&create).await.done();
+    let stored = world.stored("/from-document/config").unwrap();
+    assert!(stored.contains("failover: false\n") && stored.contains("shardingTotalCount: 2\n"));
+}
+
+#[tokio::test]
 async fn a_server_is_drained_and_an_instance_is_told_to_leave() {
     let world = World::new();
     let (_first, second) = world.shared().await;
@@ -273,6 +362,35 @@ async fn the_doctor_finds_shows_what_would_mend_it_and_mends_it() {
     assert!(mended.out.contains("done: old, run-of-nobody"), "{mended:?}");
     let json = world.ejob(&["doctor", "old", "--json"]).await.json();
     assert!(json["findings"].as_array().unwrap().iter().all(|f| f["code"] != "run-of-nobody"));
+}
+
+/// An item that belongs to nobody is assigned anew only once no mark blocks it, which shows when the mark is gone.
+#[tokio::test]
+async fn what_comes_to_light_by_mending_is_shown_and_not_mended() {
+    let world = World::new();
+    world
+        .write(&[
+            ("/old", "com.acme.Old"),
+            ("/old/config", DOCUMENT_3),
+            ("/old/servers/10.0.0.1", "ENABLED"),
+            ("/old/sharding/0/running", "10.0.0.9@-@9"),
+        ])
+        .await;
+    let java = world.registry.connect();
+    let path = NodePath::parse("/old/instances/10.0.0.1@-@1").unwrap();
+    let data = "jobInstanceId: 10.0.0.1@-@1\nserverIp: 10.0.0.1\n";
+    java.commit(Txn::new().create(path, data, Lifetime::Ephemeral)).await.unwrap();
+    let dry = world.ejob(&["doctor", "--fix"]).await;
+    let with_fix = dry.out.lines().filter(|line| line.starts_with("warning unassigned"));
+    assert_eq!(with_fix.count(), 1, "{dry:?}");
+    assert!(dry.out.contains("    fix: ") && !dry.out.contains("necessary"), "{dry:?}");
+    let mended = world.ejob(&signed(&["doctor", "--fix", "--apply"])).await;
+    assert_eq!(mended.out.matches("done: ").count(), 1, "{mended:?}");
+    assert!(mended.out.contains("done: old, run-of-nobody"), "{mended:?}");
+    assert_eq!(world.stored("/old/leader/sharding/necessary"), None, "{mended:?}");
+    let again = world.ejob(&["doctor", "--fix"]).await;
+    let fix = again.out.lines().find(|line| line.starts_with("    fix: "));
+    assert!(fix.is_some_and(|line| line.contains("necessary")), "{again:?}");
 }
 
 #[tokio::test]

@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::os::unix::fs::PermissionsExt;
+
 use cli::Exit;
 use coordination::{decode_config, encode_config};
 use support::World;
@@ -35,6 +37,8 @@ async fn what_was_exported_in_either_form_is_imported_byte_for_byte() {
         let world = world().await;
         let told = world.ejob(&["export", "-o", file]).await.done();
         assert_eq!(told, format!("2 jobs written to {file}\n"));
+        let mode = std::fs::metadata(file).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "a configuration may hold secrets");
 
         // A dry run makes nothing, not even the namespace.
         let dry = world.ejob_in("/other", &["import", file]).await.done();
@@ -75,6 +79,17 @@ async fn what_is_there_and_differs_stays_unless_it_shall_be_overwritten() {
     let told = world.ejob(&["import", file, "--apply", "--overwrite"]).await.done();
     assert_eq!(told, "done: three, configuration: failover: false -> true\n");
     assert!(world.stored("/three/config").unwrap().contains("failover: true\n"));
+}
+
+#[tokio::test]
+async fn what_is_left_of_a_job_is_none_that_could_be_exported() {
+    let world = world().await;
+    world.write(&[("/left/servers/10.0.0.1", "")]).await;
+    let said = world.ejob(&["export", "left"]).await;
+    assert_eq!(said.exit, Exit::NotFound, "{said:?}");
+    assert!(said.err.starts_with("error: the registry has no job left; "), "{said:?}");
+    let all = world.ejob(&["export", "--form", "json"]).await.done();
+    assert!(!all.contains("left"), "{all}");
 }
 
 #[tokio::test]

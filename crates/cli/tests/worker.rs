@@ -152,6 +152,53 @@ async fn a_worker_ends_when_an_operator_has_shut_its_jobs_down() {
     assert_eq!(worker.end().await, Some(0));
 }
 
+/// A job whose stored configuration is damaged takes no part until it is repaired.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_jobs_that_have_joined_are_ready() {
+    let options = ZookeeperOptions::parse_url(&format!("zk://{}/unready", address())).unwrap();
+    let registry = ZookeeperCenter::connect(options).await.unwrap();
+    let path = Layout::new(&JobName::new("damaged").unwrap()).config_path();
+    let txn = Txn::new().create(path, "{", Lifetime::Persistent);
+    registry.commit(txn).await.unwrap();
+    let rows = [
+        ("[[jobs]]\nname='damaged'\nsharding_total_count=1\nscript={command='true'}\n", "nothing"),
+        (
+            "[[jobs]]\nname='damaged'\nsharding_total_count=1\nscript={command='true'}\n\
+             [[jobs]]\nname='good'\nsharding_total_count=1\nscript={command='true'}\n",
+            "good",
+        ),
+    ];
+    for (file, joined) in rows {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("jobs.toml"), file).unwrap();
+        let words = ["worker", "jobs.toml", "--server-ip", "10.0.0.1"];
+        let mut command = ejob(folder.path(), "/unready", &words);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
+        let ready = within("a line", out.next_line()).await.unwrap().unwrap();
+        assert_eq!(ready, format!("ready: {joined} on server 10.0.0.1; not yet: damaged"));
+        within("the end", child.kill()).await.unwrap();
+    }
+}
+
+/// A store that takes connections and says nothing.
+#[cfg(feature = "postgres")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_signal_is_heard_while_a_history_is_opened() {
+    let folder = folder_with_gate();
+    let store = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://anna@{}/history", store.local_addr().unwrap());
+    let words = ["worker", "jobs.toml", "--history", &url];
+    let mut command = ejob(folder.path(), "/unopened", &words);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let _held = within("the worker at its store", store.accept()).await.unwrap();
+    let id = child.id().unwrap().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
+    let output = within("the end", child.wait_with_output()).await.unwrap();
+    assert_eq!(output.stdout, b"stopped before it was connected\n", "{output:?}");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
 /// A port that was free a moment ago.
 fn port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -72,6 +72,9 @@ pub struct Report {
     pub left: Vec<Entry>,
     /// What could not be done, with the error.
     pub failed: Vec<Entry>,
+    /// The error of each entry of `failed`, in the same order, for whoever decides by its kind.
+    #[serde(skip)]
+    pub causes: Vec<Error>,
     /// The changes as they were recorded: one for each job that was changed.
     pub records: Vec<Recorded>,
 }
@@ -85,7 +88,7 @@ pub struct Entry {
     pub target: String,
     /// What was done to it, or why not.
     pub what: String,
-    /// It was left alone because it is as wanted already.
+    /// It was left alone because that is as wanted: it is so already, or it is disabled, and a run of all was asked for.
     pub as_wanted: bool,
 }
 
@@ -100,19 +103,28 @@ pub struct Recorded {
 }
 
 impl Report {
-    /// Adds another report.
-    pub(crate) fn extend(&mut self, other: Self) {
+    /// Adds another report, for instance of the next of several changes: each list behind its own.
+    pub fn extend(&mut self, other: Self) {
         self.done.extend(other.done);
         self.left.extend(other.left);
         self.failed.extend(other.failed);
+        self.causes.extend(other.causes);
         self.records.extend(other.records);
     }
 
-    /// Adds that a job could not be changed.
-    pub(crate) fn fail(&mut self, job: &str, error: &Error) {
-        let (job, target) = (job.to_owned(), "job".to_owned());
+    /// Adds what could not be done: in which job, what, and why.
+    pub fn fail(&mut self, job: &str, target: &str, error: Error) {
         let what = error.to_string();
+        let (job, target) = (job.to_owned(), target.to_owned());
         self.failed.push(Entry { job, target, what, as_wanted: false });
+        self.causes.push(error);
+    }
+
+    /// Adds what was not tried, because the registry had not answered before.
+    pub fn skip(&mut self, job: &str, target: &str) {
+        let what = "not tried, as the registry did not answer".to_owned();
+        let (job, target) = (job.to_owned(), target.to_owned());
+        self.left.push(Entry { job, target, what, as_wanted: false });
     }
 
     /// Returns true if something was changed.
@@ -186,8 +198,8 @@ impl Planned {
         Report {
             done: self.done.into_iter().map(entry).collect(),
             left: self.left.into_iter().map(entry).chain(kept).collect(),
-            failed: Vec::new(),
             records: record.into_iter().map(recorded).collect(),
+            ..Report::default()
         }
     }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use coordination::{InvalidConfig, InvalidName, JobName};
 use reg_center::Revision;
 
-/// Why an operation has no regular answer. Unless [`is_unknown`](Self::is_unknown), nothing was changed.
+/// Why an operation has no regular answer. Unless [`is_unknown`](Self::is_unknown), or the job is removed already
+/// ([`Remains`](Self::Remains)), nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -145,6 +146,28 @@ pub enum Error {
         /// What the registry said.
         cause: String,
     },
+    /// The job is removed, and is no job any more; some of its nodes are still there.
+    #[error("job {job} is removed, but nodes are left of it ({cause}); repeat the removal")]
+    Remains {
+        /// Which job.
+        job: JobName,
+        /// Why they are left.
+        cause: String,
+    },
+    /// What the runs of a request are to be told is too much for one request.
+    #[error(
+        "parameter is a text of {bytes} bytes for {items} items of job {job}; valid are {max} bytes for all items together: a shorter text, or fewer items at a time"
+    )]
+    TooMuchToTell {
+        /// Which job.
+        job: JobName,
+        /// How many bytes each run is to be told.
+        bytes: usize,
+        /// How many items were asked for.
+        items: usize,
+        /// How many bytes all of them may be told together.
+        max: usize,
+    },
     /// The wire formats have no place for it.
     #[error("{what} is not possible for job {job}: {why}")]
     NotSupported {
@@ -167,6 +190,27 @@ impl Error {
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         matches!(self, Self::Unknown { .. })
+    }
+
+    /// Returns true if the registry has not answered, so that whoever asks it for something else waits in vain, too.
+    #[must_use]
+    pub fn is_unanswered(&self) -> bool {
+        match self {
+            Self::Deadline { .. } | Self::Unknown { .. } => true,
+            Self::Registry { source, .. } => {
+                let is_over = source.is_session_lost() || *source == reg_center::Error::Closed;
+                source.is_retryable() || is_over
+            }
+            _ => false,
+        }
+    }
+
+    /// After a change was sent and not answered, what goes wrong at the next look leaves open whether it has happened.
+    pub(crate) fn or_unknown(self, is_in_doubt: bool, act: &'static str, job: &JobName) -> Self {
+        match is_in_doubt {
+            true => Self::Unknown { act, job: job.clone(), cause: self.to_string() },
+            false => self,
+        }
     }
 }
 

@@ -32,8 +32,8 @@ pub use statistics::{
     job_brief, job_briefs, job_state, jobs_of_server, server_briefs,
 };
 pub use transfer::{
-    Converted, Export, ExportError, ExportedJob, ImportAct, ImportStep, convert_version_1, export,
-    plan_import,
+    Converted, Export, ExportError, ExportedJob, ExportedTemplate, ImportAct, ImportStep,
+    Importable, convert_version_1, export, plan_import,
 };
 pub use validate::{schedule_of, validate};
 pub use why::{WhyNot, why_item_not_running, why_not_running};

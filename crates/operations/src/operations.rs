@@ -158,7 +158,8 @@ impl Operations {
         let id = unique_id(self.now());
         let mut sent: Option<(Planned, AuditRecord)> = None;
         for _ in 0..ATTEMPTS {
-            let snapshot = self.job_or_nothing(job, absence).await?;
+            let snapshot = self.job_or_nothing(job, absence).await;
+            let snapshot = snapshot.map_err(|error| error.or_unknown(sent.is_some(), act, job))?;
             if let Some((planned, record)) = sent.take_if(|_| snapshot.has_recorded(&id)) {
                 return Ok(told(job, planned, record));
             }
@@ -188,7 +189,10 @@ impl Operations {
                 Err(error) if error.is_unknown() => {
                     return Err(Error::Unknown { act, job: job.clone(), cause: error.to_string() });
                 }
-                Err(error) => return Err(Error::registry(format!("{act} of job {job}"))(error)),
+                Err(error) => {
+                    let error = Error::registry(format!("{act} of job {job}"))(error);
+                    return Err(error.or_unknown(sent.is_some(), act, job));
+                }
             }
         }
         match sent {
@@ -205,7 +209,8 @@ impl Operations {
         self.registry().commit(txn).await
     }
 
-    /// Changes the jobs of a scope. One that fails does not keep the others from being changed.
+    /// Changes the jobs of a scope. One that fails does not keep the others from being changed, unless the registry does
+    /// not answer: then the rest is not tried.
     pub(crate) async fn change_all(
         &self,
         scope: &Scope,
@@ -217,7 +222,8 @@ impl Operations {
             return self.change(job, act, by, |snapshot, _| plan(snapshot)).await;
         }
         let mut report = Report::default();
-        for name in self.reader.names().await? {
+        let mut names = self.reader.names().await?.into_iter();
+        while let Some(name) = names.next() {
             let changed = match JobName::new(&name) {
                 Ok(job) => self.change(&job, act, by, |snapshot, _| plan(snapshot)).await,
                 Err(error) => Err(error.into()),
@@ -226,7 +232,13 @@ impl Operations {
                 Ok(changed) => report.extend(changed),
                 // It went while the others were changed.
                 Err(Error::NoSuchJob { .. }) => {}
-                Err(error) => report.fail(&name, &error),
+                Err(error) => {
+                    let is_over = error.is_unanswered();
+                    report.fail(&name, "job", error);
+                    if is_over {
+                        names.by_ref().for_each(|name| report.skip(&name, "job"));
+                    }
+                }
             }
         }
         Ok(report)

@@ -164,4 +164,22 @@ fn what_may_be_a_secret_is_compared_and_not_shown() {
     let fields: Vec<_> = changes.iter().map(|change| change.field).collect();
     assert_eq!(fields, ["java_props", "java_extra_configurations", "unknown_fields"]);
     assert!(!format!("{changes:?}").contains("hunter"), "{changes:?}");
+
+    let with = |password: &str| {
+        let mut config = JobConfig::new(job(), 2);
+        let coordination::JavaFields::V2(java) = &mut config.java.fields else { panic!("2.1.5") };
+        let command_line = Some(format!("load --password {password}"));
+        java.job_type = coordination::JavaJobType::Script { command_line };
+        java.other_properties = vec![("smtp_password".into(), format!("{password:?}"))];
+        java.monitor_port = i32::try_from(password.len()).unwrap();
+        config
+    };
+    let changes = operations::differences(&with("hunter2"), &with("hunter22"));
+    let shown: Vec<_> = changes.iter().map(ToString::to_string).collect();
+    let job_type = "java_job_type: Script { command_line: 23 bytes, not shown } -> Script { command_line: 24 bytes, not shown }";
+    let names = "[smtp_password], values not shown";
+    assert_eq!(
+        shown,
+        [job_type, "java_monitor_port: 7 -> 8", &format!("java_props: {names} -> {names}")]
+    );
 }

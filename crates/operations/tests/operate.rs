@@ -269,6 +269,45 @@ async fn a_drain_waits_for_runs_and_tells_what_is_left_at_its_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_all_items_together_are_told_is_bounded() {
+    let world = World::new();
+    // As many as can be told a parameter of the longest kind, and one more.
+    let most = (16 << 20) / coordination::MAX_REQUEST_PARAMETER_BYTES;
+    let config = lite::JobBuilder::new("job", u32::try_from(most).unwrap() + 1);
+    let _member = world.member(1, config).await;
+    let operations = world.operations();
+    let longest = "x".repeat(coordination::MAX_REQUEST_PARAMETER_BYTES);
+    let longest = coordination::RequestParameter::new(&longest).unwrap();
+    let error = operations.trigger_with(&job(), None, &longest, &by()).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "parameter is a text of 4096 bytes for 4097 items of job job; valid are 16777216 bytes for all items together: a shorter text, or fewer items at a time"
+    );
+    assert_eq!(world.now().audit().count(), 0, "something was asked for");
+    let some = (0..u32::try_from(most).unwrap()).collect::<Vec<_>>();
+    world.hold(&some);
+    let told = operations.trigger_with(&job(), Some(&items(&some)), &longest, &by()).await;
+    assert!(told.unwrap().report.has_changed());
+    let short = coordination::RequestParameter::new("x").unwrap();
+    let told = operations.trigger_with(&job(), None, &short, &by()).await;
+    assert!(told.unwrap().report.has_changed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_of_all_leaves_disabled_items_out_as_it_is_meant() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let operations = world.operations();
+    operations.disable_items(&job(), &items(&[1]), &by()).await.unwrap();
+    let some = operations.trigger(&job(), None, &by()).await.unwrap().report;
+    let left: Vec<_> = some.left.iter().map(|entry| (&*entry.target, entry.as_wanted)).collect();
+    assert_eq!((some.done.len(), left), (3, vec![("item 1", true)]), "{some}");
+    let none = operations.trigger(&job(), Some(&items(&[1])), &by()).await.unwrap();
+    assert_eq!(none.request, None);
+    assert!(none.report.left.iter().all(|entry| !entry.as_wanted), "{}", none.report);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_lost_reply_or_request_changes_nothing_twice() {
     for fault in [WriteFault::LoseReply, WriteFault::LoseRequest] {
         let world = World::new();

@@ -4,11 +4,12 @@
 mod support;
 
 use coordination::{
-    Dialect, JavaFields, JavaJobType, JavaSettings, JobConfig, JobName, encode_config,
+    Dialect, JavaFields, JavaJobType, JavaSettings, JobConfig, JobName, Label, TemplateName,
+    TemplateRecord, encode_config,
 };
 use operations::{
-    Converted, Error, Export, ExportError, ImportAct, JobSnapshot, convert_version_1, export,
-    plan_import,
+    Converted, Error, Export, ExportError, ImportAct, Importable, JobSnapshot, convert_version_1,
+    export, plan_import,
 };
 use reg_center::{Node, NodePath, Revision, SessionId, Stat, Version};
 use sharding::StrategyRegistry;
@@ -33,7 +34,7 @@ fn node(path: &str, data: &str) -> Node {
 #[test]
 fn an_export_that_cannot_be_read_is_refused_as_a_whole() {
     let good = Export::of([&config("a", Dialect::V2), &config("b", Dialect::V3)]);
-    assert_eq!(good.configs().unwrap().len(), 2);
+    assert_eq!(good.importable().unwrap().len(), 2);
     type Damage = fn(&mut Export);
     let rows: [(&str, Damage, &str); 7] = [
         ("format", |e| e.format = "x".into(), "format is \"x\"; valid is \"ejob-export\""),
@@ -51,7 +52,7 @@ fn an_export_that_cannot_be_read_is_refused_as_a_whole() {
     for (case, damage, part) in rows {
         let mut export = good.clone();
         damage(&mut export);
-        let error: ExportError = export.configs().unwrap_err();
+        let error: ExportError = export.importable().unwrap_err();
         assert!(error.to_string().contains(part), "{case}: {error}");
     }
 }
@@ -83,10 +84,10 @@ async fn what_was_exported_is_imported_elsewhere_with_nothing_lost() {
 
     let operations = here.operations();
     let strategies = StrategyRegistry::default();
-    let configs = export.configs().unwrap();
+    let jobs = export.importable().unwrap();
     let plan = async |overwrite| {
         let namespace = operations.namespace().await.unwrap();
-        plan_import(&configs, &namespace, overwrite, &strategies, noon())
+        plan_import(&jobs, &namespace, overwrite, &strategies, noon())
     };
     for step in plan(false).await {
         assert_eq!(step.act, ImportAct::Create, "{step}");
@@ -108,21 +109,22 @@ async fn nothing_is_overwritten_unless_it_is_said_and_nothing_that_has_changed_s
     let stored = config("job", Dialect::V2);
     let document = encode_config(&stored);
     world.write(&[("/job/config", document.as_str())], &[]).await;
-    let wanted = [JobConfig { sharding_total_count: 4, ..stored.clone() }];
+    let wanted = JobConfig { sharding_total_count: 4, ..stored.clone() };
+    let jobs = [Importable::from(wanted.clone())];
     let operations = world.operations();
     let strategies = StrategyRegistry::default();
     let namespace = operations.namespace().await.unwrap();
-    let stays = &plan_import(&wanted, &namespace, false, &strategies, noon())[0];
+    let stays = &plan_import(&jobs, &namespace, false, &strategies, noon())[0];
     let line = "keep job, although it differs: sharding_total_count: 3 -> 4";
     assert_eq!(stays.to_string(), line);
     let report = operations.import(stays, &by()).await.unwrap();
     assert!(!report.has_changed(), "{report}");
     assert_eq!(world.stored("/job/config").unwrap(), document);
 
-    let replace = &plan_import(&wanted, &namespace, true, &strategies, noon())[0];
+    let replace = &plan_import(&jobs, &namespace, true, &strategies, noon())[0];
     assert_eq!(replace.to_string(), "replace job: sharding_total_count: 3 -> 4");
     operations.import(replace, &by()).await.unwrap();
-    assert_eq!(world.stored("/job/config").unwrap(), encode_config(&wanted[0]));
+    assert_eq!(world.stored("/job/config").unwrap(), encode_config(&wanted));
     let late = operations.import(replace, &by()).await;
     assert!(matches!(late, Err(Error::StaleConfig { .. })), "{late:?}");
 }
@@ -138,7 +140,7 @@ async fn the_class_in_the_root_of_a_job_of_3_stays_when_its_configuration_is_rep
     let operations = world.operations();
     let namespace = operations.namespace().await.unwrap();
     let strategies = StrategyRegistry::default();
-    let step = &plan_import(&[wanted], &namespace, true, &strategies, noon())[0];
+    let step = &plan_import(&[wanted.into()], &namespace, true, &strategies, noon())[0];
     assert_eq!(step.to_string(), "replace job: sharding_total_count: 3 -> 4");
     operations.import(step, &by()).await.unwrap();
     assert!(world.stored("/job/config").unwrap().contains("shardingTotalCount: 4\n"));
@@ -176,10 +178,107 @@ async fn what_could_not_run_here_is_refused_with_the_reason() {
         ("damaged", with("bad", Dialect::V2, |_| ()), "what is there cannot be used, and stays"),
     ];
     for (case, config, part) in rows {
-        let step = &plan_import(&[config], &namespace, false, &strategies, noon())[0];
+        let step = &plan_import(&[config.into()], &namespace, false, &strategies, noon())[0];
         let ImportAct::Refused { reason } = &step.act else { panic!("{case}: {step}") };
         assert!(reason.contains(part), "{case}: {reason}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_configuration_that_a_java_instance_would_fail_at_is_refused() {
+    let world = World::new();
+    let mut stored = config("job", Dialect::V2);
+    stored.cron = Some("0 0 9 * * ?".into());
+    stored.java.job_class = "com.acme.Report".into();
+    let document = encode_config(&stored);
+    let _java = world
+        .write(
+            &[("/job/config", &*document), ("/job/servers/10.0.0.9", "")],
+            &[("/job/instances/10.0.0.9@-@9", "")],
+        )
+        .await;
+    let namespace = world.operations().namespace().await.unwrap();
+    let wanted = JobConfig { cron: None, job_parameter: "new".into(), ..stored };
+    let strategies = StrategyRegistry::default();
+    let mut unclassed = wanted.clone();
+    unclassed.java = JavaSettings::of(Dialect::V2);
+    for wanted in [wanted, unclassed] {
+        let step = &plan_import(&[wanted.into()], &namespace, true, &strategies, noon())[0];
+        let ImportAct::Refused { reason } = &step.act else { panic!("{step}") };
+        assert!(reason.starts_with("cron is"), "{reason}");
+    }
+}
+
+fn report(label: Option<&str>) -> TemplateRecord {
+    let label = label.map(|label| Label::new(label).unwrap());
+    TemplateRecord { template: TemplateName::new("report").unwrap(), label }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_was_made_from_a_template_is_made_from_it_elsewhere() {
+    let (there, here) = (World::new(), World::new());
+    let template = report(Some("eu"));
+    for dialect in [Dialect::V2, Dialect::V3] {
+        let name = format!("made-{}", dialect.as_str());
+        let config = config(&name, dialect);
+        there.operations().create_job(&template, &config, &by()).await.unwrap();
+    }
+    let (export, left_out) = export(&there.operations().namespace().await.unwrap().jobs);
+    assert!(left_out.is_empty(), "{left_out:?}");
+    let written = serde_json::to_string(&export).unwrap();
+    let export: Export = serde_json::from_str(&written).unwrap();
+    let (jobs, operations) = (export.importable().unwrap(), here.operations());
+    let strategies = StrategyRegistry::default();
+    let plan = async || {
+        let namespace = operations.namespace().await.unwrap();
+        plan_import(&jobs, &namespace, false, &strategies, noon())
+    };
+    for step in plan().await {
+        let line = format!("create {} from the template report, label eu", step.job);
+        assert_eq!(step.to_string(), line);
+        operations.import(&step, &by()).await.unwrap();
+        let again = operations.import(&step, &by()).await;
+        assert!(matches!(again, Err(Error::JobExists { .. })), "{again:?}");
+    }
+    for job in operations.namespace().await.unwrap().jobs {
+        assert_eq!(job.template(), Some(Ok(template.clone())), "{}", job.job());
+    }
+    assert!(plan().await.iter().all(|step| step.act == ImportAct::Same));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_there_is_never_given_another_template() {
+    let world = World::new();
+    let document = encode_config(&config("coded", Dialect::V2));
+    world.write(&[("/coded/config", &*document), ("/left/ledger/0", "")], &[]).await;
+    let operations = world.operations();
+    let made = config("made", Dialect::V2);
+    operations.create_job(&report(None), &made, &by()).await.unwrap();
+    let namespace = operations.namespace().await.unwrap();
+    let rows = [
+        ("made", "the job that is there was made from the template report, not made from the"),
+        ("coded", "the job that is there was registered by the code of its instances, not made"),
+        ("left", "there are nodes without a configuration, not made from"),
+    ];
+    let strategies = StrategyRegistry::default();
+    for (name, part) in rows {
+        let config = config(name, Dialect::V2);
+        let wanted = Importable { config, template: Some(report(Some("us"))) };
+        let step = &plan_import(&[wanted], &namespace, true, &strategies, noon())[0];
+        let ImportAct::Refused { reason } = &step.act else { panic!("{name}: {step}") };
+        assert!(reason.contains(part) && reason.ends_with("remove that first"), "{name}: {reason}");
+    }
+    let left = JobSnapshot::of_nodes(
+        &JobName::new("bad").unwrap(),
+        vec![
+            node("/bad/config", &encode_config(&config("bad", Dialect::V2))),
+            node("/bad/coordination/template", "{"),
+        ],
+    );
+    let (export, left_out) = export([&left]);
+    assert!(export.jobs.is_empty(), "{export:?}");
+    let why = "the template that it was made from cannot be read: ";
+    assert!(left_out[0].1.starts_with(why), "{left_out:?}");
 }
 
 /// What a running 1.0.5 has of a job, as its dump shows.
@@ -230,8 +329,9 @@ fn a_job_of_version_1_becomes_a_configuration_of_either_dialect() {
         );
         assert_eq!(config.max_time_diff_seconds, None);
         assert_eq!(config.java.job_class, "com.acme.Report");
-        assert_eq!(notes.len(), 1, "{notes:?}");
-        assert!(notes[0].contains("has to be written anew"), "{notes:?}");
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert!(notes[0].contains("config/jobType is missing, as before 1.1.0"), "{notes:?}");
+        assert!(notes[1].contains("has to be written anew"), "{notes:?}");
         assert!(config.check().and_then(|()| config.check_for_java()).is_ok());
     }
 }
@@ -255,7 +355,7 @@ fn what_version_1_had_otherwise_is_translated_or_told() {
         "com.dangdang.ddframe.job.lite.api.strategy.impl.RotateServerByNameJobShardingStrategy";
     let (v2, v3) = (Dialect::V2, Dialect::V3);
     type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], Dialect, Shown, &'a str, Option<&'a str>);
-    let rows: [Row<'_>; 14] = [
+    let rows: [Row<'_>; 17] = [
         (
             "strategy, 2.1.5",
             &[("config/jobShardingStrategyClass", rotate)],
@@ -346,6 +446,23 @@ fn what_version_1_had_otherwise_is_translated_or_told() {
             Some("server 10.0.0.1 is paused there"),
         ),
         (
+            "server that was shut down",
+            &[("servers/10.0.0.1/shutdown", "")],
+            v2,
+            kind,
+            "simple",
+            Some("server 10.0.0.1 is shut down there"),
+        ),
+        (
+            "no schedule",
+            &[("config/cron", "-")],
+            v3,
+            |c| format!("{:?}", c.cron),
+            "None",
+            Some("config/cron is missing: the job will run on request only"),
+        ),
+        ("simple by name", &[("config/jobType", "SIMPLE")], v2, kind, "simple", None),
+        (
             "offset",
             &[("offset/0", "17")],
             v2,
@@ -367,6 +484,10 @@ fn what_version_1_had_otherwise_is_translated_or_told() {
         assert_eq!(shown(&config), expected, "{case}");
         let notes = notes.join("\n");
         assert!(note.is_none_or(|note| notes.contains(note)), "{case}: {notes}");
+        let is_named = changes
+            .iter()
+            .any(|(name, _)| matches!(*name, "config/jobType" | "config/scriptCommandLine"));
+        assert_eq!(notes.contains("config/jobType is missing"), !is_named, "{case}: {notes}");
         assert!(config.check().and_then(|()| config.check_for_java()).is_ok(), "{case}");
     }
 }

@@ -107,7 +107,8 @@ impl Wanted {
     }
 }
 
-fn read_document(path: &Path, job: &JobName) -> Result<JobConfig, Fault> {
+/// Reads a document as ElasticJob stores it, of this job.
+pub(super) fn read_document(path: &Path, job: &JobName) -> Result<JobConfig, Fault> {
     let mut bytes = Vec::new();
     let read = match path.as_os_str() == "-" {
         true => std::io::stdin().read_to_end(&mut bytes).map(drop),

@@ -167,6 +167,12 @@ pub(crate) fn document(config: &JobConfig) -> Value {
     Value::Object(fields.collect::<Map<_, _>>())
 }
 
+/// Returns true if an assignment, `name=value`, is of this field.
+pub(crate) fn is_of(assignment: &str, field: &str) -> bool {
+    let name = assignment.split_once('=').map_or(assignment, |(name, _)| name);
+    name.trim().replace('-', "_") == field
+}
+
 /// Changes one field: `name=value`. The configuration as a whole is checked when it is written.
 pub(crate) fn assign(config: &mut JobConfig, assignment: &str) -> Result<(), String> {
     let Some((name, value)) = assignment.split_once('=') else {
@@ -174,8 +180,7 @@ pub(crate) fn assign(config: &mut JobConfig, assignment: &str) -> Result<(), Str
             "{assignment:?} is no change; valid is FIELD=VALUE, such as failover=true"
         ));
     };
-    let wanted = name.trim().replace('-', "_");
-    let Some(field) = FIELDS.iter().find(|field| field.name == wanted) else {
+    let Some(field) = FIELDS.iter().find(|field| is_of(assignment, field.name)) else {
         let known: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
         return Err(format!("there is no field {name:?}; valid are {}", known.join(", ")));
     };

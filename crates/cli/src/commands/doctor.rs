@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use coordination::JobName;
-use operations::{Finding, Namespace, Operations, Report, Severity, diagnose_all};
+use operations::{By, Finding, Namespace, Operations, Report, Severity, diagnose_all};
 use serde_json::json;
 
 use super::report;
@@ -61,29 +61,28 @@ impl DoctorArguments {
             false => None,
         };
         let operations = cx.operations().await?;
-        let (findings, examined) = self.examine(cx, &operations).await?;
+        let (mut findings, mut examined) = self.examine(cx, &operations).await?;
         let Some(by) = by else { return Ok(self.page(&findings, examined, None)) };
         let mut mended = Report::default();
-        let mut findings = findings;
+        // What comes to light by mending was not shown before.
+        let shown: Vec<Finding> = findings.iter().filter(|f| f.fix.is_some()).cloned().collect();
         for _ in 0..PASSES {
-            let fixable: Vec<&Finding> = findings.iter().filter(|f| f.fix.is_some()).collect();
-            if fixable.is_empty() {
+            let is_meant = |f: &&Finding| f.fix.is_some() && shown.iter().any(|s| is_same(s, f));
+            let meant: Vec<&Finding> = findings.iter().filter(is_meant).collect();
+            if meant.is_empty() {
                 break;
             }
-            let bar = cx.progress(fixable.len(), "mending");
-            let mut has_changed = false;
-            for finding in fixable {
-                let report = operations.fix(finding, &by).await?;
-                has_changed |= report.has_changed();
-                mended.done.extend(report.done);
-                mended.left.extend(report.left);
-                mended.failed.extend(report.failed);
-                mended.records.extend(report.records);
-                bar.inc(1);
+            let report = mend(cx, &operations, &meant, &by).await;
+            let goes_on = report.has_changed() && report.failed.is_empty();
+            let answers = !report.causes.iter().any(operations::Error::is_unanswered);
+            mended.extend(report);
+            if answers {
+                match self.read(&operations).await.map(Reading) {
+                    Ok(now) => (findings, examined) = (now.findings(None, &self), now.examined()),
+                    Err(error) => mended.fail("all", "what is left", error),
+                }
             }
-            bar.finish_and_clear();
-            findings = self.examine_once(&operations).await?.findings(None, &self);
-            if !has_changed {
+            if !goes_on {
                 break;
             }
         }
@@ -103,26 +102,30 @@ impl DoctorArguments {
             waiting.finish_and_clear();
         }
         let now = self.examine_once(operations).await?;
-        let findings = now.findings(earlier.as_ref(), self);
-        let (read, unread) = (now.0.jobs.len(), now.0.unread.len());
-        Ok((findings, Examined { jobs: read + unread, unread }))
+        Ok((now.findings(earlier.as_ref(), self), now.examined()))
     }
 
     async fn examine_once(&self, operations: &Operations) -> Result<Reading, Fault> {
-        Ok(Reading(match &self.job {
-            None => operations.namespace().await?,
+        Ok(Reading(self.read(operations).await?))
+    }
+
+    async fn read(&self, operations: &Operations) -> operations::Result<Namespace> {
+        match &self.job {
+            None => operations.namespace().await,
             Some(job) => {
-                Namespace { jobs: vec![operations.job(job).await?], ..Namespace::default() }
+                Ok(Namespace { jobs: vec![operations.job(job).await?], ..Namespace::default() })
             }
-        }))
+        }
     }
 
     fn page(&self, findings: &[Finding], examined: Examined, mended: Option<&Report>) -> Page {
         let Examined { jobs, unread } = examined;
         let has_errors = findings.iter().any(|finding| finding.severity == Severity::Error);
         let mut text = mended.map(report::text).unwrap_or_default();
+        let mending = mended.map_or(Exit::Done, report::exit);
+        let is_over = matches!(mending, Exit::Unknown | Exit::Unreachable);
         if mended.is_some() && !findings.is_empty() {
-            text.push_str("what is left:\n");
+            text.push_str(if is_over { "as it was found before:\n" } else { "what is left:\n" });
         }
         findings.iter().for_each(|finding| text.push_str(&self.line(finding)));
         text.push_str(&summary(findings, jobs));
@@ -132,10 +135,11 @@ impl DoctorArguments {
         let document = json!({ "findings": findings, "mended": mended });
         // Nothing is known of what could not be read, whatever is left out of the list of findings.
         let failed = unread > 0 || mended.is_some_and(|mended| !mended.failed.is_empty());
-        Page::new(text, &document).ending(match (has_errors, failed) {
-            (true, _) => Exit::Findings,
-            (false, true) => Exit::Partly,
-            (false, false) => Exit::Done,
+        Page::new(text, &document).ending(match (is_over, has_errors, failed) {
+            (true, ..) => mending,
+            (false, true, _) => Exit::Findings,
+            (false, false, true) => Exit::Partly,
+            (false, false, false) => Exit::Done,
         })
     }
 
@@ -158,6 +162,32 @@ impl DoctorArguments {
     }
 }
 
+/// Returns true if both are the same thing that is wrong at the same place, perhaps with another fix by now.
+fn is_same(a: &Finding, b: &Finding) -> bool {
+    (&a.job, a.code, &a.node) == (&b.job, b.code, &b.node)
+}
+
+/// Mends findings one by one. One that cannot be mended does not keep the others from it, unless the registry does not
+/// answer.
+async fn mend(cx: &Context<'_>, operations: &Operations, findings: &[&Finding], by: &By) -> Report {
+    let bar = cx.progress(findings.len(), "mending");
+    let mut mended = Report::default();
+    for finding in findings {
+        let target = finding.code.to_string();
+        if mended.causes.iter().any(operations::Error::is_unanswered) {
+            mended.skip(&finding.job, &target);
+            continue;
+        }
+        match operations.fix(finding, by).await {
+            Ok(report) => mended.extend(report),
+            Err(error) => mended.fail(&finding.job, &target, error),
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    mended
+}
+
 /// How many jobs there are, and how many of them could not be read.
 #[derive(Clone, Copy)]
 struct Examined {
@@ -169,6 +199,11 @@ struct Examined {
 struct Reading(Namespace);
 
 impl Reading {
+    fn examined(&self) -> Examined {
+        let (read, unread) = (self.0.jobs.len(), self.0.unread.len());
+        Examined { jobs: read + unread, unread }
+    }
+
     fn findings(&self, earlier: Option<&Self>, given: &DoctorArguments) -> Vec<Finding> {
         let all = diagnose_all(&self.0, earlier.map(|earlier| &earlier.0));
         all.into_iter().filter(|finding| finding.severity >= given.least.severity()).collect()

@@ -16,6 +16,8 @@ use crate::fault::Fault;
 use crate::output::{Page, table};
 use crate::text::{job_name, or_dash, timestamp};
 
+/// The variable that holds where a history is kept, perhaps with a password.
+const HISTORY: &str = "EJOB_HISTORY";
 /// The variable that holds the password of a history's store.
 const PASSWORD: &str = "EJOB_HISTORY_PASSWORD";
 
@@ -23,7 +25,7 @@ const PASSWORD: &str = "EJOB_HISTORY_PASSWORD";
 #[derive(Debug, Args)]
 pub(crate) struct StoreArguments {
     /// Where the history is: sqlite:PATH, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE
-    #[arg(long, env = "EJOB_HISTORY", value_name = "URL")]
+    #[arg(long, env = HISTORY, hide_env_values = true, value_name = "URL")]
     pub(crate) history: Option<String>,
     /// A file with the password of its user; or set EJOB_HISTORY_PASSWORD to that
     #[arg(long, value_name = "FILE")]
@@ -36,6 +38,12 @@ impl StoreArguments {
         let Some(url) = self.history.as_deref().filter(|url| !url.is_empty()) else {
             return Ok(None);
         };
+        let is_set = std::env::var(HISTORY).is_ok_and(|set| set == url);
+        if has_password(url) && !is_set {
+            return Err(Fault::usage(format!(
+                "--history has a password in it, which everybody on this host can see; give it by --history-password-file, or set {PASSWORD} or {HISTORY}"
+            )));
+        }
         let named = |error: job_history::Error| Fault::usage(format!("--history: {error}"));
         let options = HistoryOptions::url(url).map_err(named)?;
         Ok(Some(match self.password()? {
@@ -67,6 +75,16 @@ impl StoreArguments {
             None => Ok(()),
         }
     }
+}
+
+/// Returns true if a URL has a password, before its host or among its parameters.
+fn has_password(url: &str) -> bool {
+    let Some((_, rest)) = url.split_once("://") else { return false };
+    let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+    let authority = place.split('/').next().unwrap_or_default();
+    let user = authority.rsplit_once('@').map(|(user, _)| user);
+    let in_parameters = parameters.split('&').any(|parameter| parameter.starts_with("password="));
+    user.is_some_and(|user| user.contains(':')) || in_parameters
 }
 
 #[derive(Debug, Args)]
@@ -231,4 +249,27 @@ fn event_document(event: &EventRecord) -> Value {
 
 fn time(time: Option<Timestamp>) -> Option<String> {
     time.map(|time| time.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_in_a_url_is_noticed_wherever_it_stands() {
+        let rows = [
+            ("sqlite:history.db", false),
+            ("sqlite:/a:b@c/d", false),
+            ("postgres://user@host/database", false),
+            ("postgres://host:5432/database", false),
+            ("postgres://user@host/a:b@c", false),
+            ("postgres://user:secret@host/database", true),
+            ("mysql://user:p@ss@host:3306/database", true),
+            ("postgres://user@host/database?password=secret", true),
+            ("postgres://user@host/database?sslmode=require&password=secret", true),
+        ];
+        for (url, expected) in rows {
+            assert_eq!(has_password(url), expected, "{url}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use coordination::{JobName, ServerIp};
-use operations::{Operations, Report, Scope};
+use operations::{JobSnapshot, Operations, Report, Scope};
 
 use super::list::no_server;
 use super::report;
@@ -39,13 +39,17 @@ pub(crate) async fn known(
     job: &JobName,
     ip: &ServerIp,
 ) -> Result<(), Fault> {
-    let snapshot = operations.job(job).await?;
-    if snapshot.view().server_state(ip).is_some() {
+    known_in(&operations.job(job).await?, ip)
+}
+
+/// Refuses a server that a job, as it was read, does not know.
+pub(crate) fn known_in(job: &JobSnapshot, ip: &ServerIp) -> Result<(), Fault> {
+    if job.view().server_state(ip).is_some() {
         return Ok(());
     }
-    let servers: Vec<String> = snapshot.view().servers().map(|(ip, _)| ip.to_string()).collect();
+    let servers: Vec<String> = job.view().servers().map(|(ip, _)| ip.to_string()).collect();
     let servers = if servers.is_empty() { "none".to_owned() } else { servers.join(", ") };
-    Err(Fault::not_found(format!("job {job} has no server {ip}; it has {servers}")))
+    Err(Fault::not_found(format!("job {} has no server {ip}; it has {servers}", job.job())))
 }
 
 /// Returns the page of a change of servers.

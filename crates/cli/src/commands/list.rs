@@ -75,7 +75,11 @@ pub(crate) fn no_server(ip: &ServerIp) -> Fault {
 }
 
 /// Adds what could not be read, which must not look like what is not there.
-fn with_unread(mut text: String, document: &serde_json::Value, namespace: &Namespace) -> Page {
+pub(crate) fn with_unread(
+    mut text: String,
+    document: &serde_json::Value,
+    namespace: &Namespace,
+) -> Page {
     let mut document = document.clone();
     let unread = namespace.unread.iter();
     let unread: Vec<_> = unread.map(|(job, error)| (job, error.to_string())).collect();

@@ -4,12 +4,14 @@ use clap::Args;
 use coordination::{JobConfig, JobName};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use operations::{ItemBrief, ItemState, JobSnapshot, why_item_not_running, why_not_running};
+use operations::{
+    ItemBrief, ItemState, JobSnapshot, Namespace, why_item_not_running, why_not_running,
+};
 use serde_json::json;
 use sharding::ShardingItem;
 
 use super::config_fields;
-use super::list::{instance_briefs, instance_table, state_name};
+use super::list::{instance_briefs, instance_table, state_name, with_unread};
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::output::{Page, pairs, table};
@@ -214,16 +216,18 @@ pub(crate) struct AuditArguments {
 impl AuditArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let operations = cx.operations().await?;
-        let jobs = match &self.job {
-            Some(job) => vec![operations.job(job).await?],
-            None => operations.namespace().await?.jobs,
+        let namespace = match &self.job {
+            Some(job) => {
+                Namespace { jobs: vec![operations.job(job).await?], ..Namespace::default() }
+            }
+            None => operations.namespace().await?,
         };
         let of_job = |job: &'_ JobSnapshot| {
             let name = job.job().to_string();
             let records: Vec<_> = job.audit().cloned().collect();
             records.into_iter().map(move |record| (name.clone(), record)).collect::<Vec<_>>()
         };
-        let mut records: Vec<_> = jobs.iter().flat_map(of_job).collect();
+        let mut records: Vec<_> = namespace.jobs.iter().flat_map(of_job).collect();
         records.sort_by_key(|(_, record)| record.at_ms);
         let rows = records.iter().map(|(job, record)| {
             let texts = [&record.act, &record.target, &record.who, &record.why];
@@ -235,7 +239,8 @@ impl AuditArguments {
             false => table(&["WHEN", "JOB", "ACT", "TARGET", "WHO", "WHY"], rows),
         };
         let documents = records.iter().map(|(job, record)| json!({ "job": job, "record": record }));
-        Ok(Page::new(text, &json!({ "records": documents.collect::<Vec<_>>() })))
+        let document = json!({ "records": documents.collect::<Vec<_>>() });
+        Ok(with_unread(text, &document, &namespace))
     }
 }
 

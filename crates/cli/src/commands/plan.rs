@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use operations::{WhatIf, plan_moves};
 use sharding::{InstanceId, StrategyRegistry};
 
+use super::hold::known_in;
 use super::look::usable;
 use crate::context::Context;
 use crate::fault::Fault;
@@ -51,6 +52,9 @@ impl PlanArguments {
                 self.job
             )));
         }
+        let servers = self.disable.iter().chain(&self.enable);
+        let mut strangers = servers.filter(|ip| !self.join.contains(ip));
+        strangers.try_for_each(|ip| known_in(&job, ip))?;
         let join = self.join.iter().enumerate();
         let join = join.map(|(n, ip)| instance_id(ip, &format!("new-{}", n + 1)));
         let what_if = WhatIf {

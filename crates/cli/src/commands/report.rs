@@ -1,6 +1,6 @@
 //! How a change is told: what was done, what was left alone, what failed.
 
-use operations::{Entry, Report};
+use operations::{Entry, Error, Report};
 
 use crate::fault::Exit;
 use crate::output::Page;
@@ -27,11 +27,13 @@ pub(crate) fn text(report: &Report) -> String {
     text
 }
 
-/// What was left alone because it is as wanted already is no failure; anything else is one if nothing was done.
+/// What was left alone because that is as wanted is no failure; anything else is one.
 pub(crate) fn exit(report: &Report) -> Exit {
     let as_wanted = report.left.iter().all(|entry| entry.as_wanted);
-    match report.failed.is_empty() && (report.has_changed() || as_wanted) {
-        true => Exit::Done,
-        false => Exit::Partly,
+    match () {
+        () if report.causes.iter().any(Error::is_unknown) => Exit::Unknown,
+        () if report.causes.iter().any(Error::is_unanswered) => Exit::Unreachable,
+        () if report.failed.is_empty() && as_wanted => Exit::Done,
+        () => Exit::Partly,
     }
 }

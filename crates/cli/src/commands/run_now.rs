@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
-use coordination::JobName;
+use coordination::{JobName, RequestParameter};
 use operations::{ItemRun, Operations, Triggered};
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use super::report;
 use crate::context::{Context, Signed};
 use crate::fault::{Exit, Fault};
 use crate::output::{Page, table};
-use crate::text::{Items, duration, items, job_name};
+use crate::text::{Items, duration, items, job_name, parameter};
 
 #[derive(Debug, Args)]
 pub(crate) struct TriggerArguments {
@@ -22,6 +22,9 @@ pub(crate) struct TriggerArguments {
     /// Some items, such as 0,3-5 [default: all]
     #[arg(long, value_name = "ITEMS", value_parser = items)]
     items: Option<Items>,
+    /// What the runs are told; it stands in the registry until they have ended, and is no place for secrets
+    #[arg(long, value_name = "TEXT", value_parser = parameter)]
+    parameter: Option<RequestParameter>,
     #[command(flatten)]
     wait: Wait,
     #[command(flatten)]
@@ -51,7 +54,10 @@ impl TriggerArguments {
         let by = self.signed.by("trigger")?;
         let operations = cx.operations().await?;
         let items = self.items.as_ref().map(|Items(items)| items);
-        let triggered = operations.trigger(&self.job, items, &by).await?;
+        let triggered = match &self.parameter {
+            None => operations.trigger(&self.job, items, &by).await?,
+            Some(parameter) => operations.trigger_with(&self.job, items, parameter, &by).await?,
+        };
         self.wait.outcome(cx, &operations, triggered).await
     }
 }
@@ -94,12 +100,15 @@ impl Wait {
         waiting.finish_and_clear();
         let runs = runs?;
         text.push_str(&run_table(&runs));
-        let succeeded = ItemRun::Ended { outcome: "succeeded" };
-        let all = runs.values().all(|run| *run == succeeded || *run == ItemRun::EndedUnseen);
         let document = json!({ "report": report, "runs": runs });
-        let exit = if all { exit } else { Exit::Partly };
+        let exit = if runs.values().all(has_succeeded) { exit } else { Exit::Partly };
         Ok(Page::new(text, &document).ending(exit))
     }
+}
+
+/// A run of which nobody knows how it ended is none that has succeeded.
+fn has_succeeded(run: &ItemRun) -> bool {
+    *run == ItemRun::Ended { outcome: "succeeded" }
 }
 
 fn run_table(runs: &BTreeMap<u32, ItemRun>) -> String {
@@ -107,8 +116,30 @@ fn run_table(runs: &BTreeMap<u32, ItemRun>) -> String {
         ItemRun::Waiting => "has yet to begin".to_owned(),
         ItemRun::Running { holder } => format!("runs on {holder}"),
         ItemRun::Ended { outcome } => (*outcome).to_owned(),
-        ItemRun::EndedUnseen => "ended, and has run again since".to_owned(),
-        ItemRun::Dropped => "dropped: the item is disabled or gone".to_owned(),
+        ItemRun::EndedUnseen => "ended, nobody knows how: it has run again since".to_owned(),
+        ItemRun::Dropped => {
+            "dropped: the item is disabled or gone, or could not be told its parameter".to_owned()
+        }
     };
     table(&["ITEM", "RUN"], runs.iter().map(|(item, run)| vec![item.to_string(), told(run)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_run_that_is_known_to_have_succeeded_has() {
+        let rows = [
+            (ItemRun::Ended { outcome: "succeeded" }, true),
+            (ItemRun::Ended { outcome: "failed" }, false),
+            (ItemRun::EndedUnseen, false),
+            (ItemRun::Dropped, false),
+            (ItemRun::Waiting, false),
+            (ItemRun::Running { holder: "10.0.0.1@-@1".to_owned() }, false),
+        ];
+        for (run, expected) in rows {
+            assert_eq!(has_succeeded(&run), expected, "{run:?}");
+        }
+    }
 }

@@ -1,13 +1,14 @@
 //! `export`, `import`: configurations into a file and out of one, or out of a namespace of ElasticJob 1.x.
 
 use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use coordination::{Dialect, JobConfig, JobName};
+use coordination::{Dialect, JobName};
 use jiff::Timestamp;
 use operations::{
-    Export, ImportAct, ImportStep, Namespace, Report, convert_version_1, plan_import,
+    Export, ImportAct, ImportStep, Importable, Namespace, Report, convert_version_1, plan_import,
 };
 use serde_json::{Value, json};
 use sharding::StrategyRegistry;
@@ -62,16 +63,19 @@ pub(crate) struct ExportArguments {
 impl ExportArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let namespace = cx.operations().await?.namespace().await?;
-        if let Some(missing) = self.jobs.iter().find(|job| namespace.job(job).is_none()) {
+        let is_unread =
+            |job: &JobName| namespace.unread.iter().any(|(name, _)| name == job.as_str());
+        let is_there = |job: &JobName| namespace.configured().any(|found| found.job() == job);
+        let missing = self.jobs.iter().find(|job| !is_there(job) && !is_unread(job));
+        if let Some(missing) = missing {
             return Err(operations::Error::NoSuchJob { job: missing.clone() }.into());
         }
-        let is_meant = |name: &JobName| self.jobs.is_empty() || self.jobs.contains(name);
-        let jobs = namespace.jobs.iter().filter(|job| is_meant(job.job()));
+        let is_meant =
+            |name: &str| self.jobs.is_empty() || self.jobs.iter().any(|job| job.as_str() == name);
+        let jobs = namespace.jobs.iter().filter(|job| is_meant(job.job().as_str()));
         let (export, mut left_out) = operations::export(jobs);
-        if self.jobs.is_empty() {
-            let unread = namespace.unread.iter();
-            left_out.extend(unread.map(|(job, error)| (job.clone(), error.to_string())));
-        }
+        let unread = namespace.unread.iter().filter(|(job, _)| is_meant(job));
+        left_out.extend(unread.map(|(job, error)| (job.clone(), error.to_string())));
         let form = self.form.unwrap_or_else(|| Form::of(self.output.as_deref()));
         let text = form.write(&export)?;
         let told = left_out.iter().map(|(job, why)| json!({ "job": job, "why": why }));
@@ -84,31 +88,39 @@ impl ExportArguments {
             .map(|(job, why)| one_line(&format!("left out: {job}: {why}")) + "\n")
             .collect::<String>();
         let exit = if left_out.is_empty() { Exit::Done } else { Exit::Partly };
-        let shown = match &self.output {
-            Some(path) => {
+        // What is printed is the export; a comment does no harm to whoever reads it, and JSON has none.
+        let (shown, beside) = match (&self.output, form) {
+            (Some(path), _) => {
                 write_new(path, &text)?;
                 let jobs = counted(export.jobs.len(), "job");
-                format!("{jobs} written to {}\n{lines}", path.display())
+                (format!("{jobs} written to {}\n{lines}", path.display()), String::new())
             }
-            // What is printed is the export; a comment does no harm to whoever reads it.
-            None => match form {
-                Form::Yaml => text + &lines.lines().map(|l| format!("# {l}\n")).collect::<String>(),
-                Form::Json => text,
-            },
+            (None, Form::Json) => (text, lines),
+            (None, Form::Yaml) => {
+                let comments = lines.lines().map(|line| format!("# {line}\n"));
+                (text + &comments.collect::<String>(), String::new())
+            }
         };
-        Ok(Page::new(shown, &document).ending(exit))
+        Ok(Page::new(shown, &document).ending(exit).beside(beside))
     }
 }
 
-/// A file that is there is somebody's.
+/// A file that is there is somebody's. What is written may hold secrets, so that only its owner can read it; half a file is
+/// not left behind.
 fn write_new(path: &Path, text: &str) -> Result<(), Fault> {
-    let opened = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
-    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| {
-        let path = path.display();
+    let shown = path.display();
+    let opened = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let mut file = opened.map_err(|error| {
         Fault::usage(format!(
-            "--output {path} cannot be written: {error}; name a file that is not there"
+            "--output {shown} cannot be written: {error}; name a file that is not there"
         ))
+    })?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    written.map_err(|error| match std::fs::remove_file(path) {
+        Ok(()) => Fault::refused(format!("--output {shown} cannot be written: {error}")),
+        Err(left) => Fault::refused(format!(
+            "--output {shown} cannot be written: {error}; what is there of it cannot be removed: {left}"
+        )),
     })
 }
 
@@ -136,7 +148,7 @@ pub(crate) struct ImportArguments {
 /// What is to be imported.
 #[derive(Default)]
 struct Given {
-    configs: Vec<JobConfig>,
+    jobs: Vec<Importable>,
     /// What could not be taken over, with the job.
     notes: Vec<(String, String)>,
     /// What could not be converted at all, with the reason.
@@ -159,36 +171,31 @@ impl ImportArguments {
         };
         let strategies = StrategyRegistry::default();
         let now = Timestamp::now();
-        let steps = plan_import(&given.configs, &there, self.overwrite, &strategies, now);
+        let steps = plan_import(&given.jobs, &there, self.overwrite, &strategies, now);
         let Some(operations) = operations.filter(|_| self.apply) else {
             return Ok(self.dry_run(&steps, &given));
         };
         let bar = cx.progress(steps.len(), "importing");
         let mut report = Report::default();
         for step in &steps {
+            if report.causes.iter().any(operations::Error::is_unanswered) {
+                report.skip(&step.job, "configuration");
+                continue;
+            }
             match operations.import(step, &by).await {
-                Ok(done) => {
-                    report.done.extend(done.done);
-                    report.left.extend(done.left);
-                    report.records.extend(done.records);
-                }
+                Ok(done) => report.extend(done),
                 // The others do not wait for it; what has become of this one is told.
-                Err(error) => report.failed.push(operations::Entry {
-                    job: step.job.clone(),
-                    target: "configuration".to_owned(),
-                    what: error.to_string(),
-                    as_wanted: false,
-                }),
+                Err(error) => report.fail(&step.job, "configuration", error),
             }
             bar.inc(1);
         }
         bar.finish_and_clear();
-        let complete = report.failed.is_empty()
-            && given.refused.is_empty()
-            && report.left.iter().all(|entry| entry.as_wanted);
         let text = given.text() + &report::text(&report);
         let document = json!({ "steps": steps, "report": report, "notes": given.document() });
-        let exit = if complete { Exit::Done } else { Exit::Partly };
+        let exit = match report::exit(&report) {
+            Exit::Done if !given.refused.is_empty() => Exit::Partly,
+            exit => exit,
+        };
         Ok(Page::new(text, &document).ending(exit))
     }
 
@@ -210,7 +217,7 @@ impl ImportArguments {
     async fn given(&self, cx: &Context<'_>) -> Result<Given, Fault> {
         match (&self.from_1x, &self.file) {
             (Some(namespace), _) => self.version_1(cx, namespace).await,
-            (None, Some(path)) => Ok(Given { configs: read(path)?, ..Given::default() }),
+            (None, Some(path)) => Ok(Given { jobs: read(path)?, ..Given::default() }),
             (None, None) => {
                 Err(Fault::usage("a file is missing; name one that `ejob export` has written"))
             }
@@ -233,14 +240,14 @@ impl ImportArguments {
                 Some(Ok(converted)) => {
                     let notes = converted.notes.into_iter();
                     given.notes.extend(notes.map(|note| (name.clone(), note)));
-                    given.configs.push(converted.config);
+                    given.jobs.push(converted.config.into());
                 }
                 Some(Err(reason)) => given.refused.push((name, reason)),
             }
         }
         let unread = there.unread.iter();
         given.refused.extend(unread.map(|(job, error)| (job.clone(), error.to_string())));
-        match given.configs.is_empty() && given.refused.is_empty() {
+        match given.jobs.is_empty() && given.refused.is_empty() {
             true => Err(Fault::not_found(format!(
                 "{namespace} has no job of ElasticJob 1.x; check --from-1x"
             ))),
@@ -267,7 +274,7 @@ impl Given {
 }
 
 /// JSON is read as the YAML that it is.
-fn read(path: &Path) -> Result<Vec<JobConfig>, Fault> {
+fn read(path: &Path) -> Result<Vec<Importable>, Fault> {
     let mut text = String::new();
     let read = match path.as_os_str() == "-" {
         true => std::io::stdin().read_to_string(&mut text).map(drop),
@@ -278,5 +285,5 @@ fn read(path: &Path) -> Result<Vec<JobConfig>, Fault> {
     let options = serde_saphyr::options! { with_snippet: false };
     let export: Export = serde_saphyr::from_str_with_options(&text, options)
         .map_err(|error| Fault::usage(format!("{shown} is no export of ejob: {error}")))?;
-    export.configs().map_err(|error| Fault::usage(format!("{shown}: {error}")))
+    export.importable().map_err(|error| Fault::usage(format!("{shown}: {error}")))
 }

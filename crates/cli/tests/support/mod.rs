@@ -1,6 +1,9 @@
 //! Namespaces in memory with real schedulers, and command lines that are run on them.
 #![allow(dead_code, reason = "every test file uses another part of it")]
 
+#[path = "../../../operations/tests/support/accident.rs"]
+pub(crate) mod accident;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +16,8 @@ use operations::JobSnapshot;
 use parking_lot::Mutex;
 use reg_center::{Lifetime, MemoryCenter, MemoryRegistry, NodePath, RegistryCenter, Txn};
 use serde_json::Value;
+
+use accident::{Accident, Then};
 
 /// More than any test needs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -50,6 +55,8 @@ impl Said {
 #[derive(Default)]
 pub(crate) struct Memory {
     namespaces: Mutex<BTreeMap<String, MemoryRegistry>>,
+    /// What happens to the next connection, and at which of its writes.
+    accident: Mutex<Option<(Then, usize)>>,
 }
 
 #[async_trait]
@@ -60,7 +67,10 @@ impl Registries for Memory {
             return Err(place.absent());
         }
         let registry = namespaces.entry(place.namespace().to_owned()).or_default();
-        Ok(Arc::new(registry.connect()))
+        match self.accident.lock().take() {
+            Some((then, at)) => Ok(Arc::new(Accident::new(registry, then, at))),
+            None => Ok(Arc::new(registry.connect())),
+        }
     }
 }
 
@@ -89,22 +99,41 @@ impl World {
         self.ejob_in("/jobs", arguments).await
     }
 
-    /// Runs `ejob` on another namespace.
-    pub(crate) async fn ejob_in(&self, namespace: &str, arguments: &[&str]) -> Said {
-        let line = ["ejob", "--namespace", namespace].into_iter().chain(arguments.iter().copied());
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let exit = within("a command", cli::run(line, &self.memory, &mut out, &mut err)).await;
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Said { exit, out: text(out), err: text(err) }
+    /// Runs `ejob` on a connection that has an accident; nothing is waited for long.
+    pub(crate) async fn ejob_with(&self, then: Then, at: usize, arguments: &[&str]) -> Said {
+        *self.memory.accident.lock() = Some((then, at));
+        self.ejob(&[arguments, &["--timeout", "300ms"]].concat()).await
     }
 
-    /// Adds a member with the address `10.0.0.{n}` to a job and waits until it is registered. Its item 3 fails.
+    /// Runs `ejob` on another namespace.
+    pub(crate) async fn ejob_in(&self, namespace: &str, arguments: &[&str]) -> Said {
+        let mut out = Vec::new();
+        let (exit, err) = self.ejob_to(&mut out, namespace, arguments).await;
+        Said { exit, out: String::from_utf8(out).unwrap(), err }
+    }
+
+    /// Runs `ejob` with something else as its standard output; returns what was said on the standard error.
+    pub(crate) async fn ejob_to(
+        &self,
+        out: &mut (dyn std::io::Write + Send),
+        namespace: &str,
+        arguments: &[&str],
+    ) -> (Exit, String) {
+        let line = ["ejob", "--namespace", namespace].into_iter().chain(arguments.iter().copied());
+        let mut err = Vec::new();
+        let exit = within("a command", cli::run(line, &self.memory, out, &mut err)).await;
+        (exit, String::from_utf8(err).unwrap())
+    }
+
+    /// Adds a member with the address `10.0.0.{n}` to a job and waits until it is registered. Its item 3 fails, and so does
+    /// every item that is told to.
     pub(crate) async fn member(&self, n: u8, job: &str) -> Member {
         let center = Arc::new(self.registry.connect());
         let builder = Scheduler::builder(center.clone()).server_ip(&format!("10.0.0.{n}")).unwrap();
         let scheduler = builder.life(n.to_string()).dialect(Dialect::V2).build().unwrap();
         let run = job_fn(|context: ShardingContext| async move {
-            if context.item().index() == 3 { Err("item 3 fails".into()) } else { Ok(()) }
+            let is_told = context.request_parameter() == Some("fail");
+            if is_told || context.item().index() == 3 { Err("it fails".into()) } else { Ok(()) }
         });
         let config = JobBuilder::new(job, 4).failover(true).description("counts").build().unwrap();
         let handle = scheduler.schedule(config, run).await.unwrap();

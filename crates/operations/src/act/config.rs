@@ -3,7 +3,7 @@
 use std::fmt;
 
 use coordination::{
-    Dialect, InvalidConfig, JavaFields, JobConfig, JobName, NodeKind, OperatorStep,
+    Dialect, InvalidConfig, JavaFields, JavaJobType, JobConfig, JobName, NodeKind, OperatorStep,
 };
 use parking_lot::Mutex;
 use reg_center::Revision;
@@ -50,7 +50,7 @@ pub struct Updated {
 }
 
 /// Returns the fields in which two configurations differ, what only Java reads included. Values that may be secrets, which
-/// are Java's free properties and extra configurations, and fields that nobody here knows, are not shown.
+/// are Java's command lines, free properties and extra configurations, and fields that nobody here knows, are not shown.
 ///
 /// # Examples
 /// ```
@@ -103,7 +103,14 @@ fn fields(config: &JobConfig) -> Vec<Field> {
     fields.push(Field::new("dialect", config.java.dialect()));
     fields.push(Field::new("java_class", &config.java.job_class));
     match &config.java.fields {
-        JavaFields::V2(java) => fields.push(Field::new("java_fields", java)),
+        JavaFields::V2(java) => fields.extend([
+            job_type(&java.job_type),
+            Field::new("java_exception_handler", &java.exception_handler),
+            Field::new("java_executor", &java.executor_handler),
+            Field::new("java_monitor_port", java.monitor_port),
+            Field::new("java_props", &java.other_properties)
+                .masked(names_of(java.other_properties.iter().map(|(name, _)| name))),
+        ]),
         JavaFields::V3(java) => fields.extend([
             Field::new("java_error_handler", &java.error_handler),
             Field::new("java_executor", &java.executor),
@@ -117,6 +124,18 @@ fn fields(config: &JobConfig) -> Vec<Field> {
     let names = names_of(config.unknown.iter().map(|(name, _)| name));
     fields.push(Field::new("unknown_fields", &config.unknown).masked(names));
     fields
+}
+
+/// A command line may hold a password.
+fn job_type(kind: &JavaJobType) -> Field {
+    let field = Field::new("java_job_type", kind);
+    match kind {
+        JavaJobType::Simple | JavaJobType::Dataflow { .. } => field,
+        JavaJobType::Script { command_line } => {
+            let bytes = command_line.as_ref().map_or(0, String::len);
+            field.masked(format!("Script {{ command_line: {bytes} bytes, not shown }}"))
+        }
+    }
 }
 
 fn names_of<'a>(names: impl Iterator<Item = &'a String>) -> String {
@@ -204,6 +223,15 @@ fn fits_peers(job: &JobSnapshot, wanted: &JobConfig) -> Result<(), InvalidConfig
         let valid = format!("{is}, as the job's other nodes are");
         return Err(InvalidConfig::new("dialect", shall, valid));
     }
+    readable_by_peers(job, wanted)
+}
+
+/// Checks what Java instances that take part in a job would fail at, the dialect being theirs.
+pub(crate) fn readable_by_peers(
+    job: &JobSnapshot,
+    wanted: &JobConfig,
+) -> Result<(), InvalidConfig> {
+    let is = job.dialect();
     let schedules = wanted.cron.is_some();
     if job.may_have_java() && is == Dialect::V2 && !schedules {
         let valid = "a Quartz expression: Java instances of 2.1.5 fail without one";

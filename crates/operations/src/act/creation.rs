@@ -9,6 +9,8 @@ use crate::change::Planned;
 use crate::operations::{ATTEMPTS, told, unique_id};
 use crate::{By, Error, JobSnapshot, Operations, Report, Result, validate};
 
+const ACT: &str = "create job";
+
 impl Operations {
     /// Makes a job from a template: stores its configuration, and the name of the template with it. Every process that offers
     /// the template, and takes the label, joins the job, now or whenever it starts; see `lite::Scheduler::offer`. What is stored
@@ -52,7 +54,8 @@ impl Operations {
         let record = self.record_of_creation(config, by);
         let mut in_doubt = None;
         for _ in 0..ATTEMPTS {
-            if let Some(found) = self.job_if_any(&config.job_name).await? {
+            let told = |error: Error| error.or_unknown(in_doubt.is_some(), ACT, &config.job_name);
+            if let Some(found) = self.job_if_any(&config.job_name).await.map_err(told)? {
                 let is_ours = found.audit().any(|found| found.id == record.id);
                 return match in_doubt {
                     Some(_) if is_ours => Ok(self.made(template, config, record)),
@@ -60,16 +63,15 @@ impl Operations {
                     _ => Err(exists(&found)),
                 };
             }
-            let txn = self.creation(template, config, &record).await?;
+            let txn = self.creation(template, config, &record).await.map_err(told)?;
             match self.commit(txn).await {
                 Ok(TxnOutcome::Committed(_)) => return Ok(self.made(template, config, record)),
                 Ok(TxnOutcome::Conflict(_)) => {}
                 // Whether it is there shows at the next look, and whose it is by its record.
                 Err(error) if error.is_unknown() => in_doubt = Some(error.to_string()),
                 Err(error) => {
-                    return Err(Error::registry(format!("creating job {}", config.job_name))(
-                        error,
-                    ));
+                    let act = format!("creating job {}", config.job_name);
+                    return Err(told(Error::registry(act)(error)));
                 }
             }
         }
@@ -79,7 +81,8 @@ impl Operations {
         }
     }
 
-    async fn job_if_any(&self, job: &JobName) -> Result<Option<JobSnapshot>> {
+    /// Reads a job, of which there may be nothing.
+    pub(crate) async fn job_if_any(&self, job: &JobName) -> Result<Option<JobSnapshot>> {
         match self.job(job).await {
             Ok(found) => Ok(Some(found)),
             Err(Error::NoSuchJob { .. }) => Ok(None),
@@ -112,23 +115,27 @@ impl Operations {
             at_ms: self.now().as_millisecond(),
             who: by.who().to_owned(),
             why: by.why().to_owned(),
-            act: "create job".to_owned(),
+            act: ACT.to_owned(),
             target: config.job_name.to_string(),
         }
     }
 
     fn made(&self, template: &TemplateRecord, config: &JobConfig, record: AuditRecord) -> Report {
         let mut planned = Planned::default();
-        let what = match &template.label {
-            None => format!("made from the template {}", template.template),
-            Some(label) => format!("made from the template {}, label {label}", template.template),
-        };
-        planned.change("job", what, []);
+        planned.change("job", format!("made from {}", named(template)), []);
         told(&config.job_name, planned, record)
     }
 
     fn unknown(&self, config: &JobConfig, cause: String) -> Error {
-        Error::Unknown { act: "create job", job: config.job_name.clone(), cause }
+        Error::Unknown { act: ACT, job: config.job_name.clone(), cause }
+    }
+}
+
+/// Names a template, and the label if there is one.
+pub(crate) fn named(record: &TemplateRecord) -> String {
+    match &record.label {
+        None => format!("the template {}", record.template),
+        Some(label) => format!("the template {}, label {label}", record.template),
     }
 }
 

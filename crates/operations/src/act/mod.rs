@@ -13,7 +13,9 @@ use coordination::{JobName, ServerIp};
 
 use crate::{Error, Result};
 
+pub(crate) use config::readable_by_peers;
 pub use config::{FieldChange, StoredConfig, Updated, differences};
+pub(crate) use creation::named;
 pub use drain::{DrainMode, Drained};
 pub use removal::{Removal, RemovalPreview};
 pub use trigger::{ItemRun, RequestedRun, Triggered};

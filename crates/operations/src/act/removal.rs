@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use coordination::{AuditRecord, JobName, Layout};
-use reg_center::{Expect, Op, Txn, TxnOutcome};
+use reg_center::{Expect, Node, Op, Txn, TxnOutcome};
 use serde::Serialize;
+use sharding::InstanceId;
 
 use super::listed;
 use crate::change::Entry;
 use crate::operations::recorded;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
+const ACT: &str = "remove job";
 /// How often what has come back is removed again before it is given up.
 const PASSES: usize = 20;
 /// How long to wait for instances that were told to leave, before what they have written meanwhile is removed.
@@ -42,9 +44,10 @@ impl Operations {
     /// Returns what the removal of a job would do.
     ///
     /// # Errors
-    /// [`Error::NoSuchJob`], or what the registry says.
+    /// [`Error::NoSuchJob`], [`Error::NotSupported`] for a job of ElasticJob 1.x, or what the registry says.
     pub async fn preview_removal(&self, job: &JobName) -> Result<RemovalPreview> {
         let snapshot = self.job(job).await?;
+        check_version(&snapshot)?;
         Ok(RemovalPreview {
             job: job.to_string(),
             nodes: snapshot.nodes().count(),
@@ -61,8 +64,9 @@ impl Operations {
     /// nothing to store it with; it is returned and traced.
     ///
     /// # Errors
-    /// [`Error::NotConfirmed`], [`Error::StillLives`], [`Error::NoSuchJob`]: nothing was removed. [`Error::Contended`]: an
-    /// instance keeps writing, and what is left of the job is no job any more. Or what the registry says.
+    /// [`Error::NotConfirmed`], [`Error::StillLives`], [`Error::NoSuchJob`], [`Error::Contended`]: nothing was removed.
+    /// [`Error::NotSupported`] for a job of ElasticJob 1.x. [`Error::Remains`]: what is left of the job is no job any more,
+    /// because somebody keeps writing to it, or the registry has gone. [`Error::Unknown`], or what the registry says.
     pub async fn remove_job(
         &self,
         job: &JobName,
@@ -70,41 +74,44 @@ impl Operations {
         how: Removal,
         by: &By,
     ) -> Result<Report> {
-        let (mut first, mut in_doubt) = (None, None);
+        let mut progress = Progress::default();
         for _ in 0..PASSES {
-            let snapshot = match self.job(job).await {
-                Ok(snapshot) => Some(snapshot),
-                Err(Error::NoSuchJob { .. }) => None,
-                Err(error) => return Err(error),
-            };
-            let has_config = snapshot.as_ref().is_some_and(JobSnapshot::has_config);
-            // The registry had not told whether the first transaction happened: it has.
-            first = first.or_else(|| in_doubt.take().filter(|_| !has_config));
-            let Some(snapshot) = snapshot else { break };
+            let found = self.job_if_any(job).await.map_err(|error| progress.told(job, error))?;
+            let has_config = found.as_ref().is_some_and(JobSnapshot::has_config);
+            if !has_config {
+                progress.has_happened();
+            }
+            let Some(snapshot) = found else { break };
+            check_version(&snapshot)?;
             // Who came meanwhile has made it a job again, and is asked for again.
-            if has_config || first.is_none() {
+            if has_config || progress.removed.is_none() {
                 allowed(&snapshot, confirmation, how)?;
             }
-            match self.remove_nodes(&snapshot).await? {
-                Sent::Done => drop(first.get_or_insert_with(|| snapshot.instances())),
-                Sent::Refused => tracing::debug!(%job, "the job has changed while it was removed"),
-                Sent::InDoubt => in_doubt = Some(snapshot.instances()),
-            }
-            if !self.has_nodes(job).await? {
+            let removed = self.remove_nodes(&snapshot, &mut progress).await;
+            removed.map_err(|error| progress.told(job, error))?;
+            let rest = self.job_if_any(job).await.map_err(|error| progress.told(job, error))?;
+            if rest.is_none() {
+                progress.has_happened();
                 break;
             }
             tokio::time::sleep(PASS_PAUSE).await;
         }
-        match first.or(in_doubt) {
-            Some(instances) if !self.has_nodes(job).await? => {
-                Ok(self.report_removal(job, &instances, by))
+        let rest = self.job_if_any(job).await.map_err(|error| progress.told(job, error))?;
+        match (&progress.removed, rest) {
+            (Some(instances), None) => Ok(self.report_removal(job, instances, by)),
+            (None, None) => Err(Error::NoSuchJob { job: job.clone() }),
+            (Some(_), Some(_)) => {
+                let cause = format!("somebody has written to it in each of {PASSES} passes");
+                Err(Error::Remains { job: job.clone(), cause })
             }
-            None if !self.has_nodes(job).await? => Err(Error::NoSuchJob { job: job.clone() }),
-            Some(_) | None => Err(Error::Contended { job: job.clone(), attempts: PASSES }),
+            (None, Some(_)) => {
+                let contended = Error::Contended { job: job.clone(), attempts: PASSES };
+                Err(progress.told(job, contended))
+            }
         }
     }
 
-    fn report_removal(&self, job: &JobName, instances: &[sharding::InstanceId], by: &By) -> Report {
+    fn report_removal(&self, job: &JobName, instances: &[InstanceId], by: &By) -> Report {
         let what = match instances.is_empty() {
             true => "removed".to_owned(),
             false => format!("removed; told to leave: {}", listed(instances)),
@@ -114,7 +121,7 @@ impl Operations {
             at_ms: self.now().as_millisecond(),
             who: by.who().to_owned(),
             why: by.why().to_owned(),
-            act: "remove job".to_owned(),
+            act: ACT.to_owned(),
             target: job.to_string(),
         };
         let (name, target) = (job.to_string(), "job".to_owned());
@@ -122,17 +129,9 @@ impl Operations {
         Report { done, records: vec![recorded(job, record)], ..Report::default() }
     }
 
-    async fn has_nodes(&self, job: &JobName) -> Result<bool> {
-        match self.job(job).await {
-            Ok(_) => Ok(true),
-            Err(Error::NoSuchJob { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Removes what a snapshot shows, and tells what has become of its first transaction. The rest is seen by the next
+    /// Removes what a snapshot shows, and notes what has become of its first transaction. The rest is seen by the next
     /// reading.
-    async fn remove_nodes(&self, job: &JobSnapshot) -> Result<Sent> {
+    async fn remove_nodes(&self, job: &JobSnapshot, progress: &mut Progress) -> Result<()> {
         let layout = Layout::new(job.job());
         let mut removal = layout.removal(job.nodes());
         // A job that was made from a template goes from the list of those in the same moment.
@@ -142,15 +141,21 @@ impl Operations {
             let expect = Expect::Version(entry.stat.version);
             removal.first.push(Op::Delete { path: entry.path, expect });
         }
-        let first = self.remove_ops(job, &removal.first).await?;
-        if first == Sent::Done {
-            for ops in self.chunks(&removal.rest) {
-                if self.remove_ops(job, ops).await? != Sent::Done {
-                    break;
+        match self.remove_ops(job, &removal.first).await? {
+            Sent::Refused => {
+                tracing::debug!(job = %job.job(), "it has changed while it was removed")
+            }
+            Sent::InDoubt => progress.in_doubt = Some(job.instances()),
+            Sent::Done => {
+                progress.removed.get_or_insert_with(|| job.instances());
+                for ops in self.chunks(&removal.rest) {
+                    if self.remove_ops(job, ops).await? != Sent::Done {
+                        break;
+                    }
                 }
             }
         }
-        Ok(first)
+        Ok(())
     }
 
     async fn remove_ops(&self, job: &JobSnapshot, ops: &[Op]) -> Result<Sent> {
@@ -181,6 +186,30 @@ impl Operations {
     }
 }
 
+/// How far a removal has come.
+#[derive(Debug, Default)]
+struct Progress {
+    /// The instances at the first transaction, once that has happened: there is no job any more.
+    removed: Option<Vec<InstanceId>>,
+    /// The same as long as the registry has not told whether it has.
+    in_doubt: Option<Vec<InstanceId>>,
+}
+
+impl Progress {
+    /// The configuration is gone: the transaction in doubt has happened.
+    fn has_happened(&mut self) {
+        self.removed = self.removed.take().or_else(|| self.in_doubt.take());
+    }
+
+    /// Says how far the removal has come, beside what went wrong.
+    fn told(&self, job: &JobName, error: Error) -> Error {
+        match &self.removed {
+            Some(_) => Error::Remains { job: job.clone(), cause: error.to_string() },
+            None => error.or_unknown(self.in_doubt.is_some(), ACT, job),
+        }
+    }
+}
+
 /// What has become of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sent {
@@ -193,6 +222,21 @@ enum Sent {
 fn confirmation(job: &JobSnapshot) -> String {
     let revision = job.config_revision().unwrap_or_default();
     format!("{}@{revision}", job.job())
+}
+
+/// Refuses a job of ElasticJob 1.x: nothing of it is written here.
+fn check_version(job: &JobSnapshot) -> Result<()> {
+    let config = Layout::new(job.job()).config_path();
+    let is_field = |node: &Node| node.path != config && node.path.is_within(&config);
+    match job.nodes().any(is_field) {
+        false => Ok(()),
+        true => Err(Error::NotSupported {
+            what: "a removal",
+            job: job.job().clone(),
+            why: "it has nodes below its configuration, as ElasticJob 1.x writes them, and these are only read here"
+                .to_owned(),
+        }),
+    }
 }
 
 fn allowed(job: &JobSnapshot, given: &str, how: Removal) -> Result<()> {

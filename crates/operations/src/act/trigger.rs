@@ -59,7 +59,8 @@ pub enum ItemRun {
     },
     /// It has ended, and a later run of the item has taken the place of its outcome in the record.
     EndedUnseen,
-    /// It will not be: the item is disabled, or gone, or the job is.
+    /// It will not be: the item is disabled, or gone, or the job is; or the request has a parameter, which nobody could be told
+    /// any more, because a Java instance has come to lead, or the job is not monitored.
     Dropped,
 }
 
@@ -102,7 +103,8 @@ impl Operations {
     /// registry as it is until the runs have ended, so it is no place for secrets.
     ///
     /// # Errors
-    /// As [`trigger`](Self::trigger), and [`Error::NotSupported`] if the job has Java instances or is not monitored: then
+    /// As [`trigger`](Self::trigger), [`Error::TooMuchToTell`] if all items together would be told more than 16 MiB, which
+    /// is written into the record of each, and [`Error::NotSupported`] if the job has Java instances or is not monitored: then
     /// instances can only be asked in ElasticJob's own convention, which has no place for a parameter.
     ///
     /// # Examples
@@ -227,6 +229,8 @@ impl Operations {
 }
 
 const SOME_ITEMS: &str = "a run of some items";
+/// How many bytes the items of a request may be told together. Each has them in its record until its run has ended.
+const MAX_TOLD_BYTES: usize = 16 << 20;
 
 struct Wanted<'a> {
     id: &'a str,
@@ -273,12 +277,12 @@ fn plan(
         return Err(not_supported(what, "without monitoring items have no records to wait in"));
     }
     let named = items.is_some();
-    let (mut before, mut asked) = (BTreeMap::new(), Vec::new());
+    let (mut before, mut asked, mut disabled) = (BTreeMap::new(), Vec::new(), Vec::new());
     for item in items.unwrap_or_else(|| job.items().into_iter().collect()) {
         let shown = job.view().item(item);
         let token = shown.ledger.as_ref().map(|ledger| ledger.value.token);
         match shown.is_disabled() {
-            true => planned.leave(format!("item {item}"), "it is disabled"),
+            true => disabled.push(format!("item {item}")),
             false => {
                 before.insert(item, token.unwrap_or_default());
                 asked.push(format!("item {item}"));
@@ -286,8 +290,12 @@ fn plan(
         }
     }
     if before.is_empty() {
+        disabled.into_iter().for_each(|item| planned.leave(item, "it is disabled"));
         return Ok((planned, None));
     }
+    // Whoever has disabled an item wants it left out.
+    disabled.into_iter().for_each(|item| planned.keep(item, "it is disabled"));
+    check_size(job, wanted, before.len())?;
     let all = !named && before.len() == job.items().len();
     let items = (!all).then(|| before.keys().copied().collect());
     let (id, by, at_ms) = (wanted.id.to_owned(), wanted.who.to_owned(), wanted.at_ms);
@@ -308,6 +316,17 @@ fn plan(
     let (at, job_name) = (FireTime::of_request(at_ms), job.job().clone());
     let request = RequestedRun { job: job_name, id, at, items: before, dialect: job.dialect() };
     Ok((planned, config.monitor_execution.then_some(request)))
+}
+
+/// Refuses a parameter that would take more room in the records than a job shall take.
+fn check_size(job: &JobSnapshot, wanted: &Wanted<'_>, items: usize) -> Result<()> {
+    let bytes = wanted.parameter.map_or(0, |parameter| parameter.as_str().len());
+    match bytes.saturating_mul(items) > MAX_TOLD_BYTES {
+        false => Ok(()),
+        true => {
+            Err(Error::TooMuchToTell { job: job.job().clone(), bytes, items, max: MAX_TOLD_BYTES })
+        }
+    }
 }
 
 fn ask_instances(job: &JobSnapshot, planned: &mut Planned) {

@@ -2,17 +2,35 @@
 
 use std::fmt;
 
-use coordination::{Dialect, InvalidConfig, JavaSettings, JobConfig, NodeKind, OperatorStep};
+use coordination::{
+    Dialect, InvalidConfig, JavaSettings, JobConfig, NodeKind, OperatorStep, TemplateRecord,
+};
 use jiff::Timestamp;
 use reg_center::Revision;
 use serde::Serialize;
 use sharding::StrategyRegistry;
 
-use super::class_in_root;
-use crate::act::differences;
+use super::{ExportedTemplate, class_in_root};
+use crate::act::{differences, named, readable_by_peers};
 use crate::change::Planned;
 use crate::operations::Absence;
 use crate::{By, Error, FieldChange, JobSnapshot, Namespace, Operations, Report, Result, validate};
+
+/// What can be imported: a configuration, and what its job is made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Importable {
+    /// The configuration.
+    pub config: JobConfig,
+    /// The template that a new job is made from; without one it is a job that the code of its instances registers.
+    pub template: Option<TemplateRecord>,
+}
+
+impl From<JobConfig> for Importable {
+    /// A job that was not made from a template.
+    fn from(config: JobConfig) -> Self {
+        Self { config, template: None }
+    }
+}
 
 /// What importing one configuration would do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -47,8 +65,11 @@ pub struct ImportStep {
     /// What would be done.
     #[serde(flatten)]
     pub act: ImportAct,
+    /// What a job that is made is made from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<ExportedTemplate>,
     #[serde(skip)]
-    config: JobConfig,
+    wanted: Importable,
     /// What the decision was made from.
     #[serde(skip)]
     stored: Option<Revision>,
@@ -61,7 +82,10 @@ impl fmt::Display for ImportStep {
             changes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
         };
         match &self.act {
-            ImportAct::Create => write!(f, "create {}", self.job),
+            ImportAct::Create => match &self.wanted.template {
+                None => write!(f, "create {}", self.job),
+                Some(record) => write!(f, "create {} from {}", self.job, named(record)),
+            },
             ImportAct::Replace { changes } => {
                 write!(f, "replace {}: {}", self.job, listed(changes))
             }
@@ -74,7 +98,8 @@ impl fmt::Display for ImportStep {
     }
 }
 
-/// Decides what importing configurations would do to a namespace. Nothing is replaced unless `overwrite` says so.
+/// Decides what importing configurations would do to a namespace. Nothing is replaced unless `overwrite` says so, and a
+/// job that is there is never given another template.
 ///
 /// # Examples
 /// ```
@@ -82,40 +107,44 @@ impl fmt::Display for ImportStep {
 /// use operations::{ImportAct, Namespace, plan_import};
 /// use sharding::StrategyRegistry;
 ///
-/// let configs = [JobConfig::new(JobName::new("report")?, 3)];
+/// let jobs = [JobConfig::new(JobName::new("report")?, 3).into()];
 /// let now = "2024-02-29T12:00:00Z".parse()?;
 /// let strategies = StrategyRegistry::default();
-/// let steps = plan_import(&configs, &Namespace::default(), false, &strategies, now);
+/// let steps = plan_import(&jobs, &Namespace::default(), false, &strategies, now);
 /// assert_eq!(steps[0].act, ImportAct::Create);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
 pub fn plan_import(
-    configs: &[JobConfig],
+    jobs: &[Importable],
     there: &Namespace,
     overwrite: bool,
     strategies: &StrategyRegistry,
     now: Timestamp,
 ) -> Vec<ImportStep> {
-    let step = |config: &JobConfig| {
-        let job = config.job_name.to_string();
+    let step = |given: &Importable| {
+        let job = given.config.job_name.to_string();
         let unread = there.unread.iter().find(|(name, _)| *name == job);
-        let stored = there.job(&config.job_name);
-        let wanted = with_class_that_stands(config, stored);
-        let act = match unread {
-            Some((_, error)) => {
-                let reason = format!("what is there could not be read: {error}");
-                ImportAct::Refused { reason }
-            }
-            None => match refusal(config, stored, strategies, now) {
+        let stored = there.job(&given.config.job_name);
+        let config = with_class_that_stands(&given.config, stored);
+        let refusal = match unread {
+            Some((_, error)) => Some(format!("what is there could not be read: {error}")),
+            None => other_origin(given.template.as_ref(), stored),
+        };
+        let act = match (refusal, decide(&config, stored, overwrite)) {
+            (Some(reason), _) => ImportAct::Refused { reason },
+            (None, ImportAct::Same) => ImportAct::Same,
+            (None, act) => match refusal_of(&given.config, stored, strategies, now) {
                 Some(reason) => ImportAct::Refused { reason },
-                None => decide(&wanted, stored, overwrite),
+                None => act,
             },
         };
+        let template = given.template.as_ref().map(ExportedTemplate::of);
         let stored = stored.and_then(JobSnapshot::config_revision);
-        ImportStep { job, act, config: wanted, stored }
+        let wanted = Importable { config, template: given.template.clone() };
+        ImportStep { job, act, template, wanted, stored }
     };
-    configs.iter().map(step).collect()
+    jobs.iter().map(step).collect()
 }
 
 /// In 3.x the class of Java's job is not in the document but in the root, and stays as it is where there is a configuration.
@@ -130,8 +159,26 @@ fn with_class_that_stands(config: &JobConfig, stored: Option<&JobSnapshot>) -> J
     wanted
 }
 
+/// Returns why a job that is to be made from a template cannot be the one that is there: what a job was made from stands as
+/// long as it is there.
+fn other_origin(wanted: Option<&TemplateRecord>, stored: Option<&JobSnapshot>) -> Option<String> {
+    let (wanted, stored) = (wanted?, stored?);
+    let found = match stored.template() {
+        Some(Ok(found)) if found == *wanted => return None,
+        Some(Ok(found)) => format!("the job that is there was made from {}", named(&found)),
+        Some(Err(fault)) => {
+            format!("what the job that is there was made from cannot be read: {fault}")
+        }
+        None if stored.has_config() => {
+            "the job that is there was registered by the code of its instances".to_owned()
+        }
+        None => "there are nodes without a configuration".to_owned(),
+    };
+    Some(format!("{found}, not made from {}; remove that first", named(wanted)))
+}
+
 /// Returns why a configuration cannot be imported.
-fn refusal(
+fn refusal_of(
     config: &JobConfig,
     stored: Option<&JobSnapshot>,
     strategies: &StrategyRegistry,
@@ -140,6 +187,7 @@ fn refusal(
     let in_force = stored.and_then(JobSnapshot::config);
     let valid = validate(config, in_force, strategies, now);
     let fits = stored.map_or(Ok(()), |stored| fits_nodes(config, stored));
+    let fits = fits.and_then(|()| stored.map_or(Ok(()), |job| readable_by_peers(job, config)));
     valid.and(fits).err().map(|error| error.to_string())
 }
 
@@ -181,10 +229,10 @@ impl Operations {
     /// as left alone.
     ///
     /// # Errors
-    /// [`Error::StaleConfig`] or [`Error::AlreadyThere`] if somebody else was faster; else as
+    /// [`Error::StaleConfig`], [`Error::AlreadyThere`] or [`Error::JobExists`] if somebody else was faster; else as
     /// [`update_config`](Self::update_config). Then nothing was changed.
     pub async fn import(&self, step: &ImportStep, by: &By) -> Result<Report> {
-        let config = &step.config;
+        let Importable { config, template } = &step.wanted;
         let told = |left: bool| {
             let mut planned = Planned::default();
             match left {
@@ -194,7 +242,10 @@ impl Operations {
             Ok(planned.report(&config.job_name, None))
         };
         match &step.act {
-            ImportAct::Create => self.create(config, by).await,
+            ImportAct::Create => match template {
+                Some(template) => self.create_job(template, config, by).await,
+                None => self.create(config, by).await,
+            },
             ImportAct::Replace { .. } => {
                 let expected = step.stored.unwrap_or_default();
                 Ok(self.update_config(config, expected, by).await?.report)
@@ -212,6 +263,7 @@ impl Operations {
             }
             validate(config, None, &self.strategies, self.now())?;
             fits_nodes(config, job)?;
+            readable_by_peers(job, config)?;
             let class = config
                 .java
                 .given_class()

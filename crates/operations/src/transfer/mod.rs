@@ -6,13 +6,14 @@ mod version_1;
 use std::collections::BTreeSet;
 
 use coordination::{
-    Dialect, InvalidName, JobConfig, JobName, NodeKind, decode_config, encode_config,
+    Dialect, InvalidName, JobConfig, JobName, Label, NodeKind, TemplateName, TemplateRecord,
+    decode_config, encode_config,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::JobSnapshot;
 
-pub use import::{ImportAct, ImportStep, plan_import};
+pub use import::{ImportAct, ImportStep, Importable, plan_import};
 pub use version_1::{Converted, convert_version_1};
 
 /// The configurations of a namespace as a document, with a header that says what it is.
@@ -26,7 +27,7 @@ pub use version_1::{Converted, convert_version_1};
 ///
 /// let export = Export::of([&JobConfig::new(JobName::new("report")?, 3)]);
 /// assert_eq!((export.format.as_str(), export.version), ("ejob-export", 1));
-/// assert_eq!(export.configs()?[0].sharding_total_count, 3);
+/// assert_eq!(export.importable()?[0].config.sharding_total_count, 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,8 +52,22 @@ pub struct ExportedJob {
     /// The class of Java's job, which in 3.x is not in the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub java_class: Option<String>,
+    /// What the job was made from; none if the code of its instances has registered it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<ExportedTemplate>,
     /// The configuration as the registry holds it.
     pub document: String,
+}
+
+/// The template that a job of an export was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExportedTemplate {
+    /// Its name.
+    pub name: String,
+    /// The word by which processes choose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
 }
 
 /// Why an export cannot be read.
@@ -105,6 +120,7 @@ impl Export {
                 .given_class()
                 .filter(|_| config.java.dialect() == Dialect::V3)
                 .map(str::to_owned),
+            template: None,
             document: encode_config(config),
         });
         Self::of_jobs(jobs.collect())
@@ -115,11 +131,11 @@ impl Export {
         Self { format: Self::FORMAT.to_owned(), version: Self::VERSION, jobs }
     }
 
-    /// Returns the configurations, each read and checked as far as it can be without its namespace.
+    /// Returns what can be imported, each job read and checked as far as it can be without its namespace.
     ///
     /// # Errors
     /// [`ExportError`] names the first thing that is wrong.
-    pub fn configs(&self) -> Result<Vec<JobConfig>, ExportError> {
+    pub fn importable(&self) -> Result<Vec<Importable>, ExportError> {
         if self.format != Self::FORMAT {
             return Err(ExportError::Format { found: self.format.clone() });
         }
@@ -131,11 +147,17 @@ impl Export {
         if let Some(job) = twice {
             return Err(ExportError::Twice { job: job.job.clone() });
         }
-        self.jobs.iter().map(ExportedJob::config).collect()
+        self.jobs.iter().map(ExportedJob::importable).collect()
     }
 }
 
 impl ExportedJob {
+    fn importable(&self) -> Result<Importable, ExportError> {
+        let config = self.config()?;
+        let template = self.template.as_ref().map(ExportedTemplate::record).transpose()?;
+        Ok(Importable { config, template })
+    }
+
     fn config(&self) -> Result<JobConfig, ExportError> {
         let wrong = |reason: String| ExportError::Document { job: self.job.clone(), reason };
         let name = JobName::new(&self.job)?;
@@ -155,17 +177,39 @@ impl ExportedJob {
     }
 }
 
-/// Writes down the configurations of jobs. What cannot be used as a configuration is left out, and returned with the reason.
+impl ExportedTemplate {
+    fn of(record: &TemplateRecord) -> Self {
+        let label = record.label.as_ref().map(ToString::to_string);
+        Self { name: record.template.to_string(), label }
+    }
+
+    fn record(&self) -> Result<TemplateRecord, InvalidName> {
+        let label = self.label.as_deref().map(Label::new).transpose()?;
+        Ok(TemplateRecord { template: TemplateName::new(&self.name)?, label })
+    }
+}
+
+/// Writes down the configurations of jobs, and which templates they were made from. What cannot be used is left out, and
+/// returned with the reason.
 #[must_use]
 pub fn export<'a>(
     jobs: impl IntoIterator<Item = &'a JobSnapshot>,
 ) -> (Export, Vec<(String, String)>) {
     let (mut exported, mut left_out) = (Vec::new(), Vec::new());
     for job in jobs.into_iter().filter(|job| job.has_config()) {
+        let template = match job.template().transpose() {
+            Ok(template) => template.as_ref().map(ExportedTemplate::of),
+            Err(fault) => {
+                let why = format!("the template that it was made from cannot be read: {fault}");
+                left_out.push((job.job().to_string(), why));
+                continue;
+            }
+        };
         match (job.config_fault(), job.node(&NodeKind::Config)) {
             (Some(fault), _) => left_out.push((job.job().to_string(), fault.to_owned())),
             (None, None) => {}
             (None, Some(node)) => exported.push(ExportedJob {
+                template,
                 job: job.job().to_string(),
                 dialect: job.dialect().to_string(),
                 java_class: class_in_root(job),

@@ -87,6 +87,7 @@ impl Conversion {
         let mut config = JobConfig::new(job.job().clone(), total);
         let fields = &mut self.fields;
         config.cron = fields.text("cron");
+        let is_on_request = config.cron.is_none();
         config.sharding_item_parameters = fields.text("shardingItemParameters").unwrap_or_default();
         config.job_parameter = fields.text("jobParameter").unwrap_or_default();
         config.description = fields.text("description").unwrap_or_default();
@@ -95,6 +96,9 @@ impl Conversion {
         config.misfire = fields.boolean("misfire", true)?;
         let seconds = fields.value::<i64>("maxTimeDiffSeconds", "a whole number of seconds")?;
         config.max_time_diff_seconds = seconds.and_then(|seconds| u32::try_from(seconds).ok());
+        if is_on_request {
+            self.note("config/cron is missing: the job will run on request only");
+        }
         if config.failover && !config.monitor_execution {
             // 1.x ignores the one without the other, and later releases refuse it.
             config.failover = false;
@@ -136,10 +140,17 @@ impl Conversion {
         let class = self.fields.text("jobClass");
         let command = self.fields.text("scriptCommandLine");
         let streaming = self.fields.boolean("streamingProcess", false)?;
-        let kind = self.fields.text("jobType").unwrap_or_default().to_ascii_uppercase();
+        let kind = self.fields.text("jobType");
+        let is_untold = kind.is_none();
+        let kind = kind.unwrap_or_default().to_ascii_uppercase();
         let port = self.fields.value::<i32>("monitorPort", "a port, or -1")?.unwrap_or(-1);
         let is_script = kind.starts_with("SCRIPT") || command.is_some();
         let is_dataflow = kind.starts_with("DATA");
+        if is_untold && !is_script {
+            self.note(
+                "config/jobType is missing, as before 1.1.0: it is taken for a simple job; if its class is a dataflow, say so in the configuration",
+            );
+        }
         if let Some(class) = class.as_ref().filter(|_| !is_script) {
             self.note(format!(
                 "the class {class} implements the interfaces of 1.x: it has to be written anew"
@@ -193,7 +204,12 @@ impl Conversion {
 
     /// Later releases have other nodes for these, which live with the job and not with its configuration.
     fn note_what_operators_left(&mut self, job: &JobSnapshot) {
-        let marks = [("disabled", "is disabled"), ("stoped", "is paused"), ("paused", "is paused")];
+        let marks = [
+            ("disabled", "is disabled"),
+            ("stoped", "is paused"),
+            ("paused", "is paused"),
+            ("shutdown", "is shut down"),
+        ];
         let root = format!("/{}/", job.job());
         let mut offsets = 0;
         for node in job.nodes() {

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "every test file uses another part of it")]
 #![allow(clippy::disallowed_methods, reason = "a test's own deadline, in paused time")]
 
+pub(crate) mod accident;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;

@@ -34,6 +34,15 @@ impl Signals {
             _ = self.interrupt.recv() => {}
         }
     }
+
+    /// Waits for something; returns `None` if a signal comes first.
+    pub(super) async fn unless<T>(&mut self, future: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = self.next() => None,
+            done = future => Some(done),
+        }
+    }
 }
 
 /// How a worker has ended.

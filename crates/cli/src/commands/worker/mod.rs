@@ -70,25 +70,27 @@ impl WorkerArguments {
         }
         // Before anything is announced: whoever sends a signal from now on is heard.
         let mut signals = Signals::listen()?;
-        let outlets = Outlets::open(&self).await?;
-        let connecting = self.scheduler(cx, &outlets, file.allow());
-        let scheduler = tokio::select! {
-            biased;
-            () = signals.next() => return Ok(Page::new("stopped before it was connected\n", &json!({ "jobs": [] }))),
-            scheduler = connecting => scheduler,
+        let Some(outlets) = signals.unless(Outlets::open(&self)).await else {
+            return Ok(stopped());
+        };
+        let outlets = outlets?;
+        let Some(scheduler) = signals.unless(self.scheduler(cx, &outlets, file.allow())).await
+        else {
+            return Ok(stopped());
         };
         let scheduler = match scheduler {
             Ok(scheduler) => scheduler,
             Err(fault) => {
                 // Nothing has happened that could be written.
-                let _ = outlets.close().await;
+                let _ = signals.unless(outlets.close()).await;
                 return Err(fault);
             }
         };
         let ending = self.work(cx, &scheduler, file.into_jobs(), &mut signals).await;
-        let written = outlets.close().await;
+        let written = signals.unless(outlets.close()).await;
         let ending = ending?;
-        Ok(ending.page(written))
+        let unwritten = || Err(Fault::refused("a signal came before everything was written"));
+        Ok(ending.page(written.unwrap_or_else(unwritten)))
     }
 
     /// Before anything is connected.
@@ -139,6 +141,7 @@ impl WorkerArguments {
             let _dumps = outlets::listen_for_dumps(scheduler, self.dump_port).await?;
             let handles = start(scheduler, jobs).await?;
             cx.say(&ready(scheduler, &handles));
+            let handles: Vec<JobHandle> = handles.into_iter().map(|(handle, _)| handle).collect();
             ended(&handles).await;
             Ok(())
         };
@@ -167,24 +170,39 @@ impl WorkerArguments {
     }
 }
 
-/// Registers all jobs, and waits until each has joined. One that cannot join yet is told and goes on trying.
-async fn start(scheduler: &Scheduler, jobs: Vec<DeclaredJob>) -> Result<Vec<JobHandle>, Fault> {
+fn stopped() -> Page {
+    Page::new("stopped before it was connected\n", &json!({ "jobs": [] }))
+}
+
+/// Registers all jobs, and waits until each has joined; returns which have. One that cannot join yet is told and goes on
+/// trying.
+async fn start(
+    scheduler: &Scheduler,
+    jobs: Vec<DeclaredJob>,
+) -> Result<Vec<(JobHandle, bool)>, Fault> {
     let mut handles = Vec::new();
     for job in jobs {
         handles.push(job.schedule(scheduler).await?);
     }
     let joined = join_all(handles.iter().map(JobHandle::joined)).await;
-    for (handle, joined) in handles.iter().zip(joined) {
-        if let Err(error) = joined {
+    let told = handles.into_iter().zip(joined).map(|(handle, joined)| {
+        if let Err(error) = &joined {
             tracing::error!(job = %handle.name(), %error, "the job does not take part yet");
         }
-    }
-    Ok(handles)
+        (handle, joined.is_ok())
+    });
+    Ok(told.collect())
 }
 
-fn ready(scheduler: &Scheduler, handles: &[JobHandle]) -> String {
-    let names: Vec<&str> = handles.iter().map(|handle| handle.name().as_str()).collect();
-    format!("ready: {} on server {}", names.join(", "), scheduler.server_ip())
+fn ready(scheduler: &Scheduler, handles: &[(JobHandle, bool)]) -> String {
+    let names = |wanted: bool| {
+        let those = handles.iter().filter(|(_, has_joined)| *has_joined == wanted);
+        those.map(|(handle, _)| handle.name().as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let (joined, not_yet) = (names(true), names(false));
+    let joined = if joined.is_empty() { "nothing" } else { &joined };
+    let not_yet = if not_yet.is_empty() { not_yet } else { format!("; not yet: {not_yet}") };
+    format!("ready: {joined} on server {}{not_yet}", scheduler.server_ip())
 }
 
 /// Waits until all jobs have ended, which they do by themselves only if operators want it.

@@ -1,0 +1,145 @@
+//! What commands tell when the registry goes while they make changes, or when nobody takes their answer.
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+mod support;
+
+use std::io;
+
+use cli::Exit;
+use coordination::{JobConfig, JobName, encode_config};
+use support::World;
+use support::accident::Then;
+
+const WHY: [&str; 4] = ["--by", "anna", "--why", "release 12"];
+const UNTRIED: &str = "not tried, as the registry did not answer";
+
+/// Jobs with a mark of somebody who is gone, which can be mended.
+async fn damaged(jobs: &[&str]) -> World {
+    let world = World::new();
+    for name in jobs {
+        let mut config = JobConfig::new(JobName::new(name).unwrap(), 2);
+        config.java = coordination::JavaSettings::of(coordination::Dialect::V3);
+        let nodes = [
+            (format!("/{name}"), "com.acme.Old".to_owned()),
+            (format!("/{name}/config"), encode_config(&config)),
+            (format!("/{name}/servers/10.0.0.9"), "ENABLED".to_owned()),
+            (format!("/{name}/sharding/0/running"), "10.0.0.9@-@9".to_owned()),
+        ];
+        for (path, data) in &nodes {
+            world.write(&[(path, data)]).await;
+        }
+    }
+    world
+}
+
+#[tokio::test]
+async fn what_was_mended_is_told_although_the_registry_went_meanwhile() {
+    let fix = [&["doctor", "--least", "error", "--fix", "--apply"][..], &WHY].concat();
+    let rows = [
+        (Then::Away, 1, Exit::Unreachable, ["done: a, ", "failed: b, ", "left alone: c, "]),
+        (Then::ReplyLostAndAway, 2, Exit::Unknown, ["done: a, ", "failed: b, ", "left alone: c, "]),
+    ];
+    for (then, at, exit, lines) in rows {
+        let world = damaged(&["a", "b", "c"]).await;
+        let said = world.ejob_with(then.clone(), at, &fix).await;
+        assert_eq!(said.exit, exit, "{then:?}: {said:?}");
+        for start in lines {
+            let is_told = said.out.lines().any(|line| line.starts_with(start));
+            assert!(is_told, "{then:?}, {start}: {}", said.out);
+        }
+        assert!(said.out.contains(UNTRIED), "{then:?}: {}", said.out);
+        assert_eq!(world.stored("/a/sharding/0/running"), None, "{then:?}");
+        assert!(world.stored("/c/sharding/0/running").is_some(), "{then:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_import_stops_when_the_registry_has_gone_and_lists_what_it_has_not_tried() {
+    let world = damaged(&["a", "b", "c", "d"]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("jobs.yaml");
+    let file = file.to_str().unwrap();
+    world.ejob(&["export", "-o", file]).await.done();
+    let import = ["import", file, "--apply"];
+    let rows = [
+        (Then::Away, Exit::Unreachable, 1),
+        (Then::ReplyLostAndAway, Exit::Unknown, 0),
+        (Then::RequestLostAndAway, Exit::Unknown, 0),
+    ];
+    for (then, exit, done) in rows {
+        let world = World::new();
+        let said = world.ejob_with(then.clone(), 1, &import).await;
+        assert_eq!(said.exit, exit, "{then:?}: {said:?}");
+        let n = |start: &str| said.out.lines().filter(|line| line.starts_with(start)).count();
+        let found = (n("done: "), n("failed: "), n("left alone: "));
+        assert_eq!(found, (done, 1, 3 - done), "{then:?}: {}", said.out);
+        assert!(said.out.contains(UNTRIED), "{then:?}: {}", said.out);
+    }
+}
+
+#[tokio::test]
+async fn a_change_in_doubt_is_told_as_such() {
+    let pause = [&["pause", "a", "--server", "10.0.0.9"][..], &WHY].concat();
+    let remove = [&["remove", "a", "--confirm", "a"][..], &WHY].concat();
+    for line in [&pause, &remove] {
+        let world = damaged(&["a"]).await;
+        let said = world.ejob_with(Then::ReplyLostAndAway, 1, line).await;
+        assert_eq!(said.exit, Exit::Unknown, "{line:?}: {said:?}");
+        assert!(said.err.starts_with("error: nobody can tell whether "), "{line:?}: {said:?}");
+    }
+    let world = damaged(&["a"]).await;
+    let said = world.ejob_with(Then::Away, 1, &remove).await;
+    assert_eq!(said.exit, Exit::Partly, "{said:?}");
+    assert!(said.err.contains("is removed, but nodes are left of it"), "{said:?}");
+}
+
+#[tokio::test]
+async fn a_job_that_cannot_be_read_is_told_and_not_taken_for_absent() {
+    let world = damaged(&["a", "b"]).await;
+    let away = || Then::Unreadable("/b");
+    let audit = world.ejob_with(away(), 1, &["audit"]).await;
+    assert_eq!(audit.exit, Exit::Partly, "{audit:?}");
+    assert!(audit.out.contains("not read: b: "), "{audit:?}");
+    let one = world.ejob_with(away(), 1, &["export", "b"]).await;
+    assert_eq!(one.exit, Exit::Partly, "{one:?}");
+    assert!(one.out.contains("# left out: b: "), "{one:?}");
+    let json = world.ejob_with(away(), 1, &["export", "--form", "json"]).await;
+    assert_eq!(json.exit, Exit::Partly, "{json:?}");
+    assert_eq!(json.json()["jobs"][0]["job"], "a", "{json:?}");
+    assert!(json.err.starts_with("left out: b: "), "{json:?}");
+    let document = world.ejob_with(away(), 1, &["export", "--json"]).await;
+    assert_eq!(document.json()["left_out"][0]["job"], "b", "{document:?}");
+    assert_eq!(document.err, "", "{document:?}");
+    let other = world.ejob_with(away(), 1, &["export", "a"]).await;
+    assert_eq!(other.exit, Exit::Done, "{other:?}");
+}
+
+/// Nobody reads, for this reason.
+struct Nobody(io::ErrorKind);
+
+impl io::Write for Nobody {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(self.0.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_written_is_a_failure() {
+    let world = damaged(&["a"]).await;
+    let full = "error: the answer could not be written: no storage space\n";
+    let rows = [
+        (&["export"][..], io::ErrorKind::StorageFull, full),
+        (&["jobs", "--json"], io::ErrorKind::StorageFull, full),
+        (&["--help"], io::ErrorKind::StorageFull, full),
+        // As for every program at a pipe that nobody reads from any more.
+        (&["export"], io::ErrorKind::BrokenPipe, ""),
+    ];
+    for (line, kind, said) in rows {
+        let (exit, err) = world.ejob_to(&mut Nobody(kind), "/jobs", line).await;
+        assert_eq!((exit, &*err), (Exit::Partly, said), "{line:?}, {kind:?}");
+    }
+}

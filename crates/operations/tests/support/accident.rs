@@ -1,0 +1,121 @@
+//! A connection to a registry in memory that has an accident at one of its writes, or may not read a node. Also used by the
+//! tests of the command line.
+#![allow(dead_code, reason = "every test file uses another part of it")]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use reg_center::memory::WriteFault;
+use reg_center::{
+    Error, Feed, Lifetime, Limits, MemoryCenter, MemoryRegistry, Node, NodePath, RegistryCenter,
+    Result, SessionChange, SessionFeed, SessionId, Txn, TxnOutcome,
+};
+
+/// What becomes of the connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// The write is executed, its reply is lost, and the registry is away from then on.
+    ReplyLostAndAway,
+    /// The write is not executed, which nobody is told, and the registry is away from then on.
+    RequestLostAndAway,
+    /// The write is answered, and the registry is away from then on.
+    Away,
+    /// This write and all that follow are answered, and after each somebody writes this node.
+    Disturbed(&'static str),
+    /// This node may not be read.
+    Unreadable(&'static str),
+}
+
+/// A connection with an accident.
+#[derive(Debug)]
+pub(crate) struct Accident {
+    center: MemoryCenter,
+    other: MemoryCenter,
+    then: Then,
+    at: usize,
+    writes: AtomicUsize,
+}
+
+impl Accident {
+    /// Connects; the accident happens at the write number `at`, counted from 1.
+    pub(crate) fn new(registry: &MemoryRegistry, then: Then, at: usize) -> Self {
+        let (center, other) = (registry.connect(), registry.connect());
+        Self { center, other, then, at, writes: AtomicUsize::new(0) }
+    }
+
+    async fn disturb(&self, path: &str) {
+        let path = NodePath::parse(path).expect("it is a path");
+        let txn = Txn::new().create(path, "", Lifetime::Persistent);
+        self.other.commit(txn).await.expect("the registry is there");
+    }
+}
+
+#[async_trait]
+impl RegistryCenter for Accident {
+    async fn commit(&self, txn: Txn) -> Result<TxnOutcome> {
+        let n = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
+        match &self.then {
+            Then::ReplyLostAndAway if n == self.at => {
+                self.center.fail_next_write(WriteFault::LoseReply);
+            }
+            Then::RequestLostAndAway if n == self.at => {
+                self.center.fail_next_write(WriteFault::LoseRequest);
+            }
+            _ => {}
+        }
+        let answer = self.center.commit(txn).await;
+        match &self.then {
+            Then::Disturbed(path) if n >= self.at => self.disturb(path).await,
+            Then::Disturbed(_) | Then::Unreadable(_) => {}
+            _ if n == self.at => self.center.suspend(Duration::ZERO),
+            _ => {}
+        }
+        answer
+    }
+
+    async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
+        match &self.then {
+            Then::Unreadable(node) if path.as_str() == *node => {
+                Err(Error::NotAuthorized { path: path.clone() })
+            }
+            _ => self.center.read(path).await,
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        self.center.limits()
+    }
+
+    fn session(&self) -> Option<SessionChange> {
+        self.center.session()
+    }
+
+    fn session_feed(&self) -> SessionFeed {
+        self.center.session_feed()
+    }
+
+    fn lease_remaining(&self, session: SessionId) -> Option<Duration> {
+        self.center.lease_remaining(session)
+    }
+
+    async fn children(&self, path: &NodePath) -> Result<Option<Vec<String>>> {
+        self.center.children(path).await
+    }
+
+    fn watch(&self, root: &NodePath) -> Feed {
+        self.center.watch(root)
+    }
+
+    async fn sync(&self) -> Result<()> {
+        self.center.sync().await
+    }
+
+    async fn registry_time(&self, probe: &NodePath) -> Result<Option<SystemTime>> {
+        self.center.registry_time(probe).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.center.close().await
+    }
+}
