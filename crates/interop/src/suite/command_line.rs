@@ -54,6 +54,8 @@ pub(crate) struct CommandLine {
     pub(crate) versions: Vec<JavaVersion>,
     checks: Vec<u32>,
     pub(crate) rounds: u32,
+    /// How often a check may be played until it passes.
+    pub(crate) tries: u32,
     /// Whether Java plays the Rust workers' parts: what fails then is no fault of Rust's.
     pub(crate) control: bool,
     /// Where to keep the logs of all workers.
@@ -61,7 +63,7 @@ pub(crate) struct CommandLine {
 }
 
 impl CommandLine {
-    /// Reads `--java-folder FOLDER [--java VERSION]… [--check N]… [--rounds N] [--control] [--keep FOLDER]`.
+    /// Reads `--java-folder FOLDER [--java VERSION]… [--check N]… [--rounds N] [--tries N] [--control] [--keep FOLDER]`.
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, UsageError> {
         let mut folder = None;
         let mut line = Self {
@@ -69,6 +71,7 @@ impl CommandLine {
             versions: Vec::new(),
             checks: Vec::new(),
             rounds: 1,
+            tries: 1,
             control: false,
             keep: None,
         };
@@ -89,10 +92,10 @@ impl CommandLine {
                 }
                 "--check" => line.checks.push(check(option, value)?),
                 "--rounds" => line.rounds = positive(option, value)?,
+                "--tries" => line.tries = positive(option, value)?,
                 "--keep" => line.keep = value.map(PathBuf::from),
                 other => {
-                    let valid =
-                        "--java VERSION, --check N, --rounds N, --control and --keep FOLDER";
+                    let valid = "--java VERSION, --check N, --rounds N, --tries N, --control and --keep FOLDER";
                     return Err(refuse("interop", Some(other), valid));
                 }
             }
@@ -146,6 +149,7 @@ mod tests {
             ("--java-folder x --check 0", "`--check` takes a number from 1, not `0`"),
             ("--java-folder x --check 99", "`--check` takes a number from 1 to "),
             ("--java-folder x --rounds", "`--rounds` takes a number from 1, not nothing"),
+            ("--java-folder x --tries 0", "`--tries` takes a number from 1, not `0`"),
             ("--fast", "`interop` takes --java VERSION"),
         ];
         for (line, expected) in rows {
@@ -157,7 +161,7 @@ mod tests {
     #[test]
     fn everything_is_played_once_unless_some_of_it_is_named() {
         let all = parse("--java-folder x").unwrap();
-        assert_eq!((all.versions.len(), all.rounds), (JavaVersion::ALL.len(), 1));
+        assert_eq!((all.versions.len(), all.rounds, all.tries), (JavaVersion::ALL.len(), 1, 1));
         assert!(CHECKS.iter().all(|check| all.wants(check.number)));
         let some = parse("--java-folder x --java 2.1.5 --check 1 --rounds 3").unwrap();
         assert_eq!((some.versions, some.rounds), (vec![JavaVersion::V2_1_5], 3));

@@ -56,8 +56,15 @@ async fn play_release(java: JavaVersion, line: &CommandLine) -> Result<usize, Fa
     println!("ElasticJob {java}");
     for round in 1..=line.rounds {
         for check in CHECKS.iter().filter(|check| line.wants(check.number)) {
-            let report = play_one(check, java, round, &theatre, line.keep.as_deref()).await;
-            tally.note(check.number, java, &report);
+            for left in (0..line.tries).rev() {
+                let namespace = format!("check{}-{round}-{left}", check.number);
+                let report =
+                    play_one(check, java, &namespace, &theatre, line.keep.as_deref()).await;
+                tally.note(check.number, java, &report, left == 0);
+                if report.passed() {
+                    break;
+                }
+            }
         }
     }
     let elapsed = begin.elapsed().as_secs_f64();
@@ -69,7 +76,7 @@ async fn play_release(java: JavaVersion, line: &CommandLine) -> Result<usize, Fa
 async fn play_one(
     check: &Check,
     java: JavaVersion,
-    round: u32,
+    namespace: &str,
     theatre: &Theatre,
     keep: Option<&Path>,
 ) -> Report {
@@ -77,13 +84,11 @@ async fn play_one(
     let title = format!("check {} ({java}): {}", check.number, check.title);
     println!("  {title}");
     let mut report = Report::default();
-    let namespace = format!("check{}-{round}", check.number);
-    let played = check.play(theatre, &namespace, java, &mut report).await;
+    let played = check.play(theatre, namespace, java, &mut report).await;
     if let Err(failure) = &played {
         report.failed(&words(failure));
     }
-    let kept =
-        keep.map(|to| theatre.keep_logs(&namespace, &to.join(format!("{java}-{namespace}"))));
+    let kept = keep.map(|to| theatre.keep_logs(namespace, &to.join(format!("{java}-{namespace}"))));
     if let Some(Err(error)) = kept {
         report.failed(&format!("cannot keep the logs: {error}"));
     }

@@ -13,14 +13,18 @@ pub(super) struct Tally(BTreeMap<(u32, String), Count>);
 struct Count {
     n_passed: usize,
     n_played: usize,
+    /// How often it was given up.
+    n_failed: usize,
     n_reminders: usize,
 }
 
 impl Tally {
-    pub(super) fn note(&mut self, check: u32, java: JavaVersion, report: &Report) {
+    /// Counts a check that was played, the last time or not.
+    pub(super) fn note(&mut self, check: u32, java: JavaVersion, report: &Report, is_last: bool) {
         let count = self.0.entry((check, java.to_string())).or_default();
         count.n_passed += usize::from(report.passed());
         count.n_played += 1;
+        count.n_failed += usize::from(is_last && !report.passed());
         count.n_reminders += report.n_reminders();
     }
 
@@ -29,7 +33,7 @@ impl Tally {
     }
 
     pub(super) fn n_failed(&self) -> usize {
-        self.0.values().map(|count| count.n_played - count.n_passed).sum()
+        self.0.values().map(|count| count.n_failed).sum()
     }
 }
 
@@ -42,7 +46,7 @@ impl fmt::Display for Tally {
         writeln!(f, "check {}", head.join(" "))?;
         for check in checks {
             let shown = |java: &&str| match self.0.get(&(check, (*java).to_owned())) {
-                Some(Count { n_passed, n_played, n_reminders }) => {
+                Some(Count { n_passed, n_played, n_reminders, .. }) => {
                     format!("{:>8} {n_reminders:>8}", format!("{n_passed} of {n_played}"))
                 }
                 None => " ".repeat(17),
@@ -70,11 +74,17 @@ mod tests {
             let mut report = Report::default();
             report.holds("a", "b", "b", passed);
             report.reminded(n_reminders);
-            tally.note(check, java, &report);
+            tally.note(check, java, &report, true);
         }
         assert_eq!((tally.n_played(), tally.n_failed()), (4, 1));
         let shown = tally.to_string();
         let lines: Vec<&str> = shown.lines().map(str::trim_end).collect();
+        let mut report = Report::default();
+        report.failed("it passes if it is played again");
+        tally.note(9, JavaVersion::V3_0_4, &report, false);
+        assert_eq!((tally.n_played(), tally.n_failed()), (5, 1));
+        let shown = tally.to_string();
+        assert!(shown.ends_with("1 of 2        1\n"), "{shown}");
         let expected = [
             "check    2.1.5 reminded    3.0.4 reminded",
             "    1   1 of 2        0   1 of 1        2",
