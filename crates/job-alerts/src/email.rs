@@ -343,7 +343,7 @@ fn said_to_log_in(username: &str, password: &str) -> Vec<SecretString> {
 }
 
 fn masked(said: String, secrets: &[SecretString]) -> String {
-    let secrets = secrets.iter().map(SecretString::expose_secret);
+    let secrets = secrets.iter().map(SecretString::expose_secret).filter(|s| !s.is_empty());
     secrets.fold(said, |said, secret| said.replace(secret, "***"))
 }
 

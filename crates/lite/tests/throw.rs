@@ -149,18 +149,17 @@ async fn a_job_that_is_stopped_while_it_leaves_is_paused_in_the_registry() {
         let member = cluster.member(1);
         let (handle, cue) = stopped_on_cue(&member, &runs).await;
         let instance = handle.status().await.unwrap().instance.unwrap().to_string();
-        let leaving = tokio::spawn({
-            let handle = handle.clone();
-            async move { handle.shutdown(10 * SECOND).await }
-        });
         let has_left = || cluster.stored("job", &["instances", &instance]).is_none();
-        cluster.until("job", "the instance to leave", has_left).await;
-        if let Some(fault) = fault {
-            member.center.fail_next_write(fault);
-        }
-        cue.notify_one();
-        let report = within("the shutdown", leaving).await.unwrap().unwrap();
-        assert!(report.deregistered);
+        let decision = async {
+            cluster.until("job", "the instance to leave", has_left).await;
+            if let Some(fault) = fault {
+                member.center.fail_next_write(fault);
+            }
+            cue.notify_one();
+        };
+        let both = async { tokio::join!(handle.shutdown(10 * SECOND), decision) };
+        let (report, ()) = within("the shutdown", both).await;
+        assert!(report.unwrap().deregistered);
         assert!(is_paused(&cluster), "{fault:?}");
         assert!(handle.status().await.unwrap().stopped.is_some(), "{fault:?}");
     }
@@ -174,12 +173,15 @@ async fn a_shutdown_does_not_wait_for_ever_for_a_pause_that_cannot_be_written() 
     let (handle, cue) = stopped_on_cue(&member, &runs).await;
     let instance = handle.status().await.unwrap().instance.unwrap().to_string();
     let began = lite::Clock::monotonic(&*cluster.clock);
-    let leaving = tokio::spawn(async move { handle.shutdown(3 * SECOND).await });
     let has_left = || cluster.stored("job", &["instances", &instance]).is_none();
-    cluster.until("job", "the instance to leave", has_left).await;
-    member.center.suspend(Duration::from_secs(3_600));
-    cue.notify_one();
-    within("the shutdown", leaving).await.unwrap().unwrap();
+    let decision = async {
+        cluster.until("job", "the instance to leave", has_left).await;
+        member.center.suspend(Duration::from_secs(3_600));
+        cue.notify_one();
+    };
+    let both = async { tokio::join!(handle.shutdown(3 * SECOND), decision) };
+    let (report, ()) = within("the shutdown", both).await;
+    report.unwrap();
     let took = lite::Clock::monotonic(&*cluster.clock) - began;
     assert!(took >= 4 * SECOND && took < 6 * SECOND, "deadline and twice the grace: {took:?}");
     assert!(log.text().contains("before its server is paused"), "{}", log.text());

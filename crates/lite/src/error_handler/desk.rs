@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use coordination::{InvalidConfig, JobConfig, Outcome};
-use futures_util::FutureExt;
 use tokio::select;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, Span};
+use tracing::Span;
 
+use super::clerk::{Clerk, Errand, give_up, why};
 use super::{ErrorHandler, ErrorHandlers, FailedIn, LogErrors, Reaction, RunFailure, Selection};
 use crate::RunReport;
 use crate::inbox::Answer;
 use crate::job_listener::ListenerFault;
 use crate::run::MoreOnTheEnd;
 use crate::runtime::Patience;
-use crate::said::{name_of, panic_text, with_causes};
-use crate::seams::{Elapsed, Seams};
+use crate::said::panic_text;
+use crate::seams::Seams;
 
 /// How many failures of a job can wait for its handlers.
 const MAX_WAITING: usize = 1024;
@@ -64,11 +64,6 @@ struct Worker {
     /// Fires when nobody waits for it any more: it gives up what it has not dealt with.
     over: CancellationToken,
     done: oneshot::Receiver<()>,
-}
-
-enum Errand {
-    Handle { handler: Arc<dyn ErrorHandler>, failure: Arc<RunFailure>, span: Span },
-    Close(Arc<dyn ErrorHandler>),
 }
 
 impl ErrorDesk {
@@ -252,84 +247,4 @@ impl ErrorDesk {
             tracing::warn!("the job ends before its error handlers have dealt with everything");
         }
     }
-}
-
-/// What calls handlers, one failure after the other.
-struct Clerk {
-    seams: Seams,
-    answers: mpsc::UnboundedSender<Answer>,
-    waiting: Arc<AtomicUsize>,
-    over: CancellationToken,
-    limit: Duration,
-}
-
-impl Clerk {
-    async fn work(self, mut inbox: mpsc::UnboundedReceiver<Errand>) {
-        while let Some(errand) = inbox.recv().await {
-            match errand {
-                Errand::Handle { handler, failure, span } => {
-                    self.handle_unless_over(&*handler, &failure).instrument(span).await;
-                    self.waiting.fetch_sub(1, Ordering::Relaxed);
-                }
-                Errand::Close(handler) => {
-                    select! {
-                        biased;
-                        () = self.over.cancelled() => {}
-                        () = self.close(&*handler) => {}
-                    }
-                }
-            }
-        }
-    }
-
-    async fn handle_unless_over(&self, handler: &dyn ErrorHandler, failure: &RunFailure) {
-        select! {
-            biased;
-            () = self.over.cancelled() => {
-                give_up(handler, "the job has ended here before it was done", failure);
-            }
-            () = self.handle(handler, failure) => {}
-        }
-    }
-
-    async fn handle(&self, handler: &dyn ErrorHandler, failure: &RunFailure) {
-        let call = async { handler.handle(failure).await };
-        match self.in_time(call).await {
-            Ok(Ok(Reaction::GoOn)) => {}
-            Ok(Ok(Reaction::StopJob)) => {
-                // The driver is gone if the job has ended; then nothing is left to stop.
-                let _ = self.answers.send(Answer::StopJob { reason: why(handler, failure) });
-            }
-            Ok(Err(error)) => give_up(handler, &with_causes(&*error), failure),
-            Err(error) => give_up(handler, &error, failure),
-        }
-    }
-
-    async fn close(&self, handler: &dyn ErrorHandler) {
-        if let Err(error) = self.in_time(async { handler.close().await }).await {
-            let handler = name_of(|| handler.name());
-            tracing::error!(handler, error, "error handler was not closed");
-        }
-    }
-
-    async fn in_time<T>(&self, call: impl Future<Output = T>) -> Result<T, String> {
-        let deadline = self.seams.clock.monotonic().saturating_add(self.limit);
-        match self.seams.until(deadline, AssertUnwindSafe(call).catch_unwind()).await {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(panic)) => Err(format!("it panicked: {}", panic_text(&*panic))),
-            Err(Elapsed) => Err(format!("not done after {:?}", self.limit)),
-        }
-    }
-}
-
-/// No failure is lost with its handler.
-fn give_up(handler: &dyn ErrorHandler, error: &str, failure: &RunFailure) {
-    let handler = name_of(|| handler.name());
-    tracing::error!(handler, error, "error handler failed");
-    failure.log();
-}
-
-/// Says who stops a job and why. The text of the error stays here: what is written to the registry, everybody can read.
-fn why(handler: &dyn ErrorHandler, failure: &RunFailure) -> String {
-    format!("error handler {}: {}", name_of(|| handler.name()), failure.summary())
 }

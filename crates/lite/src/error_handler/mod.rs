@@ -2,6 +2,7 @@
 
 mod built_in;
 mod choice;
+mod clerk;
 mod desk;
 mod stop;
 mod types;
