@@ -34,6 +34,8 @@ pub(crate) fn config() -> JobConfig {
     let mut config = JobConfig::new(job(), 3);
     config.cron = Some("0/10 * * * * ?".to_owned());
     config.failover = true;
+    config.excluded_days = Some("SAT..SUN,12-25".to_owned());
+    config.jitter_ms = Some(500);
     config
 }
 
@@ -42,9 +44,9 @@ pub(crate) fn good_nodes() -> Vec<(&'static str, String, Option<SessionId>)> {
     let own = Some(SESSION);
     let idle = r#"{"state":"idle","token":3,"last":1000,"previous":0,"next":11000}"#;
     let running = format!(
-        r#"{{"state":"running","holder":"{OTHER}","fire":1000,"source":"NORMAL","token":4,"last":1000,"config":0,"misfire":{{"first":2000,"last":3000,"count":2}},"request":{{"id":"r","at":1501}},"began":1002}}"#
+        r#"{{"state":"running","holder":"{OTHER}","fire":1000,"source":"NORMAL","token":4,"last":1000,"config":0,"misfire":{{"first":2000,"last":3000,"count":2}},"request":{{"id":"r","at":1501,"parameter":"february"}},"began":1002}}"#
     );
-    let orphan = r#"{"state":"orphan","holder":"gone","fire":1000,"source":"FAILOVER","merged":{"first":0,"last":1000,"count":2},"token":5,"last":1000,"disabled":true,"outcome":"failed","ended":900}"#;
+    let orphan = r#"{"state":"orphan","holder":"gone","fire":1000,"source":"FAILOVER","parameter":"march","merged":{"first":0,"last":1000,"count":2},"token":5,"last":1000,"disabled":true,"outcome":"failed","ended":900}"#;
     let assignment = format!(
         r#"{{"members":["{OTHER}","{ME}"],"names":{{"{OTHER}":"second"}},"total":3,"strategy":"","handled":1,"pending":{{"{ME}":[[2,2]]}}}}"#
     );
@@ -77,7 +79,11 @@ pub(crate) fn good_nodes() -> Vec<(&'static str, String, Option<SessionId>)> {
         ("coordination/assignment", assignment, None),
         ("coordination/draining/10.0.0.2@-@9-b", empty(), Some(OTHER_SESSION)),
         ("coordination/names/10.0.0.2@-@9-b", "second".into(), Some(OTHER_SESSION)),
-        ("coordination/triggers/one", r#"{"by":"me","at":1501,"items":[[0,1]]}"#.into(), None),
+        (
+            "coordination/triggers/one",
+            r#"{"by":"me","at":1501,"items":[[0,1]],"parameter":"february"}"#.into(),
+            None,
+        ),
         ("coordination/once", once, None),
     ]
 }

@@ -1,7 +1,9 @@
 //! Nodes of a job with any data, and an instance that has to live with them.
 
 use arbitrary::{Result, Unstructured};
-use coordination::{Command, Coordinator, Event, FireTime, JobEvent, Outcome, Reply};
+use coordination::{
+    Command, Coordinator, Event, FireTime, JobEvent, Outcome, Reply, RequestParameter,
+};
 use reg_center::{Change, Conflict, ConflictReason, Node, Revision, SessionId};
 use serde_json::{Number, Value};
 
@@ -67,7 +69,7 @@ impl Scene {
             6 => {
                 let events = [
                     Event::Wake,
-                    Event::TriggerRequested { parameter: None },
+                    Event::TriggerRequested { parameter: self.parameter() },
                     Event::Paused,
                     Event::Resumed,
                     Event::Suspended,
@@ -85,6 +87,12 @@ impl Scene {
                 self.tell(u, event)
             }
         }
+    }
+
+    /// What is drawn stays what it was: every other millisecond, a request tells its runs something.
+    fn parameter(&self) -> Option<RequestParameter> {
+        let text = "february ".repeat(usize::try_from(self.ms % 400).unwrap_or(1));
+        (self.ms % 2 == 1).then(|| RequestParameter::new(&text).expect("a text that can be told"))
     }
 
     /// The registry shows a node with any data, or shows that it is gone.

@@ -141,11 +141,17 @@ pub enum Act {
     Trigger {
         /// Which.
         who: Who,
+        /// What the runs are told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parameter: Option<String>,
     },
     /// An operator leaves a request to run some items.
     RequestRun {
         /// How many items, from the first on; `None` is all.
         items: Option<u32>,
+        /// What the runs are told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parameter: Option<String>,
     },
     /// An operator triggers one instance through its node.
     TriggerNode {
@@ -228,7 +234,7 @@ impl Act {
             | Self::Server { who, .. }
             | Self::RemoveServer { who }
             | Self::RemoveInstance { who }
-            | Self::Trigger { who }
+            | Self::Trigger { who, .. }
             | Self::TriggerNode { who }
             | Self::Pause { who, .. }
             | Self::Drain { who, .. } => Some(*who),
@@ -239,6 +245,17 @@ impl Act {
             | Self::RemoveLeader
             | Self::RequestRun { .. }
             | Self::Necessary => None,
+        }
+    }
+
+    /// Makes a request tell its runs something; all other acts stay as they are.
+    #[must_use]
+    pub fn telling(self, text: String) -> Self {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts tell nothing")]
+        match self {
+            Self::Trigger { who, .. } => Self::Trigger { who, parameter: Some(text) },
+            Self::RequestRun { items, .. } => Self::RequestRun { items, parameter: Some(text) },
+            other => other,
         }
     }
 

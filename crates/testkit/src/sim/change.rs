@@ -24,6 +24,10 @@ pub enum Change {
     CatchUp(bool),
     /// Items stay with their instances, or not.
     Static(bool),
+    /// Fires begin later by less than so many milliseconds; 0 is in time.
+    Jitter(u32),
+    /// Other days without fires; empty is none.
+    ExcludedDays(String),
     /// None: the document is written again, which repairs a poisoned one.
     Nothing,
 }
@@ -40,6 +44,8 @@ impl Change {
             Self::Disabled(_) => "config_disabled",
             Self::CatchUp(_) => "config_catch_up",
             Self::Static(_) => "config_static",
+            Self::Jitter(_) => "config_jitter",
+            Self::ExcludedDays(_) => "config_excluded_days",
             Self::Nothing => "repair",
         }
     }

@@ -7,8 +7,9 @@ use coordination::{Event, JobConfig};
 
 use super::node::{DueFire, JobTimer, Node, Process};
 use super::product;
+use super::rhythm::Rhythm;
 use super::time::Planned;
-use super::world::{EPOCH_MS, World};
+use super::world::World;
 
 pub(crate) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
@@ -17,7 +18,7 @@ pub(crate) fn millis(duration: Duration) -> i64 {
 impl World {
     /// Milliseconds since 1970 UTC by a clock that is right.
     pub(crate) fn true_wall(&self) -> i64 {
-        EPOCH_MS + millis(self.mono)
+        self.epoch_ms + millis(self.mono)
     }
 
     /// The same by the clock of a node.
@@ -90,36 +91,57 @@ impl World {
 
     // ---- fires ----
 
-    /// The process fires by this configuration from now on.
+    /// The process fires by this configuration from now on. If it joins, it takes part in a fire that has yet to begin; after
+    /// a change, what has come and has yet to begin does so at once, and only what comes later counts.
     pub(crate) fn schedule(&mut self, index: usize, config: &JobConfig) {
-        let now = self.wall(index);
-        let timer = |period_ms| JobTimer { period_ms, next_ms: next_fire(now, period_ms) };
-        self.nodes[index].timer = product::period_ms(config).map(timer);
+        let (now, fires_on) = (self.wall(index), self.fires_on);
+        let node = &mut self.nodes[index];
+        if let Some(JobTimer { rhythm, next_ms }) = node.timer.take()
+            && rhythm.has_delays()
+            && next_ms <= now
+            && fires_on
+        {
+            node.come(DueFire { at: next_ms, rhythm });
+            self.coverage.fires += 1;
+        }
+        let joins = !std::mem::replace(&mut node.scheduled, true) && config.monitor_execution;
+        node.timer = Rhythm::of(config).map(|rhythm| {
+            let next_ms = if joins { rhythm.next_to_begin(now) } else { rhythm.next_after(now) };
+            if next_ms > now + rhythm.period_ms {
+                self.coverage.count("fires_of_a_day_left_out");
+            }
+            JobTimer { rhythm, next_ms }
+        });
     }
 
     /// A clock that is late, or was set forward, fires once for the latest time; one that was set back waits.
     fn run_timer(&mut self, index: usize) {
         let wall = self.wall(index);
         let node = &mut self.nodes[index];
-        let Some(timer) = node.timer.as_mut().filter(|timer| timer.next_ms <= wall) else { return };
+        let begun = |timer: &&mut JobTimer| timer.rhythm.begins(timer.next_ms) <= wall;
+        let Some(timer) = node.timer.as_mut().filter(begun) else { return };
         if node.process != Process::Up {
             return;
         }
-        let at = wall - wall.rem_euclid(timer.period_ms);
-        timer.next_ms = at + timer.period_ms;
-        let due = DueFire { at, period_ms: timer.period_ms };
-        node.fires.push_back(due);
-        node.last_fire = Some(due);
+        let (rhythm, at) = (timer.rhythm, timer.rhythm.last_begun(timer.next_ms, wall));
+        timer.next_ms = rhythm.next_after(at);
+        if timer.next_ms > at + rhythm.period_ms {
+            self.coverage.count("fires_of_a_day_left_out");
+        }
+        if rhythm.begins(at) > at {
+            self.coverage.count("delayed_fire");
+        }
+        node.come(DueFire { at, rhythm });
         self.coverage.fires += 1;
     }
 
     pub(crate) fn deliver_fire(&mut self, index: usize) {
         if self.nodes[index].is_up()
-            && let Some(DueFire { at, period_ms }) = self.nodes[index].fires.pop_front()
+            && let Some(DueFire { at, rhythm }) = self.nodes[index].fires.pop_front()
         {
             self.record_with(index, || Fact::Fire { job: product::JOB.to_owned(), fire: at });
             let since = self.nodes[index].coordinator.catch_up_since();
-            self.tell(index, product::fire(at, period_ms, since));
+            self.tell(index, product::fire(at, rhythm, since));
         }
     }
 
@@ -129,13 +151,13 @@ impl World {
         for index in 0..self.nodes.len() {
             let now = self.wall(index);
             if let Some(timer) = &mut self.nodes[index].timer {
-                timer.next_ms = next_fire(now, timer.period_ms);
+                timer.next_ms = timer.rhythm.next_after(now);
             }
         }
     }
 }
 
-/// Returns the first time of a schedule after `now`.
+/// Returns the first time of a period after `now`.
 pub(crate) fn next_fire(now: i64, period_ms: i64) -> i64 {
-    now - now.rem_euclid(period_ms) + period_ms
+    Rhythm::every(period_ms).next_after(now)
 }

@@ -16,6 +16,8 @@ pub enum Stream {
     Faults,
     /// What operators do.
     Operators,
+    /// What some runs have beside all that, so that the others stay what they were before there was any of it.
+    Extras,
 }
 
 /// A small generator with a full period: the same seed, the same numbers, on every machine.
@@ -32,6 +34,7 @@ impl Dice {
             Stream::Work => 3,
             Stream::Faults => 4,
             Stream::Operators => 5,
+            Stream::Extras => 6,
         };
         let mut dice = Self(seed.wrapping_mul(0xa076_1d64_78bd_642f) ^ (purpose << 56));
         dice.0 = dice.roll() ^ moment.wrapping_mul(0xe703_7ed1_a0b4_28db);

@@ -101,6 +101,8 @@ impl World {
         self.settings.disabled = false;
         // Items of an instance that never comes back would stay with it.
         self.settings.static_sharding = false;
+        // Fires that come, and in time, are what the end is judged by.
+        (self.settings.jitter_ms, self.settings.excluded_days) = (0, String::new());
         if !STRATEGIES.contains(&self.settings.strategy.as_str()) {
             self.settings.strategy = String::new();
         }

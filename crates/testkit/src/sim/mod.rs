@@ -6,7 +6,7 @@
 //! everything heals, and everything must be where it belongs.
 //!
 //! In reading order: `dice`, `profile`, `act`, `script` (what will happen) · `world` (the scheduler) · `node`, `inbox`,
-//! `sessions`, `registry`, `clockwork`, `work` (the parts) · `faults`, `operators` (acts) · `truth`, `callbacks`, `decisions`, `heal` (the checks) ·
+//! `sessions`, `registry`, `rhythm`, `clockwork`, `work` (the parts) · `faults`, `operators` (acts) · `truth`, `telling`, `callbacks`, `decisions`, `heal` (the checks) ·
 //! `record`, `coverage`, `judge` (what is left, and what the checker says) · `run`, `fleet`, `shrink`, `points`, `corpus`
 //! (what to do with it).
 
@@ -32,10 +32,12 @@ mod product;
 mod profile;
 mod record;
 mod registry;
+mod rhythm;
 mod run;
 mod script;
 mod sessions;
 mod shrink;
+mod telling;
 mod time;
 mod truth;
 mod work;
@@ -49,7 +51,9 @@ pub use dice::{Dice, Stream};
 pub use fleet::{Totals, run_seeds};
 pub use inject::{Mode, Point};
 pub use points::{points, run_point, run_points};
-pub use profile::{JobSettings, PROFILE_VERSION, Pace, Profile, STRATEGIES, WorkSettings};
+pub use profile::{
+    FIRST_DAY, JobSettings, PROFILE_VERSION, Pace, Profile, SECOND_DAY, STRATEGIES, WorkSettings,
+};
 pub use record::Keep;
 pub use run::{Judge, Report, run, run_calm};
 pub use script::{Draw, FAULTS, OPERATORS, Script, ScriptError, Timed};

@@ -13,6 +13,7 @@ use super::decisions::Told;
 use super::inbox::Inbox;
 use super::product;
 use super::profile::JobSettings;
+use super::rhythm::Rhythm;
 
 /// Whether the process is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +78,8 @@ pub(crate) struct Call {
 /// The timer of the schedule, by the wall clock of the process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JobTimer {
-    pub(crate) period_ms: i64,
+    pub(crate) rhythm: Rhythm,
+    /// The next fire, which may have come and have yet to begin.
     pub(crate) next_ms: i64,
 }
 
@@ -85,8 +87,8 @@ pub(crate) struct JobTimer {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DueFire {
     pub(crate) at: i64,
-    /// The period of the schedule that it belongs to.
-    pub(crate) period_ms: i64,
+    /// The fires that it is one of.
+    pub(crate) rhythm: Rhythm,
 }
 
 /// How a process leaves.
@@ -119,6 +121,8 @@ pub(crate) struct Node {
     pub(crate) replies: VecDeque<(Ticket, Reply)>,
     pub(crate) fires: VecDeque<DueFire>,
     pub(crate) timer: Option<JobTimer>,
+    /// The process has been told when the job fires.
+    pub(crate) scheduled: bool,
     pub(crate) last_fire: Option<DueFire>,
     pub(crate) skew_ms: i64,
     pub(crate) runs: Vec<Exec>,
@@ -151,6 +155,7 @@ impl Node {
             replies: VecDeque::new(),
             fires: VecDeque::new(),
             timer: None,
+            scheduled: false,
             last_fire: None,
             skew_ms: 0,
             runs: Vec::new(),
@@ -161,6 +166,12 @@ impl Node {
             told: Told::default(),
             leaving: Leaving::default(),
         }
+    }
+
+    /// A fire begins.
+    pub(crate) fn come(&mut self, due: DueFire) {
+        self.fires.push_back(due);
+        self.last_fire = Some(due);
     }
 
     pub(crate) fn is_up(&self) -> bool {

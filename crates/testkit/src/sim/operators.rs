@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use checker::history::{Fact, ProcessEvent};
-use coordination::Event;
+use coordination::{Event, OperatorStep};
 use reg_center::{Lifetime, Txn};
 use sharding::ShardingItem;
 
@@ -31,8 +31,9 @@ impl World {
             Act::TriggerNode { .. } => {
                 instance.is_some_and(|path| self.operate(&Txn::new().put(path, "TRIGGER")))
             }
-            Act::Trigger { .. } if is_up => {
-                self.told(index, Event::TriggerRequested { parameter: None })
+            Act::Trigger { parameter, .. } if is_up => {
+                let parameter = parameter.as_deref().map(product::parameter);
+                self.told(index, Event::TriggerRequested { parameter })
             }
             Act::Pause { ms, .. } if is_up => {
                 let inc = self.nodes[index].inc;
@@ -75,11 +76,15 @@ impl World {
                 self.operate(&Txn::new().put(self.paths.config(), text.clone()))
             }
             Act::RemoveLeader => self.operate(&Txn::new().delete(self.paths.leader())),
-            Act::RequestRun { items } => {
-                let (id, at) = (format!("request-{}", self.step), self.true_wall());
-                let items = items.map(|some| (0..some).map(ShardingItem::new));
-                let txn = self.paths.layout.request_run(&id, "operator", at, items);
-                self.operate(&txn)
+            Act::RequestRun { items, parameter } => {
+                let request = OperatorStep::RequestRun {
+                    id: format!("request-{}", self.step),
+                    by: "operator".to_owned(),
+                    at_ms: self.true_wall(),
+                    items: items.map(|some| (0..some).map(ShardingItem::new).collect()),
+                    parameter: parameter.as_deref().map(product::parameter),
+                };
+                self.operate(&self.paths.layout.change(&[request]))
             }
             Act::Necessary => {
                 let path = self.paths.necessary();
@@ -101,12 +106,14 @@ impl World {
             Change::Disabled(disabled) => settings.disabled = *disabled,
             Change::CatchUp(on) => settings.catch_up = *on,
             Change::Static(on) => settings.static_sharding = *on,
+            Change::Jitter(ms) => settings.jitter_ms = *ms,
+            Change::ExcludedDays(days) => settings.excluded_days.clone_from(days),
             Change::Nothing => {}
         }
     }
 
     pub(crate) fn write_config(&mut self) -> bool {
-        let text = product::document(&self.settings);
+        let text = product::document(&self.settings, &self.script.profile);
         self.operate(&Txn::new().put(self.paths.config(), text))
     }
 

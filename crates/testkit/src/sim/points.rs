@@ -120,6 +120,8 @@ fn profile(like_zookeeper: bool) -> Profile {
             named: false,
             once: true,
             max_ops: 5_000,
+            jitter_ms: 0,
+            excluded_days: String::new(),
         },
         pace: Pace {
             weights: vec![1; 7],
@@ -146,6 +148,8 @@ fn profile(like_zookeeper: bool) -> Profile {
         fault_mix: Vec::new(),
         operator_every: 0,
         operator_mix: Vec::new(),
+        told: false,
+        midnight_s: 0,
     }
 }
 

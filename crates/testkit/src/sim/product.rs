@@ -4,15 +4,16 @@
 use std::time::Duration;
 
 use coordination::{
-    CatchUp, Coordinator, Event, FireTime, Identity, JobConfig, JobName, Layout, Now, ServerIp,
-    encode_config,
+    CatchUp, Coordinator, Event, FireTime, Identity, JobConfig, JobName, Layout, Now,
+    RequestParameter, ServerIp, encode_config,
 };
 use reg_center::model::Model;
-use reg_center::{Limits, NodePath, Op};
+use reg_center::{Limits, Node, NodePath, Op};
 use serde::Deserialize;
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
-use super::profile::JobSettings;
+use super::profile::{JobSettings, Profile};
+use super::rhythm::Rhythm;
 
 /// The name of the job under test.
 pub(crate) const JOB: &str = "sim";
@@ -109,6 +110,18 @@ impl Paths {
         Some(InstanceId::new(term.leader))
     }
 
+    /// Reads a request that was just left: its id, and what it tells its runs.
+    pub(crate) fn new_request(&self, node: &Node) -> Option<(String, Option<String>)> {
+        #[derive(Deserialize)]
+        struct Request {
+            parameter: Option<String>,
+        }
+        let rest = node.path.below(&self.root).filter(|_| node.stat.version.0 == 0)?;
+        let id = rest.strip_prefix("coordination/triggers/")?;
+        let request: Request = serde_json::from_slice(&node.data).ok()?;
+        Some((id.to_owned(), request.parameter))
+    }
+
     /// The record of once-per-cluster calls.
     pub(crate) fn once(&self) -> NodePath {
         self.below("coordination/once")
@@ -163,10 +176,16 @@ pub(crate) fn limits(settings: &JobSettings) -> Limits {
     Limits { max_ops: settings.max_ops, max_bytes: 700_000 }
 }
 
-/// Writes the configuration that the settings stand for.
-pub(crate) fn document(settings: &JobSettings) -> String {
+/// The zone in which a day begins within each run that has a midnight in it: a minute after the epoch of runs.
+pub(crate) const MIDNIGHT_ZONE: &str = "GMT+01:45";
+
+/// Writes the configuration that the settings stand for, in a run of this profile.
+pub(crate) fn document(settings: &JobSettings, profile: &Profile) -> String {
     let config = JobConfig {
         cron: Some(cron(settings.period)),
+        time_zone: (profile.midnight_s > 0).then(|| MIDNIGHT_ZONE.to_owned()),
+        excluded_days: Some(settings.excluded_days.clone()).filter(|days| !days.is_empty()),
+        jitter_ms: Some(settings.jitter_ms).filter(|bound| *bound > 0),
         failover: settings.failover && settings.monitor,
         misfire: settings.misfire,
         monitor_execution: settings.monitor,
@@ -194,16 +213,19 @@ pub(crate) fn period_ms(config: &JobConfig) -> Option<i64> {
     period.parse::<i64>().ok().map(|seconds| seconds * 1_000)
 }
 
+/// What runs are told.
+pub(crate) fn parameter(text: &str) -> RequestParameter {
+    RequestParameter::new(text).expect("scripts tell what can be told")
+}
+
 /// A scheduled time has come; `since` is after what a job that catches up may have something left to run.
-pub(crate) fn fire(at: i64, period_ms: i64, since: Option<FireTime>) -> Event {
+pub(crate) fn fire(at: i64, rhythm: Rhythm, since: Option<FireTime>) -> Event {
     let window = i64::from(CATCH_UP.window_seconds) * 1_000;
     let earliest = since.map_or(at, |since| (since.0 + 1).max(at - window));
-    let first = earliest + (at - earliest).rem_euclid(period_ms);
-    let missed = (first..at).step_by(usize::try_from(period_ms).unwrap_or(1_000)).map(FireTime);
-    let missed: Vec<_> = missed.collect();
+    let missed: Vec<_> = rhythm.between(earliest, at).map(FireTime).collect();
     let surplus = missed.len().saturating_sub(CATCH_UP.max as usize);
     let missed = missed[surplus..].to_vec();
-    Event::Fire { at: FireTime(at), next: Some(FireTime(at + period_ms)), missed }
+    Event::Fire { at: FireTime(at), next: Some(FireTime(rhythm.next_after(at))), missed }
 }
 
 pub(crate) fn now(wall_ms: i64, mono: Duration) -> Now {

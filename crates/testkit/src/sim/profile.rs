@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::change::Change;
 use super::dice::{Dice, Stream};
 
-/// The version of the meaning of seeds: a seed gives the same run only under the same version.
+/// The version of the meaning of seeds: a seed gives the same run only under the same version. What requests tell, delays of fires and
+/// days without them came later, by chance of their own ([`Stream::Extras`]): the seeds that have none of it are what they were.
 pub const PROFILE_VERSION: u32 = 1;
 
 /// The settings of a run.
@@ -30,6 +32,12 @@ pub struct Profile {
     pub operator_every: u32,
     /// How likely each kind of act is, in the order of [`OPERATORS`](super::script::OPERATORS).
     pub operator_mix: Vec<u8>,
+    /// Requests tell their runs something, most of them.
+    #[serde(default)]
+    pub told: bool,
+    /// How many seconds after the beginning another day begins where the job is, 1 to 60; 0 is much later.
+    #[serde(default)]
+    pub midnight_s: u8,
 }
 
 /// What a configuration says, as far as runs vary it.
@@ -61,7 +69,18 @@ pub struct JobSettings {
     pub once: bool,
     /// How many operations the registry takes in one transaction.
     pub max_ops: usize,
+    /// What the delays of fires are less than, in milliseconds; 0 is none.
+    #[serde(default)]
+    pub jitter_ms: u32,
+    /// The days without fires, one of [`FIRST_DAY`] or [`SECOND_DAY`]; empty is none.
+    #[serde(default)]
+    pub excluded_days: String,
 }
+
+/// Three ways to leave out the day on which a run begins that has a midnight in it.
+pub const FIRST_DAY: [&str; 3] = ["TUE", "11-14", "2023-11-10..2023-11-14"];
+/// Three ways to leave out the day after that.
+pub const SECOND_DAY: [&str; 3] = ["sat .. sun, wed", "11-15..11-15", "2023-11-15"];
 
 /// How fast things happen, compared with each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,7 +134,7 @@ impl Profile {
     pub fn draw(seed: u64) -> Self {
         let mut dice = Dice::at(seed, Stream::Profile, 0);
         let dice = &mut dice;
-        Self {
+        let mut profile = Self {
             nodes: small(dice.between(2, 5)),
             steps: 2_500,
             job: JobSettings::draw(dice),
@@ -126,6 +145,37 @@ impl Profile {
             fault_mix: mix(dice, super::script::FAULTS.len()),
             operator_every: dice.pick(&[0, 80, 120, 120, 250, 500]),
             operator_mix: mix(dice, super::script::OPERATORS.len()),
+            told: false,
+            midnight_s: 0,
+        };
+        profile.draw_extras(&mut Dice::at(seed, Stream::Extras, 0));
+        profile
+    }
+
+    /// A third of the seeds has requests that tell something, a sixth fires that begin later, a sixth days without fires.
+    fn draw_extras(&mut self, dice: &mut Dice) {
+        self.told = dice.one_in(3);
+        if dice.one_in(6) {
+            self.job.jitter_ms = draw_jitter(dice);
+        }
+        if dice.one_in(6) {
+            self.midnight_s = small(dice.between(2, 15));
+            self.job.excluded_days = draw_days(dice);
+        }
+    }
+
+    /// Returns true if the times of fires are others than those of the expression.
+    pub(crate) fn has_odd_times(&self) -> bool {
+        self.job.jitter_ms > 0 || self.midnight_s > 0
+    }
+
+    /// Draws another delay of fires, or other days without them.
+    pub(crate) fn draw_odd_times(&self, dice: &mut Dice) -> Change {
+        if self.midnight_s > 0 && dice.one_in(2) {
+            let days = if dice.one_in(3) { String::new() } else { draw_days(dice) };
+            Change::ExcludedDays(days)
+        } else {
+            Change::Jitter(if dice.one_in(3) { 0 } else { draw_jitter(dice) })
         }
     }
 
@@ -136,8 +186,19 @@ impl Profile {
         profile.fault_every = 0;
         profile.operator_every = 0;
         profile.work = WorkSettings { slow: 0, hang: 0, usual_ms: (0, 200), ..profile.work };
+        (profile.job.jitter_ms, profile.job.excluded_days) = (0, String::new());
         profile
     }
+}
+
+/// Some are longer than the time up to the next fire.
+fn draw_jitter(dice: &mut Dice) -> u32 {
+    dice.pick(&[1, 60, 400, 950, 1_700])
+}
+
+fn draw_days(dice: &mut Dice) -> String {
+    let days = dice.pick(&[FIRST_DAY, SECOND_DAY]);
+    dice.pick(&days).to_owned()
 }
 
 fn small(number: u64) -> u8 {
@@ -170,6 +231,8 @@ impl JobSettings {
             named: dice.one_in(2),
             once: dice.one_in(3),
             max_ops: dice.pick(&[5_000, 5_000, 60]),
+            jitter_ms: 0,
+            excluded_days: String::new(),
         }
     }
 }

@@ -67,7 +67,13 @@ impl Script {
             let mut dice = Dice::at(seed, Stream::Operators, moment);
             if dice.one_in(profile.operator_every.into()) {
                 let (_, draw) = OPERATORS[dice.weighted(&profile.operator_mix)];
-                acts.push(Timed { step, act: draw(&mut dice, &profile) });
+                let act = draw(&mut dice, &profile);
+                acts.push(Timed { step, act: with_extras(act, seed, step, &profile) });
+            }
+            let mut dice = Dice::at(seed, Stream::Extras, moment);
+            if profile.has_odd_times() && dice.one_in(ODD_TIMES_EVERY) {
+                let change = profile.draw_odd_times(&mut dice);
+                acts.push(Timed { step, act: Act::Configure { change } });
             }
         }
         Self { version: PROFILE_VERSION, seed, profile, acts }
@@ -99,6 +105,22 @@ impl Script {
         Ok(script)
     }
 }
+
+/// In how many steps the odd times of a run change once.
+const ODD_TIMES_EVERY: u64 = 800;
+
+/// Of runs in which requests tell something, three in four do.
+fn with_extras(act: Act, seed: u64, step: u32, profile: &Profile) -> Act {
+    let mut dice = Dice::at(seed, Stream::Extras, u64::from(step) | TELLING);
+    if !profile.told || dice.one_in(4) {
+        return act;
+    }
+    let text = dice.pick(&["february", "march", "\"\\\t", "月报"]).to_owned();
+    act.telling(if dice.one_in(4) { "long ".repeat(400) } else { text })
+}
+
+/// Tells the moments of what is told from those of steps.
+const TELLING: u64 = 1 << 40;
 
 /// How an act of a kind is drawn.
 pub type Draw = fn(&mut Dice, &Profile) -> Act;
@@ -171,10 +193,10 @@ pub const OPERATORS: [(&str, Draw); 25] = [
     ("remove_leader", |_, _| Act::RemoveLeader),
     ("remove_instance", |dice, profile| Act::RemoveInstance { who: who(dice, profile) }),
     ("necessary", |_, _| Act::Necessary),
-    ("trigger", |dice, profile| Act::Trigger { who: who(dice, profile) }),
+    ("trigger", |dice, profile| Act::Trigger { who: who(dice, profile), parameter: None }),
     ("request_run", |dice, profile| {
         let some = item(dice, profile) + 1;
-        Act::RequestRun { items: dice.one_in(2).then_some(some) }
+        Act::RequestRun { items: dice.one_in(2).then_some(some), parameter: None }
     }),
     ("trigger_node", |dice, profile| Act::TriggerNode { who: who(dice, profile) }),
     ("pause_job", |dice, profile| Act::Pause { who: who(dice, profile), ms: ms(dice, 50, 3_000) }),

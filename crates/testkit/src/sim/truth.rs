@@ -34,6 +34,8 @@ pub(crate) struct Truth {
     pub(crate) done: BTreeSet<(ShardingItem, FireTime)>,
     /// The items that have run for an operator's request, by its id.
     answered: BTreeSet<(ShardingItem, Arc<str>)>,
+    /// What each request that was left tells its runs, by its id.
+    pub(crate) requests: BTreeMap<String, Option<String>>,
     /// The scheduled fires that were claimed and whose run nobody finished.
     pub(crate) abandoned: BTreeSet<(ShardingItem, FireTime)>,
 }
@@ -68,6 +70,9 @@ impl World {
             };
             if let Subject::Ledger(item) | Subject::Owner(item) = self.paths.subject(&node.path) {
                 items.insert(item);
+            }
+            if let Some((id, parameter)) = self.paths.new_request(node) {
+                self.truth.requests.insert(id, parameter);
             }
         }
         let before: Vec<_> =
@@ -123,6 +128,7 @@ impl World {
             self.fail("S5", format!("item {item} moved under a run: {}", old.summary()));
         }
         self.check_kept(step, old, new);
+        self.check_told(item, old, new);
         match (&old.state, &new.state) {
             (LedgerState::Running(from), LedgerState::Running(to))
                 if from.holder != to.holder || old.token != new.token =>
@@ -277,6 +283,7 @@ impl World {
             self.fail("S1", format!("item {item} under token {token} was started twice"));
         }
         self.check_begin(index, start);
+        self.check_told_at_start(start);
         if self.nodes[index].runs.iter().any(|exec| exec.item == item) {
             self.fail("S1", format!("item {item} was started while it runs in the same process"));
         }

@@ -21,7 +21,8 @@ use super::time::Agenda;
 use super::truth::Truth;
 use super::work::Resource;
 
-/// When the simulated time begins: a whole minute.
+/// When the simulated time begins: a whole minute. In runs that have a midnight in them it is so many seconds before that,
+/// which is a minute later.
 pub(crate) const EPOCH_MS: i64 = 1_700_000_040_000;
 
 /// What a step can let happen, in the order of the weights of a profile.
@@ -57,6 +58,8 @@ pub(crate) struct World {
     pub(crate) observer: Coordinator,
     pub(crate) operator: SessionId,
     pub(crate) mono: Duration,
+    /// The true time at which the run began.
+    pub(crate) epoch_ms: i64,
     pub(crate) agenda: Agenda,
     pub(crate) registry_down: bool,
     /// The sessions end while the registry is down.
@@ -93,6 +96,10 @@ impl World {
             observer: product::coordinator(&product::server(usize::from(u8::MAX) - 2), job),
             operator,
             mono: Duration::ZERO,
+            epoch_ms: match script.profile.midnight_s {
+                0 => EPOCH_MS,
+                seconds => EPOCH_MS + 60_000 - 1_000 * i64::from(seconds),
+            },
             agenda: Agenda::default(),
             registry_down: false,
             registry_forgets: false,
@@ -116,7 +123,7 @@ impl World {
     fn begin(&mut self) {
         self.record_meta();
         self.witness_changes(vec![Change::Init, Change::Ready]);
-        let document = product::document(&self.settings);
+        let document = product::document(&self.settings, &self.script.profile);
         let path = self.paths.config();
         self.operate(&Txn::new().create(path, document, Lifetime::Persistent));
         for index in 0..self.nodes.len() {
