@@ -143,8 +143,9 @@ async fn first_session(
     shared: &Shared,
     doubt: &mut Option<ConnectError>,
 ) -> Result<Conn, ConnectError> {
-    *doubt = session::look_ahead(&shared.options).await?;
     loop {
+        // Each time: a server that has only just begun may be late with its answer.
+        *doubt = session::look_ahead(&shared.options).await?;
         let sent = Instant::now();
         match session::open(&shared.options).await {
             Ok(conn) => {

@@ -126,7 +126,7 @@ fn secret(field: &str, value: &Option<TextDoc>) -> Result<Option<SecretText>, In
     match value {
         None => Ok(None),
         Some(TextDoc(text)) if text.refers() => Ok(Some(text.clone())),
-        Some(_) => Err(plain(&format!("{field}"))),
+        Some(_) => Err(plain(field)),
     }
 }
 

@@ -86,7 +86,6 @@ impl Renewal {
 }
 
 #[cfg(not(feature = "tls"))]
-#[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "with TLS there is more to it")]
 impl Renewal {
     fn of(_: &ZookeeperOptions) -> Result<Self, OptionsError> {
         Ok(Self {})

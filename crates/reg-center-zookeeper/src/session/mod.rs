@@ -34,7 +34,6 @@ pub(crate) async fn look_ahead(
 
 /// Returns what may stand in the way of a connection: without TLS there is nothing to be found out.
 #[cfg(not(feature = "tls"))]
-#[expect(clippy::unused_async, clippy::unnecessary_wraps, reason = "with TLS there is more to it")]
 pub(crate) async fn look_ahead(_: &ZookeeperOptions) -> Result<Option<ConnectError>, ConnectError> {
     Ok(None)
 }

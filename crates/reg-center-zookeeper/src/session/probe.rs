@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use rustls::ProtocolVersion;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -15,7 +15,7 @@ use crate::ConnectError;
 use crate::options::{OptionsError, ZookeeperOptions, host_and_port, server_name};
 
 /// How long all servers together may take; who answers later is left to the client.
-const LIMIT: Duration = Duration::from_secs(2);
+const LIMIT: Duration = Duration::from_secs(5);
 /// A question that every server answers, if only by saying that it does not answer it.
 const QUESTION: &[u8] = b"srvr";
 
@@ -38,13 +38,19 @@ impl From<Obstacle> for ConnectError {
 pub(crate) async fn obstacle(options: &ZookeeperOptions) -> Result<Option<Obstacle>, OptionsError> {
     let Some(tls) = options.load_tls()? else { return Ok(None) };
     let connector = TlsConnector::from(tls.config);
-    let tried = join_all(options.addresses().map(|address| attempt(&connector, address))).await;
-    let mut answers: Vec<_> = tried.into_iter().flatten().collect();
-    let is_certain = answers.iter().all(|answer| answer.as_ref().is_err_and(|o| o.is_certain));
-    match answers.iter().any(Result::is_ok) {
-        true => Ok(None),
-        false => Ok(answers.pop().and_then(Result::err).map(|o| Obstacle { is_certain, ..o })),
+    let attempts = options.addresses().map(|address| attempt(&connector, address));
+    let mut attempts: FuturesUnordered<_> = attempts.collect();
+    let mut obstacles = Vec::new();
+    while let Some(answer) = attempts.next().await {
+        match answer {
+            // One is enough, and a connection does not wait for those that are away.
+            Some(Ok(())) => return Ok(None),
+            Some(Err(obstacle)) => obstacles.push(obstacle),
+            None => {}
+        }
     }
+    let is_certain = obstacles.iter().all(|obstacle| obstacle.is_certain);
+    Ok(obstacles.pop().map(|obstacle| Obstacle { is_certain, ..obstacle }))
 }
 
 /// Speaks to one server; `None` if it does not answer in time.
