@@ -168,12 +168,16 @@ async fn only_jobs_that_have_joined_are_ready() {
             "good",
         ),
     ];
-    for (file, joined) in rows {
+    // Both at the same time, as each waits for the job that does not come.
+    let workers = rows.map(|(file, joined)| {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("jobs.toml"), file).unwrap();
         let words = ["worker", "jobs.toml", "--server-ip", "10.0.0.1"];
         let mut command = ejob(folder.path(), "/unready", &words);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        (folder, child, joined)
+    });
+    for (_folder, mut child, joined) in workers {
         let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
         let ready = within("a line", out.next_line()).await.unwrap().unwrap();
         assert_eq!(ready, format!("ready: {joined} on server 10.0.0.1; not yet: damaged"));

@@ -195,14 +195,11 @@ impl Error {
     /// Returns true if the registry has not answered, so that whoever asks it for something else waits in vain, too.
     #[must_use]
     pub fn is_unanswered(&self) -> bool {
-        match self {
-            Self::Deadline { .. } | Self::Unknown { .. } => true,
-            Self::Registry { source, .. } => {
-                let is_over = source.is_session_lost() || *source == reg_center::Error::Closed;
-                source.is_retryable() || is_over
-            }
-            _ => false,
+        if let Self::Registry { source, .. } = self {
+            let is_over = source.is_session_lost() || *source == reg_center::Error::Closed;
+            return source.is_retryable() || is_over;
         }
+        matches!(self, Self::Deadline { .. } | Self::Unknown { .. })
     }
 
     /// After a change was sent and not answered, what goes wrong at the next look leaves open whether it has happened.

@@ -55,32 +55,30 @@ impl Accident {
 impl RegistryCenter for Accident {
     async fn commit(&self, txn: Txn) -> Result<TxnOutcome> {
         let n = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
-        match &self.then {
-            Then::ReplyLostAndAway if n == self.at => {
-                self.center.fail_next_write(WriteFault::LoseReply);
-            }
-            Then::RequestLostAndAway if n == self.at => {
-                self.center.fail_next_write(WriteFault::LoseRequest);
-            }
-            _ => {}
+        let is_now = n == self.at;
+        if is_now && self.then == Then::ReplyLostAndAway {
+            self.center.fail_next_write(WriteFault::LoseReply);
+        }
+        if is_now && self.then == Then::RequestLostAndAway {
+            self.center.fail_next_write(WriteFault::LoseRequest);
         }
         let answer = self.center.commit(txn).await;
         match &self.then {
+            Then::ReplyLostAndAway | Then::RequestLostAndAway | Then::Away if is_now => {
+                self.center.suspend(Duration::ZERO);
+            }
             Then::Disturbed(path) if n >= self.at => self.disturb(path).await,
+            Then::ReplyLostAndAway | Then::RequestLostAndAway | Then::Away => {}
             Then::Disturbed(_) | Then::Unreadable(_) => {}
-            _ if n == self.at => self.center.suspend(Duration::ZERO),
-            _ => {}
         }
         answer
     }
 
     async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
-        match &self.then {
-            Then::Unreadable(node) if path.as_str() == *node => {
-                Err(Error::NotAuthorized { path: path.clone() })
-            }
-            _ => self.center.read(path).await,
+        if matches!(&self.then, Then::Unreadable(node) if *node == path.as_str()) {
+            return Err(Error::NotAuthorized { path: path.clone() });
         }
+        self.center.read(path).await
     }
 
     fn limits(&self) -> Limits {
