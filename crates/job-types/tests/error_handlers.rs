@@ -100,7 +100,7 @@ fn mistakes_are_named_with_the_job_the_handler_and_the_field() {
         (
             "no HTTP",
             one("webhook", ", url = 'ftp://example.com/'"),
-            "[0].url is a URL with the scheme \"ftp\"".to_owned(),
+            "[0].url is a URL that is neither http nor https".to_owned(),
         ),
         ("a plain secret", http("dingtalk", ", secret = 't0ps3cret'"), format!("[0].secret is {plain}")),
         (
