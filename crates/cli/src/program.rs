@@ -21,7 +21,8 @@ pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if let Err(fault) = listen_to_log(&arguments) {
         if is_for_programs(&arguments) {
-            println!("{:#}", fault.json());
+            // The line that follows says the same.
+            let _ = writeln!(std::io::stdout(), "{:#}", fault.json());
         }
         tell(&mut std::io::stderr(), &fault);
         return ExitCode::from(fault.exit().code());

@@ -192,10 +192,9 @@ impl ImportArguments {
         bar.finish_and_clear();
         let text = given.text() + &report::text(&report);
         let document = json!({ "steps": steps, "report": report, "notes": given.document() });
-        let exit = match report::exit(&report) {
-            Exit::Done if !given.refused.is_empty() => Exit::Partly,
-            exit => exit,
-        };
+        let exit = report::exit(&report);
+        let is_less = exit == Exit::Done && !given.refused.is_empty();
+        let exit = if is_less { Exit::Partly } else { exit };
         Ok(Page::new(text, &document).ending(exit))
     }
 
