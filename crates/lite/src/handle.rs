@@ -97,7 +97,8 @@ impl JobHandle {
     ///
     /// Requests with different parameters stay different ones: an item runs once for each, in the order in which they were
     /// made. Whoever takes such a run over is told the same. Where nobody could be told the items do not run:
-    /// [`JobEvent::RequestDropped`] says so if the job is not monitored or a Java instance leads, and
+    /// [`JobEvent::RequestDropped`] says so if the job is not monitored, a Java instance leads, or all items together would be told
+    /// more than [`MAX_TOLD_BYTES`](crate::MAX_TOLD_BYTES), and
     /// [`JobEvent::Missed`] if a Java instance has an item.
     ///
     /// # Errors

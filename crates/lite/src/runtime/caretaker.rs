@@ -10,6 +10,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::patience::{Patience, sleep};
 use super::{Life, NewJob, RuntimeJobState};
+use crate::said::with_causes;
 use crate::scheduler::Inner;
 use crate::{Error, JobHandle};
 
@@ -142,7 +143,7 @@ impl Caretaker {
             Err(error) => {
                 // A configuration can need what is not there yet, such as a secret of its error handler.
                 let may_pass = !matches!(error, Error::Dialect { .. });
-                Err(refuse(with_cause(&error), may_pass))
+                Err(refuse(with_causes(&error), may_pass))
             }
         }
     }
@@ -301,12 +302,5 @@ fn read_config(node: Option<&Node>, job: &JobName) -> Result<JobConfig, String> 
     match config.job_name == *job {
         true => Ok(config),
         false => Err(format!("its configuration is that of job {}", config.job_name)),
-    }
-}
-
-fn with_cause(error: &Error) -> String {
-    match std::error::Error::source(error) {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use coordination::{
-    Dialect, FencingToken, FireTime, JobName, JobView, Layout, Ledger, NodeKind, OperatorStep,
-    Outcome, RequestParameter, decode_ledger,
+    Dialect, FencingToken, FireTime, JobName, JobView, Layout, Ledger, MAX_TOLD_BYTES, NodeKind,
+    OperatorStep, Outcome, RequestParameter, decode_ledger,
 };
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -229,8 +229,6 @@ impl Operations {
 }
 
 const SOME_ITEMS: &str = "a run of some items";
-/// How many bytes the items of a request may be told together. Each has them in its record until its run has ended.
-const MAX_TOLD_BYTES: usize = 16 << 20;
 
 struct Wanted<'a> {
     id: &'a str,
@@ -320,10 +318,10 @@ fn plan(
 
 /// Refuses a parameter that would take more room in the records than a job shall take.
 fn check_size(job: &JobSnapshot, wanted: &Wanted<'_>, items: usize) -> Result<()> {
-    let bytes = wanted.parameter.map_or(0, |parameter| parameter.as_str().len());
-    match bytes.saturating_mul(items) > MAX_TOLD_BYTES {
-        false => Ok(()),
-        true => {
+    match wanted.parameter.filter(|parameter| !parameter.can_be_told_to(items)) {
+        None => Ok(()),
+        Some(parameter) => {
+            let bytes = parameter.as_str().len();
             Err(Error::TooMuchToTell { job: job.job().clone(), bytes, items, max: MAX_TOLD_BYTES })
         }
     }
