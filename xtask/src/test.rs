@@ -12,18 +12,20 @@ const TESTS: &str = "test --workspace --all-features --lib --bins --tests --exam
 const PROGRAMS: &str = concat!(
     "build ",
     as_tested!(),
-    " --bin ejob-sim --bin ejob-verify --bin ejob-worker --example sharding_vectors --example cron_vectors"
+    " --bin ejob-verify --bin ejob-worker --example sharding_vectors --example cron_vectors"
 );
 
-/// The steps after all of it has been built, which cargo takes.
-const STEPS: [(&str, &str); 3] = [
+/// The steps that cargo takes. Simulations are optimized, and tests are not: it would take longer to build than to run them.
+const STEPS: [(&str, &str); 5] = [
     ("tests", TESTS),
     ("doc tests", "test --workspace --all-features --doc"),
     ("quick start", "run --example quickstart"),
+    ("simulation", "run --release -p testkit --bin ejob-sim -- run --seeds 2000"),
+    ("crash points", "run --release -p testkit --bin ejob-sim -- points"),
 ];
 
 /// Those that our own programs take, with what they are told.
-const RUNS: [(&str, &str, &str); 5] = [
+const RUNS: [(&str, &str, &str); 3] = [
     (
         "sharding vectors",
         "sharding_vectors",
@@ -32,8 +34,6 @@ const RUNS: [(&str, &str, &str); 5] = [
          crates/sharding/testdata/children-sort-vectors.jsonl",
     ),
     ("cron vectors", "cron_vectors", "crates/trigger/testdata/quartz-cron-vectors.jsonl"),
-    ("simulation", "ejob-sim", "run --seeds 2000"),
-    ("crash points", "ejob-sim", "points"),
     ("ten scenarios on ZooKeeper", "ejob-verify", ""),
 ];
 
@@ -48,14 +48,14 @@ pub(crate) const MODEL: [&str; 3] = [
 pub(crate) fn run() -> Result<(), Error> {
     let mut steps = Steps::default();
     steps.step("ZooKeeper", zookeeper::ensure)?;
-    let tests = steps.step("build of tests", || Programs::build(&format!("{TESTS} --no-run")))?;
-    let mut model = tests.library_tests("coordination")?;
+    let model = || Programs::build("test --release -p coordination --lib --no-run");
+    let mut model = steps.step("build of the model", model)?.library_tests("coordination")?;
     model.args(["--exact", "--include-ignored", "--nocapture", "--test-threads", "1"]).args(MODEL);
     let model = Beside::start("exhaustive model", niced(model.current_dir(workspace())))?;
-    let programs = steps.step("build of programs", || Programs::build(PROGRAMS))?;
     for (name, arguments) in STEPS {
         steps.command(name, &mut cargo(arguments))?;
     }
+    let programs = steps.step("build of programs", || Programs::build(PROGRAMS))?;
     for (name, program, arguments) in RUNS {
         let mut command = programs.command(program)?;
         steps.command(name, command.args(arguments.split_whitespace()).current_dir(workspace()))?;
