@@ -13,7 +13,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
             // It waits for fires far more than it computes; the lints compute, and let it go first. Its fires come each second whatever else
             // the machine does, so that a check that fails is played once more; the table at its end tells.
             let mut suite = interop::prepare(&mut steps)?;
-            suite.args(["--tries", "2"]);
+            suite.args(["--parts", "2", "--tries", "2"]);
             Some(Beside::start("checks with Java", suite)?)
         }
         _ => {

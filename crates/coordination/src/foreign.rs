@@ -8,6 +8,7 @@ use std::time::Duration;
 use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
+use crate::local::Due;
 use crate::mutant::{self, Mutant};
 use crate::view::{ItemView, JobView};
 use crate::{FireTime, LedgerState, Now, Run};
@@ -97,8 +98,6 @@ pub(crate) struct Foreign {
     before_fire: BTreeMap<ShardingItem, (InstanceId, Option<FireTime>)>,
     /// How many fires have come while Java instances took part.
     fires: u64,
-    /// The last fire, and the one that follows it.
-    fire: Option<(FireTime, Option<FireTime>)>,
     runs: BTreeMap<ShardingItem, ForeignRun>,
     /// Runs whose mark has gone with the session: nothing in the registry tells of them.
     lost: BTreeMap<ShardingItem, Interrupted>,
@@ -203,23 +202,8 @@ impl Foreign {
         standing().filter_map(leftover).collect()
     }
 
-    /// Returns how long a fire is near that is about to come, or has just come. A job that fires that often would leave no time in
-    /// between: it is as if there were none.
-    pub(crate) fn near_fire(&self, now: Now) -> Option<Duration> {
-        let (last, next) = self.fire?;
-        if next.is_some_and(|next| next.0 - last.0 < 3 * lag_ms()) {
-            return None;
-        }
-        let since = |fire: FireTime| now.wall_ms - fire.0;
-        let is_near = |since: &i64| (-lag_ms()..lag_ms()).contains(since);
-        let since = [Some(last), next].into_iter().flatten().map(since).find(is_near)?;
-        u64::try_from(lag_ms() - since).ok().map(Duration::from_millis)
-    }
-
-    /// Notes a scheduled fire, and which one follows: items of Java instances are run by them, unless all items are about to be
-    /// assigned anew.
-    pub(crate) fn fire(&mut self, view: &JobView, at: FireTime, next: Option<FireTime>) {
-        self.fire = Some((at, next));
+    /// Notes a scheduled fire: items of Java instances are run by them, unless all items are about to be assigned anew.
+    pub(crate) fn fire(&mut self, view: &JobView, at: FireTime) {
         self.let_go = None;
         self.before_fire.clear();
         if !view.is_mixed() {
@@ -240,8 +224,7 @@ impl Foreign {
 
     /// What is announced right after a fire a Java instance may see before it gets to it, and hold it back. It marks all its items
     /// when it begins: if it has shown no mark since, the fire does not count as run.
-    fn doubt_last_fire(&mut self, now: Now) {
-        let Some((at, _)) = self.fire else { return };
+    fn doubt_last_fire(&mut self, at: FireTime, now: Now) {
         if now.wall_ms - at.0 >= lag_ms() || mutant::is(Mutant::LateInstancesAccounted) {
             return;
         }
@@ -277,8 +260,8 @@ impl Foreign {
         self.let_go = self.let_go.filter(|(_, until)| now.mono < *until);
         if view.is_mixed() {
             self.observe_marks(view, fire);
-            if view.awaits_foreign_resharding() {
-                self.doubt_last_fire(now);
+            if let Some(at) = fire.filter(|_| view.awaits_foreign_resharding()) {
+                self.doubt_last_fire(at, now);
             }
         } else if self.runs.is_empty() && self.lost.is_empty() && self.held_back.is_none() {
             return;
@@ -363,6 +346,20 @@ impl Foreign {
             self.runs.insert(item, run);
         }
     }
+}
+
+/// Returns how long a fire is near that is about to come, or has just come. A job that fires that often would leave no time in
+/// between: it is as if there were none.
+pub(crate) fn near_fire(due: &Due, now: Now) -> Option<Duration> {
+    let Due { at, next, missed: _ } = due;
+    let (at, next) = (*at, *next);
+    if next.is_some_and(|next| next.0 - at.0 < 3 * lag_ms()) {
+        return None;
+    }
+    let since = |fire: FireTime| now.wall_ms - fire.0;
+    let is_near = |since: &i64| (-lag_ms()..lag_ms()).contains(since);
+    let since = [Some(at), next].into_iter().flatten().map(since).find(is_near)?;
+    u64::try_from(lag_ms() - since).ok().map(Duration::from_millis)
 }
 
 fn lag_ms() -> i64 {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::Coordinator;
 use crate::duty::resharding::ANNOUNCEMENT_PATIENCE;
+use crate::foreign::near_fire;
 use crate::latch::{LATCH_PATIENCE, Latch};
 use crate::layout::NodeKind;
 use crate::local::Wait;
@@ -62,7 +63,8 @@ impl Coordinator {
         let kept = self.local.announced.is_some() && mutant::is(Mutant::AnnouncementWaitKept);
         self.local.announced = (announced || kept).then(wait);
         let concerned = leads && self.view.is_mixed();
-        let near = self.local.foreign.near_fire(now).filter(|_| concerned);
+        let due = self.local.due.as_ref().filter(|_| concerned);
+        let near = due.and_then(|due| near_fire(due, now));
         self.local.near_fire = near.map(|left| now.mono + left);
     }
 

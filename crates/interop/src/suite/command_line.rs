@@ -54,6 +54,8 @@ pub(crate) struct CommandLine {
     pub(crate) versions: Vec<JavaVersion>,
     checks: Vec<u32>,
     pub(crate) rounds: u32,
+    /// How many parts of the checks of a release are played at the same time.
+    pub(crate) parts: u32,
     /// How often a check may be played until it passes.
     pub(crate) tries: u32,
     /// Whether Java plays the Rust workers' parts: what fails then is no fault of Rust's.
@@ -63,7 +65,7 @@ pub(crate) struct CommandLine {
 }
 
 impl CommandLine {
-    /// Reads `--java-folder FOLDER [--java VERSION]… [--check N]… [--rounds N] [--tries N] [--control] [--keep FOLDER]`.
+    /// Reads `--java-folder FOLDER [--java VERSION]… [--check N]… [--rounds N] [--parts N] [--tries N] [--control] [--keep FOLDER]`.
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, UsageError> {
         let mut folder = None;
         let mut line = Self {
@@ -71,6 +73,7 @@ impl CommandLine {
             versions: Vec::new(),
             checks: Vec::new(),
             rounds: 1,
+            parts: 1,
             tries: 1,
             control: false,
             keep: None,
@@ -92,10 +95,11 @@ impl CommandLine {
                 }
                 "--check" => line.checks.push(check(option, value)?),
                 "--rounds" => line.rounds = positive(option, value)?,
+                "--parts" => line.parts = positive(option, value)?,
                 "--tries" => line.tries = positive(option, value)?,
                 "--keep" => line.keep = value.map(PathBuf::from),
                 other => {
-                    let valid = "--java VERSION, --check N, --rounds N, --tries N, --control and --keep FOLDER";
+                    let valid = "--java VERSION, --check N, --rounds N, --parts N, --tries N, --control and --keep FOLDER";
                     return Err(refuse("interop", Some(other), valid));
                 }
             }
@@ -110,6 +114,22 @@ impl CommandLine {
 
     pub(crate) fn wants(&self, check: u32) -> bool {
         self.checks.is_empty() || self.checks.contains(&check)
+    }
+
+    /// Returns what is played at the same time: checks of a release, in parts that take about the same time.
+    pub(crate) fn parts(&self) -> Vec<(JavaVersion, Vec<u32>)> {
+        let mut parts = Vec::new();
+        for java in &self.versions {
+            let n_parts = usize::try_from(self.parts).map_or(CHECKS.len(), |n| n.min(CHECKS.len()));
+            let mut of_release = vec![Vec::new(); n_parts];
+            let wanted = CHECKS.iter().map(|check| check.number).filter(|n| self.wants(*n));
+            for (n, check) in wanted.enumerate() {
+                of_release[n % n_parts].push(check);
+            }
+            of_release.retain(|checks| !checks.is_empty());
+            parts.extend(of_release.into_iter().map(|checks| (*java, checks)));
+        }
+        parts
     }
 }
 
@@ -155,6 +175,25 @@ mod tests {
         for (line, expected) in rows {
             let message = parse(line).unwrap_err().to_string();
             assert!(message.starts_with(expected), "{line}: {message}");
+        }
+    }
+
+    #[test]
+    fn the_checks_of_each_release_are_played_in_as_many_parts_as_are_asked_for() {
+        let (old, new) = (JavaVersion::V2_1_5, JavaVersion::V3_0_4);
+        let all: Vec<u32> = CHECKS.iter().map(|check| check.number).collect();
+        let rows = [
+            ("", vec![(old, all.clone()), (new, all)]),
+            ("--java 3.0.4 --check 2 --check 5 --check 8", vec![(new, vec![2, 5, 8])]),
+            (
+                "--java 3.0.4 --check 2 --check 5 --check 8 --parts 2",
+                vec![(new, vec![2, 8]), (new, vec![5])],
+            ),
+            ("--java 2.1.5 --check 4 --parts 3", vec![(old, vec![4])]),
+        ];
+        for (line, expected) in rows {
+            let line = parse(&format!("--java-folder x {line}")).unwrap();
+            assert_eq!(line.parts(), expected);
         }
     }
 

@@ -34,7 +34,8 @@ pub fn main() -> ExitCode {
 }
 
 fn play(line: &CommandLine) -> Result<(), Failure> {
-    let [java] = line.versions[..] else { return releases::play(&line.versions) };
+    let parts = line.parts();
+    let [(java, _)] = parts[..] else { return releases::play(&parts) };
     enter()?;
     let runtime = tokio::runtime::Runtime::new().map_err(Failure::system("start a runtime"))?;
     match runtime.block_on(play_release(java, line))? {
