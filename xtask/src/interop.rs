@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::program::{Programs, as_tested};
+use crate::program::Programs;
 use crate::steps::{Steps, line, run, succeeds};
 use crate::{Error, workspace, zookeeper};
 
@@ -80,11 +80,7 @@ pub(crate) fn prepare(steps: &mut Steps) -> Result<Command, Error> {
     steps.step("ZooKeeper", zookeeper::ensure)?;
     steps.step("tools", install_missing)?;
     steps.command("Java workers", &mut maven())?;
-    let built = Programs::build(concat!(
-        "build ",
-        as_tested!(),
-        " --bin ejob-interop --bin ejob-interop-worker"
-    ))?;
+    let built = Programs::build_as_tested("--bin ejob-interop --bin ejob-interop-worker")?;
     let mut suite = built.command("ejob-interop")?;
     suite.arg("--java-folder").arg(workspace().join("target").join("interop"));
     suite.current_dir(workspace());

@@ -9,15 +9,6 @@ use serde::Deserialize;
 use crate::Error;
 use crate::steps::{cargo, line};
 
-/// Makes cargo choose the features of dependencies as it does for tests: it does so if something is built that may use
-/// dev-dependencies, like an example. What tests have built before is then not built once more.
-macro_rules! as_tested {
-    () => {
-        "--workspace --all-features --example quickstart"
-    };
-}
-pub(crate) use as_tested;
-
 /// What cargo says about something it has built; most of it is of no interest here.
 #[derive(Deserialize)]
 struct Artifact {
@@ -48,6 +39,12 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
+    /// Builds the programs that cargo's options name, with the features that dependencies have in tests: cargo chooses those if
+    /// something is built that may use dev-dependencies, like an example. What tests have built is then not built once more.
+    pub(crate) fn build_as_tested(targets: &str) -> Result<Self, Error> {
+        Self::build(&format!("build --workspace --all-features --example quickstart {targets}"))
+    }
+
     /// Builds what the arguments of cargo name.
     pub(crate) fn build(arguments: &str) -> Result<Self, Error> {
         let mut command = cargo(arguments);

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: what has to pass before anything else is looked at.
 
 use crate::beside::Beside;
-use crate::program::{Programs, as_tested};
+use crate::program::Programs;
 use crate::steps::{Steps, cargo, niced};
 use crate::{Error, workspace, zookeeper};
 
@@ -9,11 +9,8 @@ use crate::{Error, workspace, zookeeper};
 const TESTS: &str = "test --workspace --all-features --lib --bins --tests --examples";
 
 /// The programs that the steps start.
-const PROGRAMS: &str = concat!(
-    "build ",
-    as_tested!(),
-    " --bin ejob-verify --bin ejob-worker --example sharding_vectors --example cron_vectors"
-);
+const PROGRAMS: &str =
+    "--bin ejob-verify --bin ejob-worker --example sharding_vectors --example cron_vectors";
 
 /// The steps that cargo takes. Simulations are optimized, and tests are not: it would take longer to build than to run them.
 const STEPS: [(&str, &str); 5] = [
@@ -55,7 +52,7 @@ pub(crate) fn run() -> Result<(), Error> {
     for (name, arguments) in STEPS {
         steps.command(name, &mut cargo(arguments))?;
     }
-    let programs = steps.step("build of programs", || Programs::build(PROGRAMS))?;
+    let programs = steps.step("build of programs", || Programs::build_as_tested(PROGRAMS))?;
     for (name, program, arguments) in RUNS {
         let mut command = programs.command(program)?;
         steps.command(name, command.args(arguments.split_whitespace()).current_dir(workspace()))?;

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use zookeeper_fixture::Server;
 
-use crate::program::{Programs, as_tested};
+use crate::program::Programs;
 use crate::{Error, zookeeper};
 
 /// Why the demonstration did not show what it should.
@@ -49,7 +49,7 @@ pub(crate) enum DemoError {
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let n_rounds = parse_rounds(arguments)?;
     zookeeper::ensure()?;
-    let built = Programs::build(concat!("build ", as_tested!(), " --example line_count"))?;
+    let built = Programs::build_as_tested("--example line_count")?;
     let program = built.path("line_count")?;
     let server = Server::start()?;
     println!("ZooKeeper listens on {}", server.connect_string());
