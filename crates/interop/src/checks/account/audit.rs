@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Account, Ran, SECOND, at, worded};
+use crate::stage::Dealing;
 
 /// What came of the items of some fires.
 #[derive(Debug, Default)]
@@ -101,8 +102,7 @@ impl Account {
     /// Tells whether the item belonged to a Java instance that had it since a short time and was done with later fires only:
     /// Java registers first, and is given items at once if ours lead, and starts its schedule then.
     fn is_of_newcomer(&self, item: u32, fire: i64) -> bool {
-        let mut given = self.dealings.iter().filter(|dealing| dealing.item == item);
-        let last = given.rfind(|dealing| dealing.at <= fire + LATE);
+        let last = self.dealings_of(item).rfind(|dealing| dealing.at <= fire + LATE);
         last.is_some_and(|dealing| {
             let first = self.first_fires.get(&dealing.owner);
             dealing.to_java && fire <= dealing.at + NEW && first.is_some_and(|first| *first > fire)
@@ -117,9 +117,8 @@ impl Account {
 
     /// Tells whether a Java instance was given the item soon after this fire.
     fn is_given_to_java(&self, item: u32, fire: i64) -> bool {
-        let then = |dealing: &&crate::stage::Dealing| (fire..=fire + LATE).contains(&dealing.at);
-        let mut given = self.dealings.iter().filter(|dealing| dealing.item == item);
-        given.rfind(then).is_some_and(|dealing| dealing.to_java)
+        let then = |dealing: &&Dealing| (fire..=fire + LATE).contains(&dealing.at);
+        self.dealings_of(item).rfind(then).is_some_and(|dealing| dealing.to_java)
     }
 
     /// Tells whether the item was given to a Java instance, if a Java leader gave it to anybody at this fire.
@@ -127,8 +126,12 @@ impl Account {
         let done = self.completions.iter().filter(|done| done.fire == fire).map(|done| done.at);
         let until = done.chain([fire + LATE]).max();
         let then = |at: i64| at >= fire && Some(at) <= until;
-        let given = self.dealings.iter().filter(|dealing| dealing.item == item && dealing.by_java);
-        given.filter(|dealing| then(dealing.at)).map(|dealing| dealing.to_java).next_back()
+        let given = self.dealings_of(item).filter(|dealing| dealing.by_java && then(dealing.at));
+        given.map(|dealing| dealing.to_java).next_back()
+    }
+
+    fn dealings_of(&self, item: u32) -> impl DoubleEndedIterator<Item = &Dealing> {
+        self.dealings.iter().filter(move |dealing| dealing.item == item)
     }
 }
 
@@ -149,7 +152,7 @@ mod tests {
     use super::super::Replays;
     use super::*;
     use crate::protocol::{Fact, Run, Said};
-    use crate::stage::{Dealing, Entry};
+    use crate::stage::Entry;
 
     fn begin(who: &str, item: u32, fire: i64, source: &str) -> Entry {
         let run = Run {

@@ -110,18 +110,17 @@ impl Account {
                 runs.entry(run.fire).or_default().entry(run.item).or_default().push(ran);
             }
         }
-        let first_fires = first_fires(job, entries);
         let completions = entries.iter().filter_map(|entry| {
             let (_, fire) = entry.completed().filter(|(of, _)| *of == job)?;
             Some(Completion { who: entry.who.to_string(), fire, at: entry.fact.at })
         });
-        let completions = completions.collect();
+        let completions: Vec<_> = completions.collect();
         Self {
             period: SECOND,
             runs,
             dealings: Vec::new(),
             announcements: Vec::new(),
-            first_fires,
+            first_fires: first_fires(&completions, entries),
             completions,
         }
     }
@@ -248,16 +247,11 @@ impl Account {
     }
 }
 
-/// Returns the first fire of a job that each Java instance is known to have been done with.
-fn first_fires(job: &str, entries: &[Entry]) -> BTreeMap<String, i64> {
-    let mut of_worker: BTreeMap<&str, i64> = BTreeMap::new();
-    for entry in entries {
-        if let Some((_, fire)) = entry.completed().filter(|(of, _)| *of == job) {
-            of_worker.entry(&entry.who).or_insert(fire);
-        }
-    }
+/// Returns the first fire that each Java instance is known to have been done with.
+fn first_fires(completions: &[Completion], entries: &[Entry]) -> BTreeMap<String, i64> {
+    let first = |who: &str| completions.iter().find(|done| done.who == who);
     let ids = entries.iter().filter_map(|entry| Some((entry.joined_as()?, &*entry.who)));
-    ids.filter_map(|(id, who)| Some((id.to_owned(), *of_worker.get(who)?))).collect()
+    ids.filter_map(|(id, who)| Some((id.to_owned(), first(who)?.fire))).collect()
 }
 
 /// Words the first faults, one per line.
