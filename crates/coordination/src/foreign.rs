@@ -243,8 +243,8 @@ impl Foreign {
     /// Returns true if an instance shows a run, or did lately. Marks of a fire may be seen before the fire itself.
     fn may_have_begun(&self, owner: &InstanceId, fire: FireTime, now: Now) -> bool {
         let lately = |ended: Duration| now.mono < ended + LAG;
-        let runs = self.runs.values().filter(|run| run.owner == *owner && !run.taken_over);
-        runs.into_iter().any(|run| run.fire == fire || run.ended.is_none_or(lately))
+        let begun = |run: &ForeignRun| run.fire == fire || run.ended.is_none_or(lately);
+        self.runs.values().any(|run| run.owner == *owner && !run.taken_over && begun(run))
     }
 
     fn account(&mut self, view: &JobView, at: FireTime) {
@@ -351,8 +351,7 @@ impl Foreign {
 /// Returns how long a fire is near that is about to come, or has just come. A job that fires that often would leave no time in
 /// between: it is as if there were none.
 pub(crate) fn near_fire(due: &Due, now: Now) -> Option<Duration> {
-    let Due { at, next, missed: _ } = due;
-    let (at, next) = (*at, *next);
+    let (at, next) = (due.at, due.next);
     if next.is_some_and(|next| next.0 - at.0 < 3 * lag_ms()) {
         return None;
     }

@@ -373,10 +373,11 @@ impl Moves {
 /// Returns true if ours have run the item for a fire that Java instances have yet to begin: the one that had it then would run it
 /// again.
 fn has_run_what_waits(cx: &Context<'_>, item: ShardingItem, owner: &InstanceId) -> bool {
-    let (shown, waits) = (cx.view.item(item), cx.local.foreign.may_still_begin());
+    let Some(waits) = cx.local.foreign.may_still_begin() else { return false };
+    let shown = cx.view.item(item);
     let last = shown.ledger.as_ref().and_then(|ledger| ledger.value.last_fire);
     let moves = shown.owner.as_ref().is_none_or(|current| current.value != *owner);
-    let again = waits.is_some() && last >= waits && moves && cx.view.is_foreign(owner);
+    let again = last >= Some(waits) && moves && cx.view.is_foreign(owner);
     again && !mutant::is(Mutant::HeldBackRunTwice)
 }
 
