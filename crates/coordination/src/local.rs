@@ -169,7 +169,7 @@ pub(crate) struct Local {
     pub(crate) wanted_triggers: BTreeMap<String, WantedTrigger>,
     /// The wish of an operator that was seen at this life.
     pub(crate) trigger_seen: Option<Triggered>,
-    /// Since when there are runs that wait to be taken over, on the monotonic clock.
+    /// Since when there are runs that wait to be taken over, and none was by this instance, on the monotonic clock.
     pub(crate) orphans_since: Option<Duration>,
     /// Since when it stands in line at a latch without being the first.
     pub(crate) latch_waits: BTreeMap<Latch, Wait>,

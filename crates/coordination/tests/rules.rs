@@ -11,7 +11,9 @@ mod script;
 
 use std::time::Duration;
 
-use coordination::{Duty, Event, FencingToken, FireTime, JobConfig, OnceStage, Outcome};
+use coordination::{
+    Duty, Event, FencingToken, FireTime, JobConfig, OnceStage, Outcome, RunSource, StartItem,
+};
 use script::{Cluster, Delivery, STRANGER, job_of};
 use sharding::ShardingItem;
 
@@ -66,6 +68,28 @@ fn the_end_of_a_former_run_does_not_end_the_present_one() {
     cluster.tell(FIRST, Event::ItemFinished { item, token, outcome });
     cluster.run_for(A_WHILE);
     assert!(cluster.ledger(item).running().is_some(), "it has ended\n{}", cluster.story());
+}
+
+/// The other one could take some as well, for all anybody knows.
+#[test]
+fn a_busy_instance_takes_a_share_of_the_orphans_each_second() {
+    let config = JobConfig { failover: true, ..job_of(12) };
+    let mut cluster = Cluster::settled(3, &config);
+    cluster.fire();
+    let (busy, held_back) = (1, 2);
+    cluster.run_for(A_WHILE);
+    cluster.tell(held_back, Event::Paused);
+    cluster.crash(FIRST);
+    let mut taken = Vec::new();
+    for time in [500, 1_000, 1_000, 1_000].map(Duration::from_millis) {
+        cluster.run_for(time);
+        let again = |(of, start): &(usize, &StartItem)| {
+            assert!(*of == busy || start.source != RunSource::Failover);
+            start.source == RunSource::Failover
+        };
+        taken.push(cluster.runs().filter(again).count());
+    }
+    assert_eq!(taken, [0, 2, 3, 4], "{}", cluster.story());
 }
 
 #[test]

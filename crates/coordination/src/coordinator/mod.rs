@@ -16,7 +16,7 @@ use std::time::Duration;
 use reg_center::{Limits, Revision, SessionId, Version};
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
-use crate::duty::failover::ORPHAN_PATIENCE;
+use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::{Duty, MAX_ITEMS_PER_PLAN, items_per_plan};
 use crate::layout::Layout;
 use crate::local::{Local, Phase};
@@ -148,7 +148,7 @@ struct Told {
     leads: Option<Version>,
     left: bool,
     leave_requested: bool,
-    /// Busy instances take orphans too by now: nothing new comes of waiting.
+    /// Orphans have waited long enough for anybody to take them: nothing new comes of waiting.
     patience_over: bool,
     /// The last fire of each item that was said to be missed here.
     missed: BTreeMap<ShardingItem, FireTime>,
@@ -281,7 +281,20 @@ impl Coordinator {
 
     /// Feeds one event and appends to `out` what must now be done, in order.
     pub fn handle(&mut self, now: Now, event: Event, out: &mut Vec<Command>) {
-        self.record(now, event, out);
+        self.handle_all(now, [event], out);
+    }
+
+    /// Feeds events that have come together, and decides once: looking at all items takes much longer than noting that one run
+    /// has ended. Decisions can differ from those that each event by itself would have led to; they are as safe.
+    pub fn handle_all(
+        &mut self,
+        now: Now,
+        events: impl IntoIterator<Item = Event>,
+        out: &mut Vec<Command>,
+    ) {
+        for event in events {
+            self.record(now, event, out);
+        }
         self.end_waits(now);
         self.observe(now, out);
         self.decide(now, out);

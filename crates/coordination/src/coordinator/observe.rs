@@ -7,7 +7,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
 use crate::duty::Duty;
-use crate::duty::failover::ORPHAN_PATIENCE;
+use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::trigger::takes_away;
 use crate::local::{Due, LocalCall, LocalRun, Phase, RequestWay, UnmonitoredRequest};
 use crate::mutant::{self, Mutant};

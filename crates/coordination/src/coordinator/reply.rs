@@ -8,6 +8,7 @@ use reg_center::{Conflict, ConflictReason};
 use sharding::{InstanceId, ShardingItem};
 
 use super::{ASSIGNMENT_WAIT, Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage};
+use crate::duty::Duty;
 use crate::local::{Doubt, LocalRun};
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
@@ -40,7 +41,10 @@ impl Coordinator {
         let (plan, config) = (flight.plan.clone(), flight.config.clone());
         let replaced = std::mem::take(&mut flight.replaced);
         match reply {
-            Reply::Committed(_) => self.committed(&plan, config.as_ref(), &replaced, out),
+            Reply::Committed(_) => {
+                self.note_takeover(now, &plan);
+                self.committed(&plan, config.as_ref(), &replaced, out);
+            }
             Reply::Conflict(conflict) => self.conflicted(&plan, conflict),
             Reply::Unknown if mutant::is(Mutant::DoubtsForgotten) => {}
             Reply::Unknown => self.left_in_doubt(&plan, config.as_ref()),
@@ -65,6 +69,15 @@ impl Coordinator {
         }
         for step in &plan.steps {
             self.take_effect(plan, step, replaced, out);
+        }
+    }
+
+    /// Others have time now to take what is left of the orphans.
+    fn note_takeover(&mut self, now: Now, plan: &Plan) {
+        let begins = |step: &Step| matches!(step, Step::SetLedger { .. });
+        let takes_over = plan.duty == Duty::Takeover && plan.steps.iter().any(begins);
+        if takes_over && !mutant::is(Mutant::PatienceKept) {
+            self.local.orphans_since = Some(now.mono);
         }
     }
 

@@ -7,7 +7,7 @@
 //! | election | nobody leads and I am available, and it is my turn where Java instances are; I lead and should not | leader node and term, a place in line | my life, the term |
 //! | resharding | I lead and the inputs of the assignment changed, or items can follow now; Java instances are told before, until all is written | owners, assignment record, `necessary` | term, configuration, request counter, ledger of every moving item |
 //! | sweep | I lead, or a Java instance does and the item is mine or nobody's, and a run's holder is gone, and its mark; a Java instance that has taken an orphan over is gone | ledger → orphan, or idle if nobody takes over; the queue | term, ledger, holder and mark seen gone |
-//! | takeover | an orphan waits and I am idle, and it is my turn where Java instances are | ledger → running, a place in line | my life, server, servers added, configuration, ledger |
+//! | takeover | orphans wait and nobody has less to do than I, or they have waited for a second; and it is my turn where Java instances are | ledger → running, a place in line | my life, server, servers added, configuration, ledger |
 //! | claim | a fire or request is due and items of mine are idle | ledger → running | my life, server, servers added, configuration, assignment, owner, ledger |
 //! | misfire | a fire is due and items of mine are busy; later: idle with noted fires | ledger | as claim |
 //! | release | a run of mine has ended | ledger → idle, or orphan if it was cancelled | ledger |
@@ -23,7 +23,6 @@ pub(crate) mod claim;
 pub(crate) mod cleanup;
 pub(crate) mod disabling;
 pub(crate) mod election;
-pub(crate) mod failover;
 mod handing_on;
 mod latch;
 pub(crate) mod membership;
@@ -34,6 +33,8 @@ pub(crate) mod resharding;
 #[cfg(test)]
 mod scene;
 mod static_sharding;
+pub(crate) mod sweep;
+pub(crate) mod takeover;
 pub(crate) mod trigger;
 
 use std::borrow::Cow;
@@ -111,8 +112,8 @@ impl Duty {
         (Self::Disabling, disabling::plan),
         (Self::Claim, claim::plan),
         (Self::Misfire, misfire::plan),
-        (Self::Sweep, failover::sweep),
-        (Self::Takeover, failover::take_over),
+        (Self::Sweep, sweep::plan),
+        (Self::Takeover, takeover::plan),
         (Self::Resharding, resharding::plan),
         (Self::Trigger, trigger::plan),
         (Self::Once, once::plan),

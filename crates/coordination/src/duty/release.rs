@@ -2,7 +2,7 @@
 
 use sharding::ShardingItem;
 
-use super::failover::can_be_queued;
+use super::sweep::can_be_queued;
 use super::{Context, Duty, bytes_told};
 use crate::Outcome;
 use crate::local::{LocalRun, Phase};

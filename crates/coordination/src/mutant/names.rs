@@ -270,8 +270,12 @@ mutants! {
     SweepIgnoresInstances,
     /// Orphans beyond the number of items are taken over.
     RetiredTakenOver,
-    /// Instances that took an item over take over another one meanwhile.
+    /// Beside Java instances, busy instances that took an item over take over another one meanwhile.
     TakeoversPileUp,
+    /// Whoever takes orphans over takes all of them.
+    OrphansUnshared,
+    /// Instances that have taken orphans over after a while go on with what is left at once.
+    PatienceKept,
     /// Instances register without a configuration in force.
     RegisteredUnconfigured,
     /// Servers that were removed are not put back.

@@ -571,8 +571,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S1"],
         story: "the mark of a run that has begun since is taken away",
         watcher: Told(told(
-            "src/duty/failover.rs",
-            "duty::failover::tests::a_mark_is_not_taken_away_that_was_made_since",
+            "src/duty/sweep.rs",
+            "duty::sweep::tests::a_mark_is_not_taken_away_that_was_made_since",
         )),
     },
     Row {
@@ -749,8 +749,8 @@ pub const MUTANTS: &[Row] = &[
         story: "an item is taken over while the former run is shown",
         watcher: Extra(
             told(
-                "src/duty/failover.rs",
-                "duty::failover::tests::an_idle_instance_takes_one_orphan_over_at_a_time",
+                "src/duty/takeover.rs",
+                "duty::takeover::tests::orphans_are_left_to_those_who_have_the_least_to_do",
             ),
             "the takeover creates both marks, which fails while they are there",
         ),
@@ -760,8 +760,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S1"],
         story: "an item is taken over where code of its former run goes on",
         watcher: Told(told(
-            "src/duty/failover.rs",
-            "duty::failover::tests::an_idle_instance_takes_one_orphan_over_at_a_time",
+            "src/duty/takeover.rs",
+            "duty::takeover::tests::orphans_are_left_to_those_who_have_the_least_to_do",
         )),
     },
     Row {
@@ -770,8 +770,8 @@ pub const MUTANTS: &[Row] = &[
         story: "busy instances take orphans that idle ones could take",
         watcher: Extra(
             told(
-                "src/duty/failover.rs",
-                "duty::failover::tests::an_idle_instance_takes_one_orphan_over_at_a_time",
+                "src/duty/takeover.rs",
+                "duty::takeover::tests::orphans_are_left_to_those_who_have_the_least_to_do",
             ),
             "what is promised is that orphans are taken, not by whom",
         ),
@@ -1018,8 +1018,8 @@ pub const MUTANTS: &[Row] = &[
         story: "the run of a retired item is taken over",
         watcher: Extra(
             told(
-                "src/duty/failover.rs",
-                "duty::failover::tests::an_idle_instance_takes_one_orphan_over_at_a_time",
+                "src/duty/takeover.rs",
+                "duty::takeover::tests::orphans_are_left_to_those_who_have_the_least_to_do",
             ),
             "the run is finished rather than given up: both are accounts of it",
         ),
@@ -1027,12 +1027,33 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::TakeoversPileUp,
         properties: &["L2"],
-        story: "busy instances take several orphans",
+        story: "a busy instance takes one orphan after the other beside Java instances that could",
         watcher: Extra(
             told(
-                "src/duty/failover.rs",
-                "duty::failover::tests::an_idle_instance_takes_one_orphan_over_at_a_time",
+                "src/duty/takeover.rs",
+                "duty::takeover::tests::among_java_instances_one_takes_over_at_a_time",
             ),
+            "what is promised is that orphans are taken, not by whom",
+        ),
+    },
+    Row {
+        mutant: M::OrphansUnshared,
+        properties: &["L2"],
+        story: "one instance takes all orphans over, and others have nothing to do",
+        watcher: Extra(
+            told(
+                "src/duty/takeover.rs",
+                "duty::takeover::tests::orphans_are_shared_among_those_who_take_some",
+            ),
+            "what is promised is that orphans are taken, not by whom",
+        ),
+    },
+    Row {
+        mutant: M::PatienceKept,
+        properties: &["L2"],
+        story: "a busy instance takes over what others have had no time to take",
+        watcher: Extra(
+            told("tests/rules.rs", "a_busy_instance_takes_a_share_of_the_orphans_each_second"),
             "what is promised is that orphans are taken, not by whom",
         ),
     },
@@ -1427,8 +1448,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S1a"],
         story: "an item is taken over beside a Java instance whose turn it is",
         watcher: Told(told(
-            "src/duty/failover.rs",
-            "duty::failover::tests::among_java_instances_one_takes_over_at_a_time",
+            "src/duty/takeover.rs",
+            "duty::takeover::tests::among_java_instances_one_takes_over_at_a_time",
         )),
     },
     Row {
@@ -1648,8 +1669,8 @@ pub const MUTANTS: &[Row] = &[
         story: "everybody sweeps the same run, and all but one are refused",
         watcher: Extra(
             told(
-                "src/duty/failover.rs",
-                "duty::failover::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+                "src/duty/sweep.rs",
+                "duty::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
             ),
             "the record is expected as it was, so that of those who sweep the same run one succeeds",
         ),
@@ -1686,8 +1707,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L2"],
         story: "what a Java instance has left unfinished stays so",
         watcher: Told(told(
-            "src/duty/failover.rs",
-            "duty::failover::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "src/duty/sweep.rs",
+            "duty::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
     },
     Row {
@@ -1695,8 +1716,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S3", "L7"],
         story: "a mark of nobody blocks an item of a job that runs on request only",
         watcher: Told(told(
-            "src/duty/failover.rs",
-            "duty::failover::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "src/duty/sweep.rs",
+            "duty::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
     },
     Row {
@@ -1770,8 +1791,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L7"],
         story: "a mark stays because its run, which is settled, cannot be made an orphan of",
         watcher: Told(told(
-            "src/duty/failover.rs",
-            "duty::failover::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "src/duty/sweep.rs",
+            "duty::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
     },
     Row {
@@ -1779,8 +1800,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L2"],
         story: "a Java instance that has taken over waits for ever for a mark to go",
         watcher: Told(told(
-            "src/duty/failover.rs",
-            "duty::failover::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "src/duty/sweep.rs",
+            "duty::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
     },
     Row {
@@ -1854,8 +1875,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S1a"],
         story: "the mark of somebody who has taken the item over is taken away",
         watcher: Told(told(
-            "src/duty/failover.rs",
-            "duty::failover::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "src/duty/sweep.rs",
+            "duty::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
     },
     Row {
@@ -1863,8 +1884,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S1a"],
         story: "what somebody runs is queued",
         watcher: Told(told(
-            "src/duty/failover.rs",
-            "duty::failover::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "src/duty/sweep.rs",
+            "duty::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
     },
     Row {

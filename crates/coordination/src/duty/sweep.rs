@@ -1,19 +1,14 @@
-//! Failover: runs whose holder is gone are found by the leader and taken over by whoever is idle.
-
-use std::time::Duration;
+//! Sweep: runs whose holder is gone are found by the leader, and wait for somebody to take them over.
 
 use sharding::{InstanceId, ShardingItem};
 
-use super::latch::{Turn, ending, leave, turn};
 use super::{Context, Duty};
 use crate::foreign::Interrupted;
-use crate::latch::Latch;
 use crate::layout::NodeKind;
-use crate::local::LocalRun;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::{ItemView, Versioned};
-use crate::{Ledger, LedgerState, Run, RunSource};
+use crate::{Ledger, LedgerState, Run};
 
 /// Finds runs whose holder is gone: queues them, or, without failover or beyond the number of items, records that they
 /// were interrupted.
@@ -21,7 +16,7 @@ use crate::{Ledger, LedgerState, Run, RunSource};
 /// A holder is gone when neither its instance nor its mark at the item exists: an operator can take the instance away
 /// while its session lives and its code runs. The record was read before; that both are gone is confirmed after, by
 /// reads. As ids are never used again and a holder registered before it claimed, "absent now" means "gone for good".
-pub(crate) fn sweep(cx: &Context<'_>) -> Option<Plan> {
+pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let foreign_leader = cx.view.has_foreign_leader();
     let plan = match foreign_leader && !mutant::is(Mutant::SweptByLeadersOnly) {
@@ -260,100 +255,11 @@ fn give_up(
         .step_if(!fails_over && view.queued, || Step::DequeueItem(item))
 }
 
-/// How long orphans are left to idle instances before busy ones take them too.
-pub(crate) const ORPHAN_PATIENCE: Duration = Duration::from_secs(1);
-
-/// Takes one orphan over: claim and takeover are one write, and the next one follows as soon as this one has ended.
-///
-/// Idle instances come first. If there is none, because each has a slow item, the busy ones take over too, one orphan
-/// at a time each, so that no slow item can delay somebody else's.
-///
-/// Java instances take from the queue in two steps, one instance at a time: so do ours, where there are any. What is not in
-/// it then a Java instance has taken, and may have ended.
-pub(crate) fn take_over(cx: &Context<'_>) -> Option<Plan> {
-    let Some(plan) = take_one(cx) else { return leave(cx, Duty::Takeover, Latch::Failover) };
-    match turn(cx, Latch::Failover) {
-        Turn::Free => Some(plan),
-        Turn::Mine(leave) => Some(ending(plan, leave)),
-        Turn::Impatient(leave) if mutant::is(Mutant::TakenOutOfTurn) => Some(ending(plan, leave)),
-        Turn::Join(join) => {
-            let plan = Plan::as_instance(Duty::Takeover, cx, "an item was left unfinished");
-            Some(plan.step(join))
-        }
-        Turn::Rejoin(steps) => {
-            Some(Plan::as_instance(Duty::Takeover, cx, "others came before").steps(steps))
-        }
-        Turn::Wait => None,
-        // It is not safe to do without: the others come first, once more.
-        Turn::Impatient(_) => leave(cx, Duty::Takeover, Latch::Failover),
-    }
-}
-
-fn take_one(cx: &Context<'_>) -> Option<Plan> {
-    let config = cx.startable()?;
-    if !config.fails_over() || !is_idle_enough(cx) {
-        return None;
-    }
-    let by = cx.claimant()?;
-    let orphans: Vec<_> = cx
-        .view
-        .items()
-        // What is still shown of the former run goes with its session: wait until it has.
-        .filter(|(_, view)| {
-            mutant::is(Mutant::MarksIgnoredAtTakeover)
-                || (!view.running && view.failover.is_none() && !view.alive)
-        })
-        .filter(|(item, _)| {
-            item.index() < config.sharding_total_count || mutant::is(Mutant::RetiredTakenOver)
-        })
-        .filter(|(_, view)| {
-            view.queued || !cx.view.is_mixed() || mutant::is(Mutant::TakenOutOfQueue)
-        })
-        // Code of a former life may still run it here.
-        .filter(|(item, _)| {
-            mutant::is(Mutant::TakeoverBesideOwnRun) || !cx.local.runs.contains_key(item)
-        })
-        .filter_map(|(item, view)| {
-            let ledger = view.ledger.as_ref()?;
-            Some((item, view, ledger, ledger.value.take_over(&by)?))
-        })
-        .collect();
-    // Idle instances begin at different places, so that they do not all want the same orphan.
-    let (item, view, ledger, next) = orphans.get(spread(cx.me, orphans.len())?)?;
-    let lasting = cx.view.has_lasting_marks(config);
-    let alive = lasting && !mutant::is(Mutant::AliveUnmarked);
-    let plan = Plan::as_starter(Duty::Takeover, cx, format!("item {item} was left unfinished"))?
-        .step(Step::SetLedger { item: *item, expect: Some(ledger.version), ledger: next.clone() })
-        .step(Step::MarkRunning { item: *item, holder: cx.me.clone(), lasting })
-        .step_if(alive, || Step::MarkAlive(*item))
-        .step(Step::MarkFailover { item: *item, taker: cx.me.clone() })
-        .step_if(lasting, || Step::MarkFailovering { item: *item, taker: cx.me.clone() })
-        .step_if(view.queued, || Step::DequeueItem(*item));
-    Some(plan)
-}
-
-fn is_idle_enough(cx: &Context<'_>) -> bool {
-    let takes_over = |run: &LocalRun| run.source == RunSource::Failover;
-    let waited = cx.local.orphans_since.is_some_and(|at| at + ORPHAN_PATIENCE <= cx.now.mono);
-    cx.local.runs.is_empty()
-        || mutant::is(Mutant::BusyTakeOver)
-        || (waited
-            && (!cx.local.runs.values().any(takes_over) || mutant::is(Mutant::TakeoversPileUp)))
-}
-
-/// Returns a place in a queue of `len` that differs between instances.
-fn spread(me: &InstanceId, len: usize) -> Option<usize> {
-    let hash = sharding::java_string_hash(me.as_str()).unsigned_abs();
-    usize::try_from(hash).ok()?.checked_rem(len)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::scene::{Scene, by, check, done, id, idle, item, running_by};
     use super::*;
-    use crate::latch::name_of;
     use crate::layout;
-    use crate::local::{Local, Wait};
     use crate::{Dialect, FireTime, JobConfig, ManualRequest, RequestParameter};
 
     fn orphan() -> Ledger {
@@ -452,43 +358,6 @@ mod tests {
         let confirmed = scene.plan(Duty::Sweep).unwrap().confirm_gone;
         let nodes = |i, n| [NodeKind::Instance(id(n)), NodeKind::Running(item(i))];
         assert_eq!(confirmed, [nodes(0, 3), nodes(1, 3), nodes(2, 4)].concat());
-    }
-
-    #[test]
-    fn an_idle_instance_takes_one_orphan_over_at_a_time() {
-        let waiting =
-            || Scene::cluster(2, 2).ledger(1, orphan()).marked(&NodeKind::QueuedItem(item(1)));
-        let since = |local: &mut Local| local.orphans_since = Some(Duration::ZERO);
-        let patient = |i, outcome| waiting().run_here(i, outcome).local(since);
-        let taken = "takeover: item 1 was left unfinished\n  item 1 running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  show 1 running\n  show 1 taken over\n  dequeue 1";
-        let rows = vec![
-            ("idle", waiting(), taken),
-            ("whoever owns it", waiting().owned(1, 1), taken),
-            ("busy", waiting().running(0, 1).run_here(0, None), "nothing"),
-            ("busy, and nobody idle has come for a while", patient(0, None), taken),
-            (
-                "busy with what it took over itself",
-                patient(0, None).local(|local| {
-                    local.runs.values_mut().for_each(|run| run.source = RunSource::Failover);
-                }),
-                "nothing",
-            ),
-            ("code of a former life still runs it here", patient(1, None), "nothing"),
-            ("paused", waiting().local(|local| local.paused = true), "nothing"),
-            ("server disabled", waiting().server(1, "DISABLED"), "nothing"),
-            (
-                "beyond the number of items",
-                waiting().configure(|c| c.sharding_total_count = 1),
-                "nothing",
-            ),
-            ("no failover", waiting().configure(|c| c.failover = false), "nothing"),
-            (
-                "the former run is still shown",
-                waiting().marked(&NodeKind::Running(item(1))),
-                "nothing",
-            ),
-        ];
-        check(Duty::Takeover, rows);
     }
 
     #[test]
@@ -665,41 +534,6 @@ mod tests {
             let plan = marked.plan(Duty::Sweep).unwrap();
             assert!(marked.would_commit(&plan), "{case}: {plan}");
             assert!(!marked.running(1, 1).would_commit(&plan), "{case}: {plan}");
-        }
-    }
-
-    #[test]
-    fn among_java_instances_one_takes_over_at_a_time() {
-        let waiting = || {
-            let scene = Scene::cluster(2, 2).java(4).ledger(1, orphan());
-            scene.marked(&NodeKind::QueuedItem(item(1)))
-        };
-        let in_line = |scene: Scene, name: &str| scene.in_line(Latch::Failover, name);
-        let of_java = "_c_0e8b0a2c-3f41-4c15-9d3b-5b4b3f0c6c11-latch-0000000003";
-        let mine = name_of(&id(1), 4);
-        let leave = "stand no longer in line to take an item over";
-        let taken = format!(
-            "takeover: item 1 was left unfinished\n  item 1 running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  show 1 running\n  show 1 taken over\n  dequeue 1\n  {leave}"
-        );
-        let gone = format!("takeover: no turn is wanted any more\n  {leave}");
-        let patient = |over| {
-            let wait = Wait { since: Duration::ZERO, over };
-            let scene = in_line(in_line(waiting(), of_java), &mine);
-            scene.local(|local| local.latch_waits.extend([(Latch::Failover, wait)]))
-        };
-        let rows = [
-            (
-                "it has yet to stand in line",
-                waiting(),
-                "takeover: an item was left unfinished\n  stand in line to take an item over",
-            ),
-            ("it is the first", in_line(in_line(waiting(), &mine), of_java), &*taken),
-            ("Java came first", patient(false), "nothing"),
-            ("Java came first and does not go: it tries again", patient(true), &*gone),
-            ("Java has taken it", in_line(Scene::cluster(2, 2).java(4), &mine), &*gone),
-        ];
-        for (case, scene, expected) in rows {
-            assert_eq!(scene.wants(Duty::Takeover), expected, "{case}");
         }
     }
 }
