@@ -25,7 +25,7 @@ pub(crate) struct Plan {
     pub(crate) reason: String,
     /// Checks and writes, in order.
     pub(crate) steps: Vec<Step>,
-    /// Nodes that must be seen absent before the transaction is sent, in this order: of holders that must be gone.
+    /// Nodes that must be seen absent before the transaction is sent: of holders that must be gone.
     pub(crate) confirm_gone: Vec<NodeKind>,
 }
 

@@ -1,6 +1,7 @@
 //! Committing a plan: in a task of its own, which is never waited for with a limit and never dropped on purpose.
 
 use coordination::{Reply, Ticket};
+use futures_util::future::try_join_all;
 use reg_center::{NodePath, RegistryCenter, Txn, TxnOutcome};
 use tokio::sync::mpsc;
 
@@ -43,12 +44,8 @@ impl Drop for PendingReply {
 }
 
 async fn reply(registry: &dyn RegistryCenter, txn: Txn, confirm_absent: &[NodePath]) -> Reply {
-    for holder in confirm_absent {
-        match registry.read(holder).await {
-            Ok(None) => {}
-            Ok(Some(_)) => return Reply::HolderAlive,
-            Err(_) => return Reply::NotExecuted,
-        }
+    if let Err(unsent) = confirm(registry, confirm_absent).await {
+        return unsent;
     }
     match registry.commit(txn).await {
         Ok(TxnOutcome::Committed(committed)) => Reply::Committed(committed.revision),
@@ -60,4 +57,16 @@ async fn reply(registry: &dyn RegistryCenter, txn: Txn, confirm_absent: &[NodePa
             Reply::NotExecuted
         }
     }
+}
+
+/// Reads all at once: the runs of an instance that is gone can be a thousand.
+async fn confirm(registry: &dyn RegistryCenter, absent: &[NodePath]) -> Result<(), Reply> {
+    let reads = absent.iter().map(|node| async move {
+        match registry.read(node).await {
+            Ok(None) => Ok(()),
+            Ok(Some(_)) => Err(Reply::HolderAlive),
+            Err(_) => Err(Reply::NotExecuted),
+        }
+    });
+    try_join_all(reads).await.map(drop)
 }

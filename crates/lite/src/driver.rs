@@ -1,6 +1,5 @@
 //! The driver of one job: moves events into the coordinator and carries out its commands.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,8 +85,6 @@ pub(crate) struct State {
     /// An error handler has stopped the job here, and nobody has resumed it.
     pub(crate) stop: Option<Stop>,
     pub(crate) over: bool,
-    /// Events that came up while commands were carried out.
-    pub(crate) events: VecDeque<Event>,
 }
 
 impl Driver {
@@ -142,6 +139,10 @@ impl Driver {
             Signal::Session(change) => self.session_changed(change),
             Signal::Request(request) => self.requested(request),
             Signal::Answer(answer) => self.answered(answer),
+            Signal::Ended(runs) => {
+                let ends = runs.into_iter().map(|run| self.finished(run)).collect();
+                self.feed_all(ends);
+            }
             Signal::Registry(changes) => self.feed(Event::Registry(changes)),
             Signal::Fire(at) => self.fired(at),
             Signal::Wake => self.feed(Event::Wake),
@@ -153,15 +154,17 @@ impl Driver {
 
     /// The heart of it: one event in, all commands out.
     pub(crate) fn feed(&mut self, event: Event) {
-        self.state.events.push_back(event);
+        self.feed_all(vec![event]);
+    }
+
+    /// The same for events that have come together.
+    fn feed_all(&mut self, events: Vec<Event>) {
+        events.iter().for_each(|event| tracing::trace!(%event, "event"));
         let mut out: Vec<Command> = Vec::new();
-        while let Some(event) = self.state.events.pop_front() {
-            tracing::trace!(%event, "event");
-            self.coordinator.handle(self.seams.now(), event, &mut out);
-            for command in out.drain(..) {
-                tracing::trace!(%command, "command");
-                self.run_command(command);
-            }
+        self.coordinator.handle_all(self.seams.now(), events, &mut out);
+        for command in out {
+            tracing::trace!(%command, "command");
+            self.run_command(command);
         }
     }
 
@@ -224,7 +227,6 @@ impl Driver {
     fn answered(&mut self, answer: Answer) {
         match answer {
             Answer::Replied { ticket, reply } => self.feed(Event::Replied { ticket, reply }),
-            Answer::Finished(run) => self.finished(run),
             Answer::Clock(verdict) => self.clock_checked(verdict),
             Answer::Called { stage, token } => self.feed(Event::OnceReturned { stage, token }),
             Answer::StopJob { reason } => self.stop_job(reason),
@@ -232,7 +234,8 @@ impl Driver {
         }
     }
 
-    fn finished(&mut self, run: FinishedRun) {
+    /// Tells everybody else of the end of a run, and returns what the coordinator is told.
+    fn finished(&mut self, run: FinishedRun) -> Event {
         let known = self.executor.forget(run.number);
         if let Some(shutdown) = &mut self.state.shutdown {
             shutdown.note(&run);
@@ -258,7 +261,7 @@ impl Driver {
                 self.stop_job(reason);
             }
         }
-        self.feed(Event::ItemFinished { item, token, outcome });
+        Event::ItemFinished { item, token, outcome }
     }
 
     pub(crate) fn begin_shutdown(

@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
-use crate::inbox::Answer;
 use crate::job_listener::Listeners;
 use crate::prospect::{self, Prospect};
 use crate::run::{Ending, MoreOnTheEnd, Run, RunRules};
@@ -63,7 +62,7 @@ pub(crate) struct RunningItem {
 pub(crate) struct Executor {
     job: Arc<dyn Job>,
     seams: Seams,
-    answers: mpsc::UnboundedSender<Answer>,
+    ends: mpsc::UnboundedSender<FinishedRun>,
     rules: RunRules,
     listeners: Listeners,
     guard: Option<Arc<LifeGuard>>,
@@ -76,14 +75,14 @@ impl Executor {
     pub(crate) fn new(
         job: Arc<dyn Job>,
         seams: &Seams,
-        answers: mpsc::UnboundedSender<Answer>,
+        ends: mpsc::UnboundedSender<FinishedRun>,
         max_concurrency: Option<NonZeroUsize>,
         rules: RunRules,
         listeners: Listeners,
     ) -> Self {
         let permits = max_concurrency.map(|max| Arc::new(Semaphore::new(max.get())));
         let (seams, guard, running) = (seams.clone(), None, BTreeMap::new());
-        Self { job, seams, answers, rules, listeners, guard, permits, running, next: 0 }
+        Self { job, seams, ends, rules, listeners, guard, permits, running, next: 0 }
     }
 
     /// Lets the code and the listeners run only where this guard admits them.
@@ -92,7 +91,7 @@ impl Executor {
         self
     }
 
-    /// Starts an item and returns its run. It is answered with [`Answer::Finished`] whatever happens to it.
+    /// Starts an item and returns its run. Its end is told whatever happens to it.
     pub(crate) fn start(
         &mut self,
         start: StartItem,
@@ -122,7 +121,7 @@ impl Executor {
         };
         let (outcome, more) = (Outcome::Interrupted, MoreOnTheEnd::default());
         let finished = FinishedRun { number, item, token, outcome, cause: None, more };
-        let report = Report { finished, span: span.clone(), answers: self.answers.clone() };
+        let report = Report { finished, span: span.clone(), ends: self.ends.clone() };
         let run = Run {
             job: Arc::clone(&self.job),
             context,
@@ -183,7 +182,7 @@ impl Drop for Executor {
 struct Report {
     finished: FinishedRun,
     span: Span,
-    answers: mpsc::UnboundedSender<Answer>,
+    ends: mpsc::UnboundedSender<FinishedRun>,
 }
 
 impl Report {
@@ -201,7 +200,7 @@ impl Drop for Report {
             self.span.record("cause", &cause[..cause.floor_char_boundary(MAX_SPAN_CAUSE)]);
         }
         // The driver is gone if the scheduler was aborted; then nobody keeps the account.
-        let _ = self.answers.send(Answer::Finished(self.finished.clone()));
+        let _ = self.ends.send(self.finished.clone());
     }
 }
 

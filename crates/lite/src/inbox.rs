@@ -14,8 +14,8 @@ use crate::executor::FinishedRun;
 use crate::seams::Seams;
 use crate::{JobStatus, ShutdownReport};
 
-/// How many changes go into one batch. More than the transactions of one moment, and little enough not to hold up
-/// everything else while they are read.
+/// How many changes, or ends, go into one batch. More than come in one moment, and little enough not to hold up everything
+/// else while they are read.
 const MAX_BATCH: usize = 10_000;
 
 /// What a handle asks of its job. Each is answered when the coordinator knows.
@@ -33,7 +33,6 @@ pub(crate) enum Answer {
         ticket: Ticket,
         reply: Reply,
     },
-    Finished(FinishedRun),
     Clock(ClockVerdict),
     /// A once-per-cluster callback has returned.
     Called {
@@ -57,6 +56,8 @@ pub(crate) enum Signal {
     Session(SessionChange),
     Request(Request),
     Answer(Answer),
+    /// All runs that have ended by now, in order.
+    Ended(Vec<FinishedRun>),
     Registry(Vec<Change>),
     Fire(FireTime),
     Wake,
@@ -69,6 +70,7 @@ pub(crate) struct Inbox {
     pub(crate) sessions: SessionFeed,
     pub(crate) requests: mpsc::UnboundedReceiver<Request>,
     pub(crate) answers: mpsc::UnboundedReceiver<Answer>,
+    pub(crate) ends: mpsc::UnboundedReceiver<FinishedRun>,
     pub(crate) feed: Feed,
     pub(crate) fires: mpsc::UnboundedReceiver<FireTime>,
 }
@@ -87,7 +89,12 @@ impl Inbox {
             Some(change) = self.sessions.next() => Signal::Session(change),
             Some(request) = self.requests.recv() => Signal::Request(request),
             Some(answer) = self.answers.recv() => Signal::Answer(answer),
-            Some(first) = self.feed.next() => Signal::Registry(batch(first, &mut self.feed)),
+            Some(first) = self.ends.recv() => {
+                Signal::Ended(batch(first, || self.ends.try_recv().ok()))
+            }
+            Some(first) = self.feed.next() => {
+                Signal::Registry(batch(first, || self.feed.try_next()))
+            }
             Some(fire) = self.fires.recv() => Signal::Fire(fire),
             () = wake => Signal::Wake,
         }
@@ -99,7 +106,6 @@ impl Inbox {
         answers.filter_map(|answer| match answer {
             Answer::StopJob { reason } => Some(reason),
             Answer::Replied { .. }
-            | Answer::Finished(_)
             | Answer::Clock(_)
             | Answer::Called { .. }
             | Answer::HeldBack { .. } => None,
@@ -113,11 +119,10 @@ impl Inbox {
     }
 }
 
-/// Returns a change with all that are there behind it, in order: whoever decides after each change alone decides in
-/// the middle of a transaction.
-fn batch(first: Change, feed: &mut Feed) -> Vec<Change> {
-    let rest = std::iter::from_fn(|| feed.try_next());
-    std::iter::once(first).chain(rest).take(MAX_BATCH).collect()
+/// Returns the first of a queue with all that are there behind it, in order: whoever decides after each change alone decides in
+/// the middle of a transaction, and whoever decides after each of a thousand ends looks at all items a thousand times.
+fn batch<T>(first: T, next: impl FnMut() -> Option<T>) -> Vec<T> {
+    std::iter::once(first).chain(std::iter::from_fn(next)).take(MAX_BATCH).collect()
 }
 
 #[cfg(test)]
@@ -149,7 +154,7 @@ mod tests {
             }
             let mut batches = Vec::new();
             while let Some(first) = feed.try_next() {
-                batches.push(batch(first, &mut feed));
+                batches.push(batch(first, || feed.try_next()));
             }
             assert_eq!(batches.iter().map(Vec::len).collect::<Vec<_>>(), n_expected, "{case}");
             assert!(batches.concat() == sent, "{case}: the order has changed");

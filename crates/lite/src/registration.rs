@@ -1,6 +1,5 @@
 //! Registering a job: check, settle the configuration, start the driver.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::future::IntoFuture;
 use std::num::NonZeroUsize;
@@ -391,6 +390,7 @@ impl Registration {
         let seams = scheduler.seams.clone();
         let (requests, requests_inbox) = mpsc::unbounded_channel();
         let (answers, answers_inbox) = mpsc::unbounded_channel();
+        let (ends, ends_inbox) = mpsc::unbounded_channel();
         let (fires, fires_inbox) = mpsc::unbounded_channel();
         let log: Arc<dyn EventSubscriber> = Arc::new(LogSubscriber);
         let everybody = std::iter::once(log).chain(subscribers).collect();
@@ -408,6 +408,7 @@ impl Registration {
             sessions: seams.registry.session_feed(),
             requests: requests_inbox,
             answers: answers_inbox,
+            ends: ends_inbox,
             feed: seams.registry.watch(&Layout::new(&name).root()),
             fires: fires_inbox,
         };
@@ -415,15 +416,8 @@ impl Registration {
             coordinator,
             listener,
             lives: Arc::clone(&scheduler.lives),
-            executor: Executor::new(
-                job,
-                &seams,
-                answers.clone(),
-                max_concurrency,
-                rules,
-                listeners,
-            )
-            .guarded_by(guard.clone()),
+            executor: Executor::new(job, &seams, ends, max_concurrency, rules, listeners)
+                .guarded_by(guard.clone()),
             guard,
             errors: ErrorDesk::new(self.errors, &seams, answers.clone(), inbox.abort.clone()),
             timer: scheduler.timer().place(fires),
@@ -445,7 +439,6 @@ impl Registration {
                 paused_by_program: false,
                 stop: None,
                 over: false,
-                events: VecDeque::new(),
             },
             job: name,
             seams: seams.clone(),

@@ -142,6 +142,7 @@ fn profile(like_zookeeper: bool) -> Profile {
             fail: 0,
             panic: 0,
             hang: 0,
+            together: false,
         },
         session_ms: 400,
         fault_every: 0,

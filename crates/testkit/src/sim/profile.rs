@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::change::Change;
 use super::dice::{Dice, Stream};
 
-/// The version of the meaning of seeds: a seed gives the same run only under the same version. What requests tell, delays of fires and
-/// days without them came later, by chance of their own ([`Stream::Extras`]): the seeds that have none of it are what they were.
+/// The version of the meaning of seeds: a seed gives the same run only under the same version. What requests tell, delays of fires,
+/// days without them and ends that come together came later, by chance of their own ([`Stream::Extras`]): the seeds that have none of it are what they were.
 pub const PROFILE_VERSION: u32 = 1;
 
 /// The settings of a run.
@@ -122,6 +122,9 @@ pub struct WorkSettings {
     pub panic: u8,
     /// See `fail`.
     pub hang: u8,
+    /// All runs of a process that are over end together.
+    #[serde(default)]
+    pub together: bool,
 }
 
 /// Strategies by name: all that the product has.
@@ -152,7 +155,8 @@ impl Profile {
         profile
     }
 
-    /// A third of the seeds has requests that tell something, a sixth fires that begin later, a sixth days without fires.
+    /// A third of the seeds has requests that tell something, a sixth fires that begin later, a sixth days without fires, a third
+    /// runs that end together.
     fn draw_extras(&mut self, dice: &mut Dice) {
         self.told = dice.one_in(3);
         if dice.one_in(6) {
@@ -162,6 +166,7 @@ impl Profile {
             self.midnight_s = small(dice.between(2, 15));
             self.job.excluded_days = draw_days(dice);
         }
+        self.work.together = dice.one_in(3);
     }
 
     /// Returns true if the times of fires are others than those of the expression.
@@ -272,6 +277,7 @@ impl WorkSettings {
             fail: dice.pick(&[0, 10]),
             panic: dice.pick(&[0, 3]),
             hang: dice.pick(&[0, 0, 2]),
+            together: false,
         }
     }
 }

@@ -129,7 +129,7 @@ impl World {
         true
     }
 
-    /// One call or one run that is over ends.
+    /// One call or one run that is over ends, or all runs that are over.
     pub(crate) fn finish(&mut self, index: usize) {
         if !self.nodes[index].is_up() || self.return_call(index) {
             return;
@@ -141,15 +141,21 @@ impl World {
         let over = |exec: &Exec| exec.ends.is_some_and(|ends| ends <= self.mono);
         let places = node.runs.iter().enumerate().filter(|(_, exec)| over(exec));
         let places: Vec<_> = places.map(|(place, _)| place).collect();
-        if !places.is_empty() {
-            let place = self.dice.pick(&places);
-            let exec = self.nodes[index].runs.remove(place);
-            self.end_run(index, &exec);
+        if places.is_empty() {
+            return;
         }
+        let place = self.dice.pick(&places);
+        let ended = if self.script.profile.work.together {
+            self.nodes[index].runs.extract_if(.., |exec| over(exec)).collect()
+        } else {
+            vec![self.nodes[index].runs.remove(place)]
+        };
+        let ends = ended.iter().map(|exec| self.end_run(index, exec)).collect();
+        self.tell_all(index, ends);
     }
 
-    /// A run that was cancelled writes nothing; every other one has its effect when it ends.
-    fn end_run(&mut self, index: usize, exec: &Exec) {
+    /// A run that was cancelled writes nothing; every other one has its effect when it ends. Returns what its process is told.
+    fn end_run(&mut self, index: usize, exec: &Exec) -> Event {
         let &Exec { item, token, outcome, .. } = exec;
         if outcome == Outcome::Interrupted {
             self.coverage.count("interrupted_run");
@@ -163,7 +169,7 @@ impl World {
             cfg: exec.config,
             result: Some(result(outcome).to_owned()),
         });
-        self.tell(index, Event::ItemFinished { item, token, outcome });
+        Event::ItemFinished { item, token, outcome }
     }
 
     fn affect(&mut self, exec: &Exec) {

@@ -213,15 +213,22 @@ impl World {
     // ---- telling nodes ----
 
     pub(crate) fn tell(&mut self, index: usize, event: Event) {
-        self.recorder.mix(u64::from(self.step) << 8 | u64::try_from(index).unwrap_or(0));
-        self.recorder.mix_bytes(event.name().as_bytes());
-        self.recorder.tell(|| format!("{index} <- {event}"));
-        self.record_session(index, &event);
-        self.note_told(index, &event);
-        self.coverage.events += 1;
+        self.tell_all(index, vec![event]);
+    }
+
+    /// Tells a node what has come together.
+    pub(crate) fn tell_all(&mut self, index: usize, events: Vec<Event>) {
+        for event in &events {
+            self.recorder.mix(u64::from(self.step) << 8 | u64::try_from(index).unwrap_or(0));
+            self.recorder.mix_bytes(event.name().as_bytes());
+            self.recorder.tell(|| format!("{index} <- {event}"));
+            self.record_session(index, event);
+            self.note_told(index, event);
+            self.coverage.events += 1;
+        }
         let now = product::now(self.wall(index), self.mono);
         let mut commands = Vec::new();
-        self.nodes[index].coordinator.handle(now, event, &mut commands);
+        self.nodes[index].coordinator.handle_all(now, events, &mut commands);
         for command in commands {
             self.recorder.tell(|| format!("{index} -> {command}"));
             self.obey(index, command);
