@@ -1,0 +1,155 @@
+//! How long an instance takes to decide, by number of items. It owns all of them and leads, and the registry answers at once.
+
+#![expect(clippy::unwrap_used, reason = "a bench that cannot go on should panic")]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use coordination::{
+    Command, Coordinator, Event, FencingToken, FireTime, Identity, JobConfig, JobName, JobView,
+    Layout, Now, Outcome, Reply, ServerIp, encode_config, instance_id,
+};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use reg_center::model::Model;
+use reg_center::{Change, Lifetime, SessionId, Txn, TxnOutcome};
+use sharding::{ShardingItem, StrategyRegistry};
+
+const SIZES: [u32; 4] = [10, 100, 1_000, 10_000];
+
+/// One instance and its registry.
+struct Stage {
+    registry: Model,
+    session: SessionId,
+    layout: Layout,
+    coordinator: Coordinator,
+    now: Now,
+    /// What the coordinator has taken since this was read.
+    busy: Duration,
+    running: Vec<(ShardingItem, FencingToken)>,
+}
+
+impl Stage {
+    /// An instance that owns all items of a job, and has nothing to do.
+    fn settled(items: u32) -> Self {
+        let (job, server) = (JobName::new("bench").unwrap(), ServerIp::new("10.0.0.1").unwrap());
+        let layout = Layout::new(&job);
+        let mut registry = Model::new();
+        let session = registry.open_session();
+        let config = JobConfig { failover: true, ..JobConfig::new(job.clone(), items) };
+        let config =
+            Txn::new().create(layout.config_path(), encode_config(&config), Lifetime::Persistent);
+        registry.commit(session, config.ops()).unwrap();
+        let entries: Vec<_> =
+            registry.subtree(&layout.root()).cloned().map(Change::Entry).collect();
+        let incarnation = instance_id(&server, "1").unwrap();
+        let identity = Identity { job, server };
+        let mut stage = Self {
+            registry,
+            session,
+            layout,
+            coordinator: Coordinator::new(identity, StrategyRegistry::default()),
+            now: Now { wall_ms: 1_700_000_000_000, mono: Duration::ZERO },
+            busy: Duration::ZERO,
+            running: Vec::new(),
+        };
+        stage.tell(vec![Event::Connected { session, incarnation }]);
+        let snapshot = [Change::Init].into_iter().chain(entries).chain([Change::Ready]);
+        stage.tell(vec![Event::Registry(snapshot.collect())]);
+        stage
+    }
+
+    /// Tells the coordinator of events and does what it wants, until it wants nothing more.
+    fn tell(&mut self, events: Vec<Event>) {
+        let mut out = Vec::new();
+        let begin = Instant::now();
+        self.coordinator.handle_all(self.now, events, &mut out);
+        self.busy += begin.elapsed();
+        for command in out {
+            match command {
+                Command::Commit { ticket, txn, .. } => {
+                    let (outcome, changes) = self.registry.commit(self.session, txn.ops()).unwrap();
+                    let reply = match outcome {
+                        TxnOutcome::Committed(committed) => Reply::Committed(committed.revision),
+                        TxnOutcome::Conflict(conflict) => Reply::Conflict(conflict),
+                    };
+                    self.tell(vec![Event::Replied { ticket, reply }]);
+                    self.tell(vec![Event::Registry(changes)]);
+                }
+                Command::Start(items) => {
+                    self.running.extend(items.iter().map(|start| (start.item, start.token)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// All items run for a fire and end. Returns what the coordinator has taken.
+    fn fire(&mut self) -> Duration {
+        self.busy = Duration::ZERO;
+        self.now.wall_ms += 1_000;
+        self.now.mono += Duration::from_secs(1);
+        let (at, missed) = (FireTime(self.now.wall_ms), Vec::new());
+        self.tell(vec![Event::Fire { at, next: None, missed }]);
+        let outcome = Outcome::Succeeded;
+        let ended = std::mem::take(&mut self.running).into_iter();
+        let ends: Vec<_> =
+            ended.map(|(item, token)| Event::ItemFinished { item, token, outcome }).collect();
+        assert!(!ends.is_empty(), "nothing has run");
+        self.tell(ends);
+        self.busy
+    }
+
+    /// The change by which the registry tells once more what an item's record is.
+    fn record(&self) -> Change {
+        let path = self.layout.ledger_path(ShardingItem::new(0));
+        Change::Put(self.registry.read(&path).unwrap().clone())
+    }
+}
+
+fn handle(criterion: &mut Criterion) {
+    for (name, change) in [("handle: nothing", false), ("handle: the record of one item", true)] {
+        let mut group = criterion.benchmark_group(name);
+        for items in SIZES {
+            let mut stage = Stage::settled(items);
+            let changes: Vec<_> = change.then(|| stage.record()).into_iter().collect();
+            group.bench_function(BenchmarkId::from_parameter(items), |b| {
+                b.iter(|| stage.tell(vec![Event::Registry(black_box(changes.clone()))]));
+            });
+        }
+        group.finish();
+    }
+    let mut group = criterion.benchmark_group("a fire, all items");
+    for items in SIZES {
+        group.throughput(Throughput::Elements(items.into()));
+        let mut stage = Stage::settled(items);
+        group.bench_function(BenchmarkId::from_parameter(items), |b| {
+            b.iter_custom(|rounds| (0..rounds).map(|_| stage.fire()).sum());
+        });
+    }
+    group.finish();
+}
+
+fn apply(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("view: a snapshot");
+    for items in SIZES {
+        group.throughput(Throughput::Elements(items.into()));
+        let stage = Stage::settled(items);
+        let root = stage.layout.root();
+        let entries = stage.registry.subtree(&root).cloned().map(Change::Entry);
+        let changes: Vec<_> =
+            [Change::Init].into_iter().chain(entries).chain([Change::Ready]).collect();
+        group.bench_function(BenchmarkId::from_parameter(items), |b| {
+            b.iter(|| {
+                let mut view = JobView::new(stage.layout.clone());
+                for change in changes.clone() {
+                    view.apply(black_box(change)).unwrap();
+                }
+                view
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, handle, apply);
+criterion_main!(benches);
