@@ -1,6 +1,7 @@
 //! How long an instance takes to decide, by number of items. It owns all of them and leads, and the registry answers at once.
 
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on should panic")]
+#![expect(clippy::disallowed_methods, reason = "a bench measures time")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -78,7 +79,12 @@ impl Stage {
                 Command::Start(items) => {
                     self.running.extend(items.iter().map(|start| (start.item, start.token)));
                 }
-                _ => {}
+                Command::CallOnce { .. }
+                | Command::Interrupt(_)
+                | Command::Schedule(_)
+                | Command::Emit(_)
+                | Command::LeaveRequested
+                | Command::Left => {}
             }
         }
     }

@@ -146,6 +146,11 @@ impl Foreign {
         (open && !taken).then_some(run)
     }
 
+    /// Returns the items with runs whose mark has gone with the session.
+    pub(crate) fn lost_items(&self) -> impl Iterator<Item = ShardingItem> {
+        self.lost.keys().copied()
+    }
+
     /// Returns the Java instance that is gone and has not ended what it has taken over, of an item whose record still waits
     /// for somebody: it took the item out of the queue, and nobody else will put it back.
     pub(crate) fn lost_taker<'a>(
@@ -299,7 +304,7 @@ impl Foreign {
 
     fn observe_marks(&mut self, view: &JobView, fire: Option<FireTime>) {
         let marked = |shown: &ItemView| shown.running || shown.failover.is_some();
-        for (item, shown) in view.items().filter(|(_, shown)| marked(shown)) {
+        for (item, shown) in view.restless_items().filter(|(_, shown)| marked(shown)) {
             if shown.failover.is_some() && !mutant::is(Mutant::TakersForgotten) {
                 self.observe_takeover(view, item, shown, fire);
                 continue;

@@ -244,6 +244,11 @@ impl Ledger {
         self.state == LedgerState::Idle
     }
 
+    /// Returns true if the record asks for nothing: idle, and nothing noted, asked for or disabled.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.is_idle() && self.misfire.is_none() && self.request.is_none() && !self.disabled
+    }
+
     /// Returns true while a run blocks the item from being moved: running, or left unfinished.
     #[must_use]
     pub fn is_busy(&self) -> bool {

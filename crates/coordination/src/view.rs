@@ -113,6 +113,22 @@ impl ItemView {
         self.disabled || self.ledger.as_ref().is_some_and(|ledger| ledger.value.disabled)
     }
 
+    fn is_of(&self, instance: &InstanceId) -> bool {
+        self.owner.as_ref().is_some_and(|owner| owner.value == *instance)
+    }
+
+    /// Returns true if nobody has anything to do at the item before the next fire, or before it moves: it has an owner and an idle
+    /// record, and nothing is shown, noted, asked for or disabled.
+    fn is_at_rest(&self) -> bool {
+        let Self { owner, ledger, unreadable, running, lasting, alive, marked_at, .. } = self;
+        let Self { marked_by, failovering, misfire, failover, queued, disabled, .. } = self;
+        let shown = *running || *alive || *misfire || *queued || *disabled;
+        let named = lasting.is_some() || failovering.is_some() || failover.is_some();
+        let marked = marked_at.is_some() || marked_by.is_some();
+        let at_rest = ledger.as_ref().is_some_and(|ledger| ledger.value.is_at_rest());
+        owner.is_some() && at_rest && !(*unreadable || shown || named || marked)
+    }
+
     /// Returns true if a run holds the item, or waits to be taken over, or somebody unknown shows it as running, or
     /// nobody can tell.
     #[must_use]
@@ -259,6 +275,10 @@ pub struct JobView {
     necessary: bool,
     processing: bool,
     items: BTreeMap<ShardingItem, ItemView>,
+    /// Those of them that are not at rest.
+    restless: BTreeSet<ShardingItem>,
+    /// How many items each owner has.
+    owners: BTreeMap<InstanceId, usize>,
     /// Items that have a node, whatever is below it.
     item_nodes: BTreeSet<ShardingItem>,
     /// Nodes of items that nobody here knows.
@@ -309,6 +329,8 @@ impl JobView {
             necessary: false,
             processing: false,
             items: BTreeMap::new(),
+            restless: BTreeSet::new(),
+            owners: BTreeMap::new(),
             item_nodes: BTreeSet::new(),
             strange: BTreeSet::new(),
             revision: Revision::default(),
@@ -464,33 +486,35 @@ impl JobView {
             NodeKind::Processing => self.processing = true,
             NodeKind::Owner(item) => {
                 let (value, fault) = instance_in(node);
-                self.entry(item).owner = Some(Versioned { value, version });
+                self.change(item, |view| view.owner = Some(Versioned { value, version }));
                 return fault;
             }
             NodeKind::Ledger(item) => {
-                let decoded = layout::decode_ledger(&node.data);
-                let entry = self.entry(item);
-                entry.unreadable = decoded.is_err();
-                entry.ledger = None;
-                entry.ledger = Some(Versioned { value: decoded?, version });
+                let (value, fault) = readable(layout::decode_ledger(&node.data));
+                self.change(item, |view| {
+                    view.unreadable = value.is_none();
+                    view.ledger = value.map(|value| Versioned { value, version });
+                });
+                return fault;
             }
             NodeKind::Running(item) => {
                 let lasting = node.stat.owner.is_none().then(|| instance_in(node).0);
-                let entry = self.entry(item);
-                (entry.running, entry.lasting) = (true, lasting);
-                entry.marked_at = Some(node.stat.created);
-                entry.marked_by = node.stat.owner;
+                self.change(item, |view| {
+                    (view.running, view.lasting) = (true, lasting);
+                    view.marked_at = Some(node.stat.created);
+                    view.marked_by = node.stat.owner;
+                });
             }
-            NodeKind::Alive(item) => self.entry(item).alive = true,
+            NodeKind::Alive(item) => self.change(item, |view| view.alive = true),
             NodeKind::Failovering(item) => {
-                self.entry(item).failovering = Some(instance_in(node).0);
+                self.change(item, |view| view.failovering = Some(instance_in(node).0));
             }
-            NodeKind::Misfire(item) => self.entry(item).misfire = true,
+            NodeKind::Misfire(item) => self.change(item, |view| view.misfire = true),
             NodeKind::Failover(item) => {
-                self.entry(item).failover = Some(instance_in(node).0);
+                self.change(item, |view| view.failover = Some(instance_in(node).0));
             }
-            NodeKind::QueuedItem(item) => self.entry(item).queued = true,
-            NodeKind::ItemDisabled(item) => self.entry(item).disabled = true,
+            NodeKind::QueuedItem(item) => self.change(item, |view| view.queued = true),
+            NodeKind::ItemDisabled(item) => self.change(item, |view| view.disabled = true),
             NodeKind::Counted(stage, item) => {
                 self.counted.insert((stage, item));
             }
@@ -597,16 +621,37 @@ impl JobView {
         }
     }
 
-    fn entry(&mut self, item: ShardingItem) -> &mut ItemView {
-        self.items.entry(item).or_default()
-    }
-
     /// Changes an item and forgets it once nothing is known of it any more.
     fn change(&mut self, item: ShardingItem, change: impl FnOnce(&mut ItemView)) {
-        let view = self.entry(item);
+        let view = self.items.entry(item).or_default();
+        let former = view.owner.as_ref().map(|owner| owner.value.clone());
         change(view);
-        if view == ItemView::NOTHING {
+        let owner = view.owner.as_ref().map(|owner| owner.value.clone());
+        let is_known = view != ItemView::NOTHING;
+        if is_known && !view.is_at_rest() {
+            self.restless.insert(item);
+        } else {
+            self.restless.remove(&item);
+        }
+        if !is_known {
             self.items.remove(&item);
+        }
+        if owner != former {
+            self.count_owner(former, owner);
+        }
+    }
+
+    fn count_owner(&mut self, former: Option<InstanceId>, owner: Option<InstanceId>) {
+        if let Some(former) = former
+            && let Some(count) = self.owners.get_mut(&former)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.owners.remove(&former);
+            }
+        }
+        if let Some(owner) = owner {
+            *self.owners.entry(owner).or_default() += 1;
         }
     }
 
@@ -967,6 +1012,32 @@ impl JobView {
         self.items.iter().map(|(item, view)| (*item, view))
     }
 
+    /// Returns the items that are not at rest, in ascending order: all but those that have an owner and an idle record, with
+    /// nothing shown, noted, asked for or disabled.
+    pub(crate) fn restless_items(&self) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+        self.restless.iter().map(|item| (*item, self.item(*item)))
+    }
+
+    /// Returns true if something is known of each item of a job with so many, and of no other.
+    pub(crate) fn has_exactly(&self, total_count: u32) -> bool {
+        let last = self.items.last_key_value().map(|(item, _)| item.index());
+        usize::try_from(total_count) == Ok(self.items.len())
+            && last.is_none_or(|last| last < total_count)
+    }
+
+    /// Returns the items from this one on of which anything is known, in ascending order.
+    pub(crate) fn items_from(
+        &self,
+        first: ShardingItem,
+    ) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+        self.items.range(first..).map(|(item, view)| (*item, view))
+    }
+
+    /// Returns those who own items.
+    pub(crate) fn owners(&self) -> impl Iterator<Item = &InstanceId> {
+        self.owners.keys()
+    }
+
     /// Returns the items from this one on that have a node in ElasticJob's tree with nothing below it.
     pub(crate) fn empty_items(&self, first: ShardingItem) -> impl Iterator<Item = ShardingItem> {
         let is_empty = |item: &ShardingItem| {
@@ -984,7 +1055,7 @@ impl JobView {
         &'a self,
         me: &'a InstanceId,
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
-        self.items().filter(move |(_, view)| view.owner.as_ref().is_some_and(|o| o.value == *me))
+        self.items().filter(|(_, view)| view.is_of(me))
     }
 
     /// Returns true if the stored configuration can be used, and so is the one in force.
@@ -1050,13 +1121,23 @@ impl JobView {
         &'a self,
         me: &'a InstanceId,
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
+        self.claimable_of(me, self.items())
+    }
+
+    /// The same of some items.
+    pub(crate) fn claimable_of<'a>(
+        &'a self,
+        me: &'a InstanceId,
+        items: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
+    ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
         let foreign = self.has_foreign_leader();
         let fits = match foreign {
             true => !self.is_java_assigning() || mutant::is(Mutant::JavaFlagsIgnored),
             false => self.fits_config() || mutant::is(Mutant::TotalIgnored),
         };
         let total = self.config().filter(|_| fits).map(|c| c.sharding_total_count);
-        self.items_of(me).filter(move |(item, _)| {
+        let mine = items.filter(|(_, view)| view.is_of(me));
+        mine.filter(move |(item, _)| {
             let bound = !foreign || mutant::is(Mutant::PendingUnderJava);
             let moves = bound && self.next_owner(*item).is_some();
             let stays = !moves || mutant::is(Mutant::PendingClaimable);
@@ -1071,8 +1152,17 @@ impl JobView {
         &'a self,
         me: &'a InstanceId,
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
+        self.accounted_of(me, self.items())
+    }
+
+    /// The same of some items.
+    pub(crate) fn accounted_of<'a>(
+        &'a self,
+        me: &'a InstanceId,
+        items: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
+    ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
         let total = self.config().map_or(0, |config| config.sharding_total_count);
-        self.items().filter(move |(item, view)| match &view.owner {
+        items.filter(move |(item, view)| match &view.owner {
             _ if item.index() >= total => false,
             Some(owner) if owner.value == *me => true,
             Some(owner) => !self.is_registered(&owner.value) && self.next_owner(*item) == Some(me),

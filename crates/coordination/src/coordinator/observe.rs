@@ -148,7 +148,7 @@ impl Coordinator {
         }
         let ours: Vec<_> = self
             .view
-            .items()
+            .restless_items()
             .filter_map(|(item, view)| Some((item, &view.ledger.as_ref()?.value)))
             .filter(|(_, ledger)| ledger.running().is_some_and(|run| run.holder == me))
             .filter(|(item, ledger)| {
@@ -315,7 +315,7 @@ impl Coordinator {
 
     fn observe_orphans(&mut self, now: Now) {
         let is_orphan = |ledger: &Ledger| matches!(ledger.state, LedgerState::Orphan(_));
-        let mut ledgers = self.view.items().filter_map(|(_, view)| view.ledger.as_ref());
+        let mut ledgers = self.view.restless_items().filter_map(|(_, view)| view.ledger.as_ref());
         let any = ledgers.any(|ledger| is_orphan(&ledger.value));
         let since = self.local.orphans_since.unwrap_or(now.mono);
         self.local.orphans_since = any.then_some(since);

@@ -35,7 +35,7 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
             Some(_) | None => ledger.claim(&by, due.at, due.next),
         }
     };
-    claim(cx, &format!("fire {} is due", due.at), next)
+    claim(cx, &format!("fire {} is due", due.at), cx.claimable_for(due.at), next)
 }
 
 /// Runs what operators have asked for. A request for an item that is disabled is dropped: nobody expects it to run when
@@ -50,15 +50,16 @@ fn requested(cx: &Context<'_>) -> Option<Plan> {
         true => None,
         false => own.ledger.answer(&by),
     };
-    claim(cx, "an operator asked for it", next)
+    claim(cx, "an operator asked for it", cx.restless_claimable_items(), next)
 }
 
-fn claim(
-    cx: &Context<'_>,
+fn claim<'a>(
+    cx: &Context<'a>,
     reason: &str,
+    items: impl Iterator<Item = OwnItem<'a>>,
     next: impl Fn(&OwnItem<'_>) -> Option<Ledger>,
 ) -> Option<Plan> {
-    let free = cx.claimable_items().filter(|own| own.is_free(cx.local));
+    let free = items.filter(|own| own.is_free(cx.local));
     change_items(Duty::Claim, cx, reason, free, next)
 }
 

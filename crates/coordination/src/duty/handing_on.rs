@@ -68,7 +68,7 @@ type Waiting<'a> = Vec<(ShardingItem, &'a Versioned<Ledger>)>;
 /// enabled again; or the request has a parameter, which a Java instance cannot be told.
 fn dropped<'a>(cx: &Context<'a>) -> impl Iterator<Item = (ShardingItem, &'a Versioned<Ledger>)> {
     let view = cx.view;
-    view.items().filter_map(move |(item, shown)| {
+    view.restless_items().filter_map(move |(item, shown)| {
         view.java_owner(shown)?;
         let ledger = shown.ledger.as_ref()?;
         let stays = cx.view.next_owner(item).is_none();
@@ -81,7 +81,8 @@ fn dropped<'a>(cx: &Context<'a>) -> impl Iterator<Item = (ShardingItem, &'a Vers
 /// move are left out, and those that operators have disabled.
 fn askable<'a>(cx: &Context<'a>, config: &JobConfig) -> BTreeMap<&'a InstanceId, Waiting<'a>> {
     let mut by_owner: BTreeMap<_, Waiting<'_>> = BTreeMap::new();
-    let items = cx.view.items().filter(|(item, _)| item.index() < config.sharding_total_count);
+    let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
+    let items = cx.view.restless_items().filter(|(item, _)| in_force(*item));
     let waiting = items.filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         let waits = ledger.value.is_idle() && ledger.value.request.is_some();

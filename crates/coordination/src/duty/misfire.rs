@@ -20,7 +20,7 @@ fn note(cx: &Context<'_>) -> Option<Plan> {
     let fire = cx.local.due.as_ref()?.at;
     let next = |own: &OwnItem<'_>| own.ledger.note_misfire(fire);
     let reason = format!("fire {fire} met running items");
-    change_items(Duty::Misfire, cx, &reason, cx.accounted_items(), next)
+    change_items(Duty::Misfire, cx, &reason, cx.restless_accounted_items(), next)
 }
 
 /// Leaves items alone for which a fire is due: its claim stands for the noted fires as well.
@@ -38,7 +38,7 @@ fn run(cx: &Context<'_>) -> Option<Plan> {
         let follows = due.filter(|due| due.at == noted.last).and_then(|due| due.next);
         own.ledger.replay(&by, follows)
     };
-    change_items(Duty::Misfire, cx, "misfired before", cx.claimable_items(), next)
+    change_items(Duty::Misfire, cx, "misfired before", cx.restless_claimable_items(), next)
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ use crate::local::Local;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::{ItemView, JobView};
-use crate::{Claimant, JobConfig, Ledger, Now, ServerIp, ServerState};
+use crate::{Claimant, FireTime, JobConfig, Ledger, Now, ServerIp, ServerState};
 
 /// How many items one transaction takes at most, whatever the registry takes: beyond some hundred, larger ones gain
 /// nothing.
@@ -216,14 +216,31 @@ impl<'a> Context<'a> {
         self.local.foreign.interrupted(self.view, item, self.local.last_fire_seen)
     }
 
+    /// Returns the items that this instance may claim, if their records are known and have not settled this fire.
+    pub(crate) fn claimable_for(&self, fire: FireTime) -> impl Iterator<Item = OwnItem<'a>> {
+        let unsettled = move |view: &ItemView| {
+            view.ledger.as_ref().is_none_or(|ledger| !ledger.value.has_settled(fire))
+        };
+        let items = self.view.items().filter(move |(_, view)| unsettled(view));
+        let mine = self.view.claimable_of(self.me, items);
+        mine.filter_map(|(item, view)| self.own_item(item, view))
+    }
+
     /// Returns the items that this instance may claim, if their records are known.
     pub(crate) fn claimable_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
         self.view.claimable_by(self.me).filter_map(|(item, view)| self.own_item(item, view))
     }
 
-    /// Returns the items whose fires this instance accounts for, if their records are known.
-    pub(crate) fn accounted_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
-        self.view.accounted_by(self.me).filter_map(|(item, view)| self.own_item(item, view))
+    /// Returns those of them that are not at rest.
+    pub(crate) fn restless_claimable_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
+        let mine = self.view.claimable_of(self.me, self.view.restless_items());
+        mine.filter_map(|(item, view)| self.own_item(item, view))
+    }
+
+    /// Returns the items whose fires this instance accounts for, if their records are known and they are not at rest.
+    pub(crate) fn restless_accounted_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
+        let mine = self.view.accounted_of(self.me, self.view.restless_items());
+        mine.filter_map(|(item, view)| self.own_item(item, view))
     }
 
     /// Returns an item of this instance, if its record is known, or is nobody's to make but its own.

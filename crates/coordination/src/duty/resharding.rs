@@ -148,7 +148,7 @@ fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Target>, String
         return Ok(None);
     }
     let current = cx.view.assignment().map(|assignment| &assignment.value);
-    let owners = planned_owners(cx.view, current.map_or(0, |record| record.total_count));
+    let owners = || planned_owners(cx.view, current.map_or(0, |record| record.total_count));
     let record = AssignmentRecord {
         names: BTreeMap::new(),
         members,
@@ -162,9 +162,9 @@ fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Target>, String
     let (reason, owners) = match reason(cx.view, current, &record.members, config) {
         Some(reason) => {
             let (known, now_ms) = (cx.strategies, cx.now.wall_ms);
-            (reason, assign(known, now_ms, config, &record.members, &owners)?)
+            (reason, assign(known, now_ms, config, &record.members, &owners())?)
         }
-        None => match static_sharding::replace_lost(cx.view, config, &record.members, &owners) {
+        None => match static_sharding::replace_lost(cx.view, config, &record.members, owners) {
             Some(owners) => ("items of lost instances go on", owners),
             None => return Ok(follow(cx.view, config, owners)),
         },
@@ -174,9 +174,13 @@ fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Target>, String
 }
 
 /// Returns the current assignment as the target if something of it has yet to be done.
-fn follow(view: &JobView, config: &JobConfig, owners: Assignment) -> Option<Target> {
+fn follow(
+    view: &JobView,
+    config: &JobConfig,
+    owners: impl FnOnce() -> Assignment,
+) -> Option<Target> {
     let current = view.assignment().filter(|_| is_unfinished(view, config))?;
-    Some(Target { reason: FOLLOW, record: current.value.clone(), owners })
+    Some(Target { reason: FOLLOW, record: current.value.clone(), owners: owners() })
 }
 
 /// Returns why the current assignment does not do, or `None` if it does.
@@ -203,7 +207,7 @@ fn reason(
     ];
     let mut rows = rows.into_iter().filter(|(.., left_out)| !mutant::is(*left_out));
     let reason = rows.find_map(|(holds, reason, _)| holds.then_some(reason));
-    // Looks at every item, so it comes last.
+    // Can have to look at every item, so it comes last.
     let stray = || (!mutant::is(Mutant::StraysLeft) && strays()).then_some(STRAY);
     reason.or_else(stray)
 }
@@ -221,6 +225,10 @@ const STRAY: &str = "an item belongs to nobody who is available";
 /// Returns true if an item belongs to nobody of the members and is not about to: somebody else has changed its owner.
 fn has_strays(view: &JobView, members: &[InstanceId], total_count: u32) -> bool {
     let members: BTreeSet<&InstanceId> = members.iter().collect();
+    let owned = || view.restless_items().all(|(_, view)| view.owner.is_some());
+    if view.has_exactly(total_count) && view.owners().all(|o| members.contains(o)) && owned() {
+        return false;
+    }
     (0..total_count).map(ShardingItem::new).any(|item| {
         let owner = view.item(item).owner.as_ref().map(|owner| &owner.value);
         view.next_owner(item).is_none() && owner.is_none_or(|owner| !members.contains(owner))
@@ -232,11 +240,13 @@ fn is_unfinished(view: &JobView, config: &JobConfig) -> bool {
     let total = config.sharding_total_count;
     let pending = view.assignment().is_some_and(|a| !a.value.pending.is_empty());
     let has_record = |item: &ItemView| item.ledger.is_some() || item.unreadable;
-    let unrecorded = || {
-        config.monitor_execution && (0..total).any(|i| !has_record(view.item(ShardingItem::new(i))))
+    let unrecorded = || match view.has_exactly(total) {
+        true => view.restless_items().any(|(_, view)| !has_record(view)),
+        false => (0..total).any(|i| !has_record(view.item(ShardingItem::new(i)))),
     };
-    let beyond = |item: ShardingItem| item.index() >= total && may_retire(view);
-    let surplus = || view.items().any(|(item, v)| beyond(item) && is_surplus(v));
+    let unrecorded = || config.monitor_execution && unrecorded();
+    let beyond = || view.items_from(ShardingItem::new(total)).filter(|_| may_retire(view));
+    let surplus = || beyond().any(|(_, view)| is_surplus(view));
     !mutant::is(Mutant::NeverFollow) && (pending || unrecorded() || surplus())
 }
 
@@ -275,7 +285,8 @@ pub(crate) fn preview(
         record.total_count == config.sharding_total_count && record.strategy == config.strategy
     };
     if config.static_sharding && current.is_some_and(same_inputs) {
-        return Ok(static_sharding::replace_lost(view, config, members, &owners).unwrap_or(owners));
+        let replaced = static_sharding::replace_lost(view, config, members, || owners.clone());
+        return Ok(replaced.unwrap_or(owners));
     }
     assign(strategies, now_ms, config, members, &owners)
 }
@@ -361,8 +372,8 @@ impl Moves {
             }
         }
         let total = config.sharding_total_count;
-        let beyond = |item: &ShardingItem| item.index() >= total && may_retire(view);
-        let surplus = view.items().filter(|(item, view)| beyond(item) && is_surplus(view));
+        let beyond = view.items_from(ShardingItem::new(total)).filter(|_| may_retire(view));
+        let surplus = beyond.filter(|(_, view)| is_surplus(view));
         let mut retired = surplus.map(|(item, view)| retire(view, item));
         moves.steps.extend(retired.by_ref().take(most - moved).flatten());
         moves.is_partial |= retired.any(|steps| !steps.is_empty());

@@ -16,11 +16,12 @@ pub(super) fn replace_lost(
     view: &JobView,
     config: &JobConfig,
     members: &[InstanceId],
-    owners: &Assignment,
+    owners: impl FnOnce() -> Assignment,
 ) -> Option<Assignment> {
     if !config.static_sharding {
         return None;
     }
+    let owners = owners();
     let mut next: BTreeMap<ShardingItem, Option<InstanceId>> =
         owners.iter().map(|(item, owner)| (item, owner.cloned())).collect();
     let lost: Vec<_> = owners

@@ -1,5 +1,7 @@
 //! Sweep: runs whose holder is gone are found by the leader, and wait for somebody to take them over.
 
+use std::collections::BTreeSet;
+
 use sharding::{InstanceId, ShardingItem};
 
 use super::{Context, Duty};
@@ -33,7 +35,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     };
     let has_schedule = config.cron.is_some();
     let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
-    let items = cx.view.items().filter(|(_, view)| is_mine(view));
+    let items = cx.view.restless_items().filter(|(_, view)| is_mine(view));
     let abandoned = items.filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         // What a Java leader has given to a Java instance since is that one's to do.
@@ -60,7 +62,8 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
             | LedgerState::Retired => None,
         }
     });
-    let of_java = cx.view.items().filter(|(_, view)| is_mine(view)).filter_map(|(item, view)| {
+    let maybe_of_java = marked_or_lost(cx).into_iter().map(|item| (item, cx.view.item(item)));
+    let of_java = maybe_of_java.filter(|(_, view)| is_mine(view)).filter_map(|(item, view)| {
         let fails_over = config.fails_over() && in_force(item);
         let fails_over = fails_over && !mutant::is(Mutant::JavaRunsForgotten);
         let left = left_by_java(cx, item, view, fails_over, has_schedule)?;
@@ -80,6 +83,12 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         LeftBehind::Java(LeftByJava::Marks) => mend(plan, cx, item, view),
     });
     mended.if_any()
+}
+
+/// Returns the items at which a Java instance may have left something: of some runs nothing in the registry tells.
+fn marked_or_lost(cx: &Context<'_>) -> BTreeSet<ShardingItem> {
+    let restless = cx.view.restless_items().map(|(item, _)| item);
+    restless.chain(cx.local.foreign.lost_items()).collect()
 }
 
 /// What somebody who is gone has left at an item.

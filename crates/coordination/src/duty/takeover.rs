@@ -79,7 +79,7 @@ fn waiting<'a>(
     };
     let in_force =
         move |item: ShardingItem| item.index() < total || mutant::is(Mutant::RetiredTakenOver);
-    let orphans = cx.view.items().filter_map(|(item, view)| {
+    let orphans = cx.view.restless_items().filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         matches!(ledger.value.state, LedgerState::Orphan(_)).then_some((item, view, ledger))
     });
@@ -163,7 +163,8 @@ fn loads<'a>(cx: &Context<'a>) -> BTreeMap<&'a InstanceId, Load> {
     let able = |id: &&InstanceId| cx.view.is_available(id) && !paused(id);
     let mut loads: BTreeMap<_, _> =
         cx.view.instances().filter(able).map(|id| (id, Load::Idle)).collect();
-    let runs = cx.view.items().filter_map(|(_, view)| view.ledger.as_ref()?.value.running());
+    let runs =
+        cx.view.restless_items().filter_map(|(_, view)| view.ledger.as_ref()?.value.running());
     for run in runs {
         if let Some(load) = loads.get_mut(&run.holder) {
             *load = (*load).max(Load::of(std::iter::once(run.source)));
