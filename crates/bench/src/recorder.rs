@@ -71,6 +71,10 @@ impl RegistryCenter for Recorder {
         self.note(None, self.inner.read(path)).await
     }
 
+    async fn read_all(&self, paths: &[NodePath]) -> Result<Vec<Option<Node>>> {
+        self.note(None, self.inner.read_all(paths)).await
+    }
+
     async fn children(&self, path: &NodePath) -> Result<Option<Vec<String>>> {
         self.note(None, self.inner.children(path)).await
     }

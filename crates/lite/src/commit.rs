@@ -1,7 +1,6 @@
 //! Committing a plan: in a task of its own, which is never waited for with a limit and never dropped on purpose.
 
 use coordination::{Reply, Ticket};
-use futures_util::future::try_join_all;
 use reg_center::{NodePath, RegistryCenter, Txn, TxnOutcome};
 use tokio::sync::mpsc;
 
@@ -59,14 +58,11 @@ async fn reply(registry: &dyn RegistryCenter, txn: Txn, confirm_absent: &[NodePa
     }
 }
 
-/// Reads all at once: the runs of an instance that is gone can be a thousand.
+/// Returns what to reply if a node that has to be gone is there, or nobody can tell.
 async fn confirm(registry: &dyn RegistryCenter, absent: &[NodePath]) -> Result<(), Reply> {
-    let reads = absent.iter().map(|node| async move {
-        match registry.read(node).await {
-            Ok(None) => Ok(()),
-            Ok(Some(_)) => Err(Reply::HolderAlive),
-            Err(_) => Err(Reply::NotExecuted),
-        }
-    });
-    try_join_all(reads).await.map(drop)
+    match registry.read_all(absent).await {
+        Ok(found) if found.iter().all(Option::is_none) => Ok(()),
+        Ok(_) => Err(Reply::HolderAlive),
+        Err(_) => Err(Reply::NotExecuted),
+    }
 }

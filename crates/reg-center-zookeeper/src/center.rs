@@ -12,6 +12,7 @@ use reg_center::{
 use zookeeper_client as zk;
 
 use crate::ConnectError;
+use crate::bulk;
 use crate::commit;
 use crate::convert;
 use crate::feed::{self, WatchRoots};
@@ -97,14 +98,27 @@ impl ZookeeperCenter {
     where
         F: Future<Output = Result<T, zk::Error>>,
     {
-        let Conn { client, session, .. } = self.shared.conn(act)?;
-        let asked = async {
+        let one = |client| async move {
             let _permit = self.shared.permits.acquire().await;
             request(client).await
         };
+        self.ask_much(act, path, one).await
+    }
+
+    /// The same for what takes permits for its requests itself.
+    async fn ask_much<T, F>(
+        &self,
+        act: &'static str,
+        path: &NodePath,
+        request: impl FnOnce(zk::Client) -> F,
+    ) -> Result<T>
+    where
+        F: Future<Output = Result<T, zk::Error>>,
+    {
+        let Conn { client, session, .. } = self.shared.conn(act)?;
         tokio::select! {
             biased;
-            answer = asked => answer.map_err(|error| {
+            answer = request(client) => answer.map_err(|error| {
                 let error = convert::read_error(act, path, &error);
                 // A centre that is being closed takes its client away from those who wait.
                 if error.is_retryable() { self.shared.absent(act) } else { error }
@@ -202,6 +216,14 @@ impl RegistryCenter for ZookeeperCenter {
             }
         };
         self.ask("read", path, read).await
+    }
+
+    async fn read_all(&self, paths: &[NodePath]) -> Result<Vec<Option<Node>>> {
+        let Some(first) = paths.first() else { return Ok(Vec::new()) };
+        let permits = &self.shared.permits;
+        let read =
+            |client: zk::Client| async move { bulk::read_nodes(&client, permits, paths).await };
+        self.ask_much("read", first, read).await
     }
 
     async fn children(&self, path: &NodePath) -> Result<Option<Vec<String>>> {

@@ -37,6 +37,21 @@ pub trait RegistryCenter: Debug + Send + Sync + 'static {
     /// [`Error`](crate::Error); an error says nothing about the node.
     async fn read(&self, path: &NodePath) -> Result<Option<Node>>;
 
+    /// Reads many nodes, each as [`read`](Self::read) does; the answers have the order of the paths, and need not be of one
+    /// moment.
+    ///
+    /// Reads one after the other unless the registry can do with fewer requests.
+    ///
+    /// # Errors
+    /// [`Error`](crate::Error), also if a part of the nodes was read; an error says nothing about any node.
+    async fn read_all(&self, paths: &[NodePath]) -> Result<Vec<Option<Node>>> {
+        let mut nodes = Vec::with_capacity(paths.len());
+        for path in paths {
+            nodes.push(self.read(path).await?);
+        }
+        Ok(nodes)
+    }
+
     /// Lists the names of the children in ascending order; `Ok(None)` if the node does not exist.
     ///
     /// # Errors

@@ -35,6 +35,31 @@ pub(super) async fn after_a_sync_a_read_sees_the_writes_of_others(stage: &Stage<
     }
 }
 
+pub(super) async fn many_nodes_are_read_in_the_order_of_their_paths(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let none = stage.within("nothing is read", actor.center.read_all(&[])).await;
+    assert_eq!(none.expect("there is nothing to fail"), []);
+    let paths: Vec<_> = (0..450).rev().map(|n| path(&format!("/many-{n}"))).collect();
+    for some in paths.chunks(50) {
+        // Every other one.
+        let there = some.iter().step_by(2);
+        let txn = there.fold(Txn::new(), |txn, path| {
+            txn.create(path.clone(), path.as_str().to_owned(), Lifetime::Persistent)
+        });
+        actor.commit(txn).await;
+    }
+    let read = stage.within("all are read", actor.center.read_all(&paths)).await;
+    let read = read.expect("there is a connection");
+    assert_eq!(read.len(), paths.len());
+    for (n, (path, node)) in paths.iter().zip(&read).enumerate() {
+        let data = node.as_ref().map(|node| (node.path.clone(), node.data.to_vec()));
+        let expected = (n % 2 == 0).then(|| (path.clone(), path.as_str().as_bytes().to_vec()));
+        assert_eq!(data, expected);
+        let alone = actor.center.read(path);
+        assert_eq!(stage.within("one is read", alone).await.expect("connected"), *node);
+    }
+}
+
 pub(super) async fn the_registry_tells_its_time_or_that_it_has_none(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     let probe = path("/clock/probe");

@@ -178,6 +178,10 @@ impl RegistryCenter for InjectedCenter {
         self.inner.read(path).await
     }
 
+    async fn read_all(&self, paths: &[NodePath]) -> Result<Vec<Option<Node>>> {
+        self.inner.read_all(paths).await
+    }
+
     async fn children(&self, path: &NodePath) -> Result<Option<Vec<String>>> {
         self.inner.children(path).await
     }
