@@ -39,7 +39,8 @@ struct Client {
     session: SessionId,
     hub: Arc<SessionHub>,
     link: Link,
-    feeds: Vec<Subscription>,
+    /// By their roots: whoever has a thousand is told of a change by those alone that it concerns.
+    feeds: BTreeMap<NodePath, Vec<Subscription>>,
     feeds_held: bool,
     fault: Option<WriteFault>,
 }
@@ -62,7 +63,6 @@ pub enum WriteFault {
 }
 
 struct Subscription {
-    root: NodePath,
     sender: FeedSender,
     held: Vec<Change>,
 }
@@ -87,7 +87,7 @@ impl MemoryRegistry {
             session,
             hub: Arc::clone(&hub),
             link: Link::Up,
-            feeds: Vec::new(),
+            feeds: BTreeMap::new(),
             feeds_held: false,
             fault: None,
         };
@@ -133,8 +133,7 @@ impl Server {
             if client.link != Link::Up {
                 continue;
             }
-            let held = client.feeds_held;
-            client.feeds.retain_mut(|subscription| subscription.deliver(changes, held));
+            changes.iter().for_each(|change| client.tell(change));
         }
     }
 
@@ -143,9 +142,8 @@ impl Server {
         let Self { model, clients, .. } = self;
         if let Some(client) = clients.get_mut(&id) {
             let held = client.feeds_held;
-            client.feeds.retain_mut(|subscription| {
-                let changes = snapshot(model, &subscription.root);
-                subscription.deliver(&changes, held)
+            client.change_feeds(|root, subscription| {
+                subscription.deliver(&snapshot(model, root), held)
             });
         }
     }
@@ -168,20 +166,43 @@ impl Server {
     }
 }
 
+impl Client {
+    /// Tells the feeds of all trees that a change is in.
+    fn tell(&mut self, change: &Change) {
+        let mut root = match change {
+            Change::Entry(node) | Change::Put(node) => Some(node.path.clone()),
+            Change::Gone { path, .. } => Some(path.clone()),
+            Change::Init | Change::Ready => None,
+        };
+        while let Some(path) = root {
+            if let Some(feeds) = self.feeds.get_mut(&path) {
+                let change = std::slice::from_ref(change);
+                feeds.retain_mut(|subscription| subscription.deliver(change, self.feeds_held));
+                if feeds.is_empty() {
+                    self.feeds.remove(&path);
+                }
+            }
+            root = path.parent();
+        }
+    }
+
+    /// Does something with each feed, and forgets those for which it returns false.
+    fn change_feeds(&mut self, mut change: impl FnMut(&NodePath, &mut Subscription) -> bool) {
+        self.feeds.retain(|root, feeds| {
+            feeds.retain_mut(|subscription| change(root, subscription));
+            !feeds.is_empty()
+        });
+    }
+}
+
 impl Subscription {
     /// Returns false if nobody reads any more.
     fn deliver(&mut self, changes: &[Change], hold: bool) -> bool {
-        let root = &self.root;
-        let relevant = changes.iter().filter(|change| match change {
-            Change::Entry(node) | Change::Put(node) => node.path.is_within(root),
-            Change::Gone { path, .. } => path.is_within(root),
-            Change::Init | Change::Ready => true,
-        });
         if hold {
-            self.held.extend(relevant.cloned());
+            self.held.extend(changes.iter().cloned());
             return !self.sender.is_closed();
         }
-        relevant.cloned().all(|change| self.sender.send(change)) && !self.sender.is_closed()
+        changes.iter().cloned().all(|change| self.sender.send(change)) && !self.sender.is_closed()
     }
 
     fn release(&mut self) -> bool {
@@ -283,7 +304,7 @@ impl MemoryCenter {
     pub fn release_feeds(&self) {
         if let Ok(client) = self.server.lock().client(self.id) {
             client.feeds_held = false;
-            client.feeds.retain_mut(Subscription::release);
+            client.change_feeds(|_, subscription| subscription.release());
         }
     }
 
@@ -381,11 +402,11 @@ impl RegistryCenter for MemoryCenter {
         if client.link == Link::Closed {
             return feed;
         }
-        let mut subscription = Subscription { root: root.clone(), sender, held: Vec::new() };
+        let mut subscription = Subscription { sender, held: Vec::new() };
         if client.link == Link::Up {
             subscription.deliver(&snapshot(model, root), client.feeds_held);
         }
-        client.feeds.push(subscription);
+        client.feeds.entry(root.clone()).or_default().push(subscription);
         feed
     }
 
