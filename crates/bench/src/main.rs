@@ -57,6 +57,8 @@ enum Measurement {
     Resharding,
     /// An instance is lost
     Failover,
+    /// What is sent to instances that share a job
+    WatchLoad,
     /// Many jobs that do nothing
     IdleJobs,
     /// How late runs begin
@@ -124,6 +126,7 @@ impl Measurement {
             Self::Fire => measure::fire::measure(effort).await,
             Self::Resharding => measure::resharding::measure(effort).await,
             Self::Failover => measure::failover::measure(effort).await,
+            Self::WatchLoad => measure::watch_load::measure(effort).await,
             Self::IdleJobs => measure::idle_jobs::measure(effort).await,
             Self::Lateness => measure::lateness::measure(effort).await,
         }

@@ -48,6 +48,11 @@ impl Stage {
         Ok(self.server.request_count()?)
     }
 
+    /// Returns the packets that the server has sent: answers, notifications of watches.
+    pub(crate) fn sent_count(&self) -> Outcome<u64> {
+        Ok(self.server.sent_count()?)
+    }
+
     /// Opens a session for a scheduler on a host of its own.
     pub(crate) async fn member(&self, namespace: &str, host: u32) -> Outcome<Member> {
         let center = Arc::new(Recorder::new(self.session(namespace).await?));

@@ -244,17 +244,27 @@ impl Server {
     /// # Errors
     /// As [`Server::four_letter`], and [`Error::UnexpectedAnswer`] from a server without a quorum.
     pub fn request_count(&self) -> Result<u64, Error> {
-        const METRIC: &str = "zk_packets_received";
+        let received = self.metric("zk_packets_received")?;
+        Ok(received.saturating_sub(self.words_answered.load(Ordering::Relaxed)))
+    }
+
+    /// Returns how many packets the server has sent to clients since it started: answers and notifications of watches.
+    ///
+    /// # Errors
+    /// As [`Server::request_count`].
+    pub fn sent_count(&self) -> Result<u64, Error> {
+        self.metric("zk_packets_sent")
+    }
+
+    fn metric(&self, metric: &'static str) -> Result<u64, Error> {
         let answer = self.four_letter("mntr")?;
-        let received: Option<u64> =
-            four_letter::metric(&answer, METRIC).and_then(|value| value.parse().ok());
-        let received = received.ok_or_else(|| Error::UnexpectedAnswer {
+        let value = four_letter::metric(&answer, metric).and_then(|value| value.parse().ok());
+        value.ok_or_else(|| Error::UnexpectedAnswer {
             address: self.address(),
             word: "mntr".to_owned(),
-            expected: METRIC,
+            expected: metric,
             answer,
-        })?;
-        Ok(received.saturating_sub(self.words_answered.load(Ordering::Relaxed)))
+        })
     }
 
     /// Asks the server to end (SIGTERM) and waits up to 20 s until it has. It may be paused.

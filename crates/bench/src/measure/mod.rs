@@ -5,3 +5,4 @@ pub(crate) mod fire;
 pub(crate) mod idle_jobs;
 pub(crate) mod lateness;
 pub(crate) mod resharding;
+pub(crate) mod watch_load;

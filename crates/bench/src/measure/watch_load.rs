@@ -1,0 +1,132 @@
+//! What the server sends for one fire, by the number of items and of instances that share them.
+
+use std::time::Duration;
+
+use lite::{JobBuilder, JobEvent, JobRecord, job_fn};
+use tokio::sync::mpsc;
+
+use crate::report::{Cell, Table};
+use crate::spread::Spread;
+use crate::stage::{Member, Stage, within};
+use crate::{Effort, Outcome};
+
+const COLUMNS: [&str; 6] = [
+    "instances",
+    "items",
+    "requests per fire",
+    "packets sent per fire",
+    "packets sent per instance",
+    "packets sent per instance and item",
+];
+
+/// For how long nothing may have been sent once a fire is over for all instances.
+const QUIET: Duration = Duration::from_millis(300);
+
+/// Measures more and more instances that share more and more items.
+pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
+    let (instances, items): (&[u32], &[u32]) = match effort {
+        Effort::Quick => (&[1, 4, 16], &[10, 100]),
+        Effort::Full => (&[1, 10, 30, 100], &[10, 100, 1_000]),
+    };
+    let mut table = Table {
+        name: "watch-load",
+        title: "what the server sends for one fire of a job that all instances share, each with a session of its own: answers, and \
+                notifications of what others write; monitored, with failover, without fsync; pings are contained"
+            .to_owned(),
+        settings: 2,
+        columns: COLUMNS.to_vec(),
+        rows: Vec::new(),
+        targets: Vec::new(),
+    };
+    let stage = Stage::set(false)?;
+    for &n in instances {
+        for &items in items.iter().filter(|items| **items >= n) {
+            let fires = fires(&stage, n, items, effort.rounds()).await?;
+            note(&mut table, n, items, &fires);
+        }
+    }
+    Ok(table)
+}
+
+/// What a fire has cost.
+struct Fire {
+    requests: u64,
+    sent: u64,
+}
+
+async fn fires(stage: &Stage, instances: u32, items: u32, rounds: usize) -> Outcome<Vec<Fire>> {
+    let name = format!("watch-load-{instances}-{items}");
+    let (recorded, mut records) = mpsc::unbounded_channel();
+    let mut members: Vec<Member> = Vec::new();
+    let mut first = None;
+    for host in 0..instances {
+        let member = stage.member("watch-load", host + 1).await?;
+        let config = JobBuilder::new(&name, items).failover(true).build()?;
+        let recorded = recorded.clone();
+        let subscriber = move |record: &JobRecord| {
+            if let JobEvent::Settled { .. } = record.event {
+                // Nobody listens any more once the measurement is over.
+                let _ = recorded.send(());
+            }
+        };
+        let registration = member.scheduler.schedule(config, job_fn(|_| async { Ok(()) }));
+        let handle = registration.event_subscriber(subscriber).await?;
+        first.get_or_insert(handle);
+        members.push(member);
+    }
+    let handle = first.ok_or("no instance")?;
+    let mut fires = Vec::new();
+    // The first one shows that every item has somebody who runs it; it does not count.
+    for _ in 0..=rounds {
+        let before = quiet(stage).await?;
+        handle.trigger().await?;
+        for _ in 0..items {
+            within("a record", records.recv()).await?.ok_or("the job is gone")?;
+        }
+        let after = quiet(stage).await?;
+        fires.push(Fire {
+            requests: after.requests - before.requests,
+            sent: after.sent - before.sent,
+        });
+    }
+    for member in members {
+        member.leave().await?;
+    }
+    fires.remove(0);
+    Ok(fires)
+}
+
+/// Waits until the server sends nothing for a while, and returns its counts.
+async fn quiet(stage: &Stage) -> Outcome<Fire> {
+    let look = async {
+        let mut last = stage.sent_count()?;
+        loop {
+            tokio::time::sleep(QUIET).await;
+            let sent = stage.sent_count()?;
+            // Pings go on.
+            if sent - last <= PINGS {
+                return Ok(Fire { requests: stage.request_count()?, sent });
+            }
+            last = sent;
+        }
+    };
+    within("the server to have nothing more to send", look).await?
+}
+
+/// How many pings there are at most while nothing is sent otherwise: each of a hundred sessions has some in a minute.
+const PINGS: u64 = 10;
+
+fn note(table: &mut Table, instances: u32, items: u32, fires: &[Fire]) {
+    let median = |of: &dyn Fn(&Fire) -> f64| {
+        Spread::of(fires.iter().map(of)).map_or(Cell::None, |spread| Cell::Number(spread.median))
+    };
+    let each = f64::from(instances);
+    table.rows.push(vec![
+        instances.into(),
+        items.into(),
+        median(&|fire| fire.requests as f64),
+        median(&|fire| fire.sent as f64),
+        median(&|fire| fire.sent as f64 / each),
+        median(&|fire| fire.sent as f64 / each / f64::from(items)),
+    ]);
+}
