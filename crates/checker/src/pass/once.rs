@@ -56,11 +56,13 @@ fn won<'a>(facts: &Facts<'a>) -> BTreeMap<CallId<'a>, u64> {
 /// Where a job has its record of calls.
 const RECORD: &str = "/coordination/once";
 
-/// Returns an item in force that had yet to begin or to end the fire.
+/// Returns an item in force that had yet to begin or to end the fire. Of several numbers of items that the job had in that moment, any
+/// may have been the one in force.
 fn unfinished(facts: &Facts<'_>, trace: &JobTrace, fire: i64, mt: u64) -> Option<u32> {
     let now = mt.saturating_add(facts.bounds.clock);
-    let place = trace.configs.partition_point(|from| from.mt <= now).checked_sub(1)?;
-    let meant = trace.configs_meant(place).iter();
+    let first = trace.configs.partition_point(|from| from.mt < mt).saturating_sub(1);
+    let until = trace.configs.partition_point(|from| from.mt <= now);
+    let meant = (first..until).flat_map(|place| trace.configs_meant(place));
     let totals = meant.filter_map(|from| Some(from.config.as_ref()?.total));
     let open = |total: u32| {
         trace.items.range(..total).find_map(|(item, of)| {

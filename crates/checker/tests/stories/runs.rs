@@ -254,6 +254,13 @@ fn s13_callbacks_come_once_and_not_too_early() {
                 s.configure(|c| c["shardingTotalCount"] = serde_json::json!(3));
                 s.deal(&["a", "b"]).at(11.1).once("a", "completed", 1, 3);
             }),
+            ("completed was won in the moment before an item came back that runs", |s| {
+                let total =
+                    |n: u32| move |c: &mut serde_json::Value| c["shardingTotalCount"] = n.into();
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("a", 0);
+                s.configure(total(1)).at(11.5).write("a", "/j/coordination/once", Some(&won(1, 3)));
+                s.configure(total(2)).once("a", "completed", 1, 3).at(12.0).done("b", 1);
+            }),
             ("completed, an item being disabled", |s| {
                 s.at(5.0).ledger("a", 0, |l| l["disabled"] = serde_json::json!(true)).at(10.01);
                 s.claim("b", 1, 1).ledger("a", 0, |l| {

@@ -174,6 +174,8 @@ mutants! {
     BusyMoved,
     /// Items leave the job under their runs.
     BusyRetired,
+    /// Items that come back into the job keep an owner that may be gone.
+    OwnersKeptUnchecked,
     /// Items that could not move at once never do.
     NeverFollow,
     /// The token does not rise with a claim.

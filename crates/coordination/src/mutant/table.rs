@@ -658,6 +658,15 @@ pub const MUTANTS: &[Row] = &[
         watcher: Simulation(200),
     },
     Row {
+        mutant: M::OwnersKeptUnchecked,
+        properties: &["S4"],
+        story: "an item that comes back into the job has no owner",
+        watcher: Told(told(
+            "src/duty/resharding.rs",
+            "duty::resharding::tests::an_item_that_comes_back_keeps_the_owner_that_it_has",
+        )),
+    },
+    Row {
         mutant: M::NeverFollow,
         properties: &["L1"],
         story: "an item stays without an owner",
