@@ -70,6 +70,19 @@ fn the_end_of_a_former_run_does_not_end_the_present_one() {
     assert!(cluster.ledger(item).running().is_some(), "it has ended\n{}", cluster.story());
 }
 
+/// Whoever has not seen why would only be refused again.
+#[test]
+fn what_was_refused_is_not_sent_again_until_something_else_is_seen() {
+    let mut cluster = Cluster::settled(1, &job_of(1));
+    cluster.touch("ledger/0");
+    cluster.fire();
+    cluster.execute_all(FIRST);
+    cluster.reply_all(FIRST);
+    assert!(!cluster.is_sending(FIRST, Duty::Claim), "{}", cluster.story());
+    cluster.deliver_all(FIRST);
+    assert!(cluster.is_sending(FIRST, Duty::Claim), "{}", cluster.story());
+}
+
 /// The other one could take some as well, for all anybody knows.
 #[test]
 fn a_busy_instance_takes_a_share_of_the_orphans_each_second() {

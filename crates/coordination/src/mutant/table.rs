@@ -1236,7 +1236,10 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RefusalRepeated,
         properties: &["quiet"],
         story: "what was refused is sent again and again",
-        watcher: Simulation(300),
+        watcher: Told(told(
+            "tests/rules.rs",
+            "what_was_refused_is_not_sent_again_until_something_else_is_seen",
+        )),
     },
     Row {
         mutant: M::CommitForgotten,
