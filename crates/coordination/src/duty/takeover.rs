@@ -50,7 +50,11 @@ fn take_share(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.startable().filter(|config| config.fails_over())?;
     let by = cx.claimant()?;
     let orphans: Vec<_> = waiting(cx, config).collect();
-    let share = if cx.view.is_mixed() { one(cx, orphans.len()) } else { share(cx, orphans.len()) }?;
+    let share = match orphans.len() {
+        0 => None,
+        waiting if cx.view.is_mixed() => one(cx, waiting),
+        waiting => share(cx, waiting),
+    }?;
     let lasting = cx.view.has_lasting_marks(config);
     let taken = orphans[share].iter().filter_map(|(item, view, ledger)| {
         let next = ledger.value.take_over(&by)?;
