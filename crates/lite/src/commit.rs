@@ -60,6 +60,9 @@ async fn reply(registry: &dyn RegistryCenter, txn: Txn, confirm_absent: &[NodePa
 
 /// Returns what to reply if a node that has to be gone is there, or nobody can tell.
 async fn confirm(registry: &dyn RegistryCenter, absent: &[NodePath]) -> Result<(), Reply> {
+    if absent.is_empty() {
+        return Ok(());
+    }
     match registry.read_all(absent).await {
         Ok(found) if found.iter().all(Option::is_none) => Ok(()),
         Ok(_) => Err(Reply::HolderAlive),
