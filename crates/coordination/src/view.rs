@@ -1018,6 +1018,10 @@ impl JobView {
         self.restless.iter().map(|item| (*item, self.item(*item)))
     }
 
+    pub(crate) fn is_restless(&self, item: ShardingItem) -> bool {
+        self.restless.contains(&item)
+    }
+
     /// Returns true if something is known of each item of a job with so many, and of no other.
     pub(crate) fn has_exactly(&self, total_count: u32) -> bool {
         let last = self.items.last_key_value().map(|(item, _)| item.index());
@@ -1114,18 +1118,10 @@ impl JobView {
         self.next_owner(item).or(owner) == Some(me)
     }
 
-    /// Returns the items that `me` may claim: its own, except those that are to move to somebody else, and none while
-    /// the assignment is for another number of items. Under a Java leader: its own, unless all are about to be assigned
-    /// anew.
+    /// Returns those of these items that `me` may claim: its own, except those that are to move to somebody else, and none
+    /// while the assignment is for another number of items. Under a Java leader: its own, unless all are about to be
+    /// assigned anew.
     pub(crate) fn claimable_by<'a>(
-        &'a self,
-        me: &'a InstanceId,
-    ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
-        self.claimable_of(me, self.items())
-    }
-
-    /// The same of some items.
-    pub(crate) fn claimable_of<'a>(
         &'a self,
         me: &'a InstanceId,
         items: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
@@ -1146,17 +1142,9 @@ impl JobView {
         })
     }
 
-    /// Returns the items whose fires `me` accounts for: its own, and those of an owner that is gone if they are to be
-    /// its own.
+    /// Returns those of these items whose fires `me` accounts for: its own, and those of an owner that is gone if they are
+    /// to be its own.
     pub(crate) fn accounted_by<'a>(
-        &'a self,
-        me: &'a InstanceId,
-    ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
-        self.accounted_of(me, self.items())
-    }
-
-    /// The same of some items.
-    pub(crate) fn accounted_of<'a>(
         &'a self,
         me: &'a InstanceId,
         items: impl Iterator<Item = (ShardingItem, &'a ItemView)>,

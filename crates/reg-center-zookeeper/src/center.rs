@@ -88,25 +88,14 @@ impl ZookeeperCenter {
         }
     }
 
-    /// Sends a request that changes nothing and waits for the answer while there is a connection.
-    async fn ask<T, F>(
-        &self,
-        act: &'static str,
-        path: &NodePath,
-        request: impl FnOnce(zk::Client) -> F,
-    ) -> Result<T>
-    where
-        F: Future<Output = Result<T, zk::Error>>,
-    {
-        let one = |client| async move {
-            let _permit = self.shared.permits.acquire().await;
-            request(client).await
-        };
-        self.ask_much(act, path, one).await
+    /// Waits for the permit of one request before it is sent.
+    async fn one<T>(&self, request: impl Future<Output = T>) -> T {
+        let _permit = self.shared.permits.acquire().await;
+        request.await
     }
 
-    /// The same for what takes permits for its requests itself.
-    async fn ask_much<T, F>(
+    /// Sends what changes nothing and waits for the answer while there is a connection. Its requests take permits themselves.
+    async fn ask<T, F>(
         &self,
         act: &'static str,
         path: &NodePath,
@@ -208,12 +197,14 @@ impl RegistryCenter for ZookeeperCenter {
     }
 
     async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
-        let read = |client: zk::Client| async move {
-            match client.get_data(path.as_str()).await {
-                Ok((data, stat)) => Ok(Some(convert::node(path.clone(), data, &stat))),
-                Err(zk::Error::NoNode) => Ok(None),
-                Err(error) => Err(error),
-            }
+        let read = |client: zk::Client| {
+            self.one(async move {
+                match client.get_data(path.as_str()).await {
+                    Ok((data, stat)) => Ok(Some(convert::node(path.clone(), data, &stat))),
+                    Err(zk::Error::NoNode) => Ok(None),
+                    Err(error) => Err(error),
+                }
+            })
         };
         self.ask("read", path, read).await
     }
@@ -223,19 +214,21 @@ impl RegistryCenter for ZookeeperCenter {
         let permits = &self.shared.permits;
         let read =
             |client: zk::Client| async move { bulk::read_nodes(&client, permits, paths).await };
-        self.ask_much("read", first, read).await
+        self.ask("read", first, read).await
     }
 
     async fn children(&self, path: &NodePath) -> Result<Option<Vec<String>>> {
-        let list = |client: zk::Client| async move {
-            match client.list_children(path.as_str()).await {
-                Ok(mut names) => {
-                    names.sort_unstable();
-                    Ok(Some(names))
+        let list = |client: zk::Client| {
+            self.one(async move {
+                match client.list_children(path.as_str()).await {
+                    Ok(mut names) => {
+                        names.sort_unstable();
+                        Ok(Some(names))
+                    }
+                    Err(zk::Error::NoNode) => Ok(None),
+                    Err(error) => Err(error),
                 }
-                Err(zk::Error::NoNode) => Ok(None),
-                Err(error) => Err(error),
-            }
+            })
         };
         self.ask("list children", path, list).await
     }
@@ -253,12 +246,14 @@ impl RegistryCenter for ZookeeperCenter {
 
     async fn sync(&self) -> Result<()> {
         let root = NodePath::root();
-        self.ask("sync", &root, |client| async move { client.sync("/").await }).await
+        let sync = |client: zk::Client| self.one(async move { client.sync("/").await });
+        self.ask("sync", &root, sync).await
     }
 
     async fn registry_time(&self, probe: &NodePath) -> Result<Option<SystemTime>> {
         self.touch(probe).await?;
-        let look = |client: zk::Client| async move { client.check_stat(probe.as_str()).await };
+        let look =
+            |client: zk::Client| self.one(async move { client.check_stat(probe.as_str()).await });
         match self.ask("ask for the time", probe, look).await? {
             Some(stat) => Ok(Some(convert::written_at(&stat))),
             None => Err(Error::Refused {

@@ -363,7 +363,8 @@ impl Coordinator {
             request.items.contains(item) && !self.local.runs.contains_key(item)
         };
         let at = request.at;
-        let items: Vec<_> = self.view.claimable_by(me).map(|(item, _)| item).filter(free).collect();
+        let mine = self.view.claimable_by(me, self.view.items());
+        let items: Vec<_> = mine.map(|(item, _)| item).filter(free).collect();
         let mut starts = Vec::new();
         for item in items {
             starts.extend(self.start_unclaimed(item, at, RunSource::Manual));

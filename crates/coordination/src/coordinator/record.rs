@@ -153,7 +153,7 @@ impl Coordinator {
         let claiming = self.in_flight.contains_key(&Duty::Claim);
         let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
         let makes_up = self.view.config().is_some_and(|config| config.misfire);
-        for (item, view) in self.view.accounted_by(me) {
+        for (item, view) in self.view.accounted_by(me, self.view.items()) {
             let settled = view.ledger.as_ref().is_none_or(|l| l.value.has_settled(fire));
             let reason =
                 if view.is_busy() && !makes_up { MissReason::StillRunning } else { reason };
@@ -180,8 +180,8 @@ impl Coordinator {
             return;
         }
         let Some(me) = self.me.as_ref().filter(|_| self.may_start_unclaimed()) else { return };
-        let items: Vec<_> =
-            self.view.claimable_by(me).map(|(item, view)| (item, view.is_disabled())).collect();
+        let mine = self.view.claimable_by(me, self.view.items());
+        let items: Vec<_> = mine.map(|(item, view)| (item, view.is_disabled())).collect();
         let mut starts = Vec::new();
         for (item, disabled) in items {
             let reason = if disabled && !mutant::is(Mutant::UnclaimedDisabled) {

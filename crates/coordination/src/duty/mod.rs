@@ -221,25 +221,30 @@ impl<'a> Context<'a> {
         let unsettled = move |view: &ItemView| {
             view.ledger.as_ref().is_none_or(|ledger| !ledger.value.has_settled(fire))
         };
-        let items = self.view.items().filter(move |(_, view)| unsettled(view));
-        let mine = self.view.claimable_of(self.me, items);
-        mine.filter_map(|(item, view)| self.own_item(item, view))
+        self.claimable(self.view.items().filter(move |(_, view)| unsettled(view)))
     }
 
     /// Returns the items that this instance may claim, if their records are known.
     pub(crate) fn claimable_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
-        self.view.claimable_by(self.me).filter_map(|(item, view)| self.own_item(item, view))
+        self.claimable(self.view.items())
     }
 
     /// Returns those of them that are not at rest.
     pub(crate) fn restless_claimable_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
-        let mine = self.view.claimable_of(self.me, self.view.restless_items());
+        self.claimable(self.view.restless_items())
+    }
+
+    fn claimable(
+        &self,
+        items: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
+    ) -> impl Iterator<Item = OwnItem<'a>> {
+        let mine = self.view.claimable_by(self.me, items);
         mine.filter_map(|(item, view)| self.own_item(item, view))
     }
 
     /// Returns the items whose fires this instance accounts for, if their records are known and they are not at rest.
     pub(crate) fn restless_accounted_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
-        let mine = self.view.accounted_of(self.me, self.view.restless_items());
+        let mine = self.view.accounted_by(self.me, self.view.restless_items());
         mine.filter_map(|(item, view)| self.own_item(item, view))
     }
 

@@ -1,7 +1,5 @@
 //! Sweep: runs whose holder is gone are found by the leader, and wait for somebody to take them over.
 
-use std::collections::BTreeSet;
-
 use sharding::{InstanceId, ShardingItem};
 
 use super::{Context, Duty};
@@ -62,7 +60,10 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
             | LedgerState::Retired => None,
         }
     });
-    let maybe_of_java = marked_or_lost(cx).into_iter().map(|item| (item, cx.view.item(item)));
+    // Of some runs of Java instances nothing in the registry tells.
+    let lost = cx.local.foreign.lost_items().filter(|item| !cx.view.is_restless(*item));
+    let lost = lost.map(|item| (item, cx.view.item(item)));
+    let maybe_of_java = cx.view.restless_items().chain(lost);
     let of_java = maybe_of_java.filter(|(_, view)| is_mine(view)).filter_map(|(item, view)| {
         let fails_over = config.fails_over() && in_force(item);
         let fails_over = fails_over && !mutant::is(Mutant::JavaRunsForgotten);
@@ -83,12 +84,6 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         LeftBehind::Java(LeftByJava::Marks) => mend(plan, cx, item, view),
     });
     mended.if_any()
-}
-
-/// Returns the items at which a Java instance may have left something: of some runs nothing in the registry tells.
-fn marked_or_lost(cx: &Context<'_>) -> BTreeSet<ShardingItem> {
-    let restless = cx.view.restless_items().map(|(item, _)| item);
-    restless.chain(cx.local.foreign.lost_items()).collect()
 }
 
 /// What somebody who is gone has left at an item.

@@ -120,16 +120,17 @@ enum Load {
 }
 
 impl Load {
-    fn of(sources: impl Iterator<Item = RunSource>) -> Self {
-        let load = |source| match source {
+    /// What one run makes of an instance.
+    fn of(source: RunSource) -> Self {
+        match source {
             RunSource::Failover => Self::Takeovers,
             RunSource::Normal | RunSource::Misfire | RunSource::Manual => Self::Busy,
-        };
-        sources.map(load).max().unwrap_or(Self::Idle)
+        }
     }
 
     fn here(cx: &Context<'_>) -> Self {
-        Self::of(cx.local.runs.values().map(|run| run.source))
+        let runs = cx.local.runs.values().map(|run| Self::of(run.source));
+        runs.max().unwrap_or(Self::Idle)
     }
 }
 
@@ -139,8 +140,8 @@ fn is_impatient(cx: &Context<'_>) -> bool {
         || mutant::is(Mutant::BusyTakeOver)
 }
 
-/// Returns the places of the orphans that this instance takes over, if there are so many: a part as large as that of everybody
-/// else who takes some, and one at least if nobody has less to do.
+/// Returns the places of the orphans that this instance takes over, of so many: a part as large as that of everybody else who
+/// takes some, and one at least if it is idle, or they have waited for long.
 fn share(cx: &Context<'_>, orphans: usize) -> Option<Range<usize>> {
     let impatient = is_impatient(cx);
     let loads = loads(cx);
@@ -171,7 +172,7 @@ fn loads<'a>(cx: &Context<'a>) -> BTreeMap<&'a InstanceId, Load> {
         cx.view.restless_items().filter_map(|(_, view)| view.ledger.as_ref()?.value.running());
     for run in runs {
         if let Some(load) = loads.get_mut(&run.holder) {
-            *load = (*load).max(Load::of(std::iter::once(run.source)));
+            *load = (*load).max(Load::of(run.source));
         }
     }
     if let Some(load) = loads.get_mut(cx.me) {

@@ -83,7 +83,9 @@ impl World {
                     let view = self.view(&next.registry);
                     let items: Vec<_> = match item {
                         Some(item) => vec![*item],
-                        None => view.accounted_by(&me).map(|(item, _)| item).collect(),
+                        None => {
+                            view.accounted_by(&me, view.items()).map(|(item, _)| item).collect()
+                        }
                     };
                     for item in items {
                         let number = (0..self.scope.fires).filter(|f| fire_time(*f) == *fire);
