@@ -131,13 +131,26 @@ pub(crate) struct LocalCall {
     pub(crate) done: bool,
 }
 
-/// What there was before a claim whose outcome nobody knows.
+/// What there was before claims of an item whose outcome nobody knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Doubt {
-    /// The version of the item's record.
+    /// The version of the item's record, before the last of them.
     pub(crate) before: Version,
-    /// The configuration that the claim has checked.
-    pub(crate) config: Option<Versioned<Arc<JobConfig>>>,
+    /// The configurations that they have checked, each once.
+    pub(crate) configs: Vec<Versioned<Arc<JobConfig>>>,
+}
+
+impl Doubt {
+    /// Any of the claims may be the one that was executed: the configurations of all are kept.
+    pub(crate) fn again(&mut self, before: Version, config: Option<&Versioned<Arc<JobConfig>>>) {
+        self.before = before;
+        if mutant::is(Mutant::EarlierClaimForgotten) {
+            self.configs.clear();
+        }
+        let is_new =
+            |config: &&Versioned<_>| self.configs.iter().all(|c| c.version != config.version);
+        self.configs.extend(config.filter(is_new).cloned());
+    }
 }
 
 /// What an instance knows about itself.

@@ -31,6 +31,9 @@ impl Coordinator {
             if under_way.is_some() && refused.is_none() {
                 continue;
             }
+            if duty == Duty::Resharding && self.is_assignment_torn() {
+                continue;
+            }
             let plan = plan_of(&self.context(now, &me));
             let repeats = |flight: &InFlight, plan: &Plan| flight.plan.repeats(plan);
             let again = |plan: &Plan| {
@@ -92,10 +95,31 @@ impl Coordinator {
             }
             Stage::Refused { until } | Stage::Held { until } => now.mono < until,
         });
+        self.settle_assignments(now);
         self.local.is_claiming = self.in_flight.iter().any(|(duty, flight)| {
             let starts = matches!(duty, Duty::Claim | Duty::Misfire | Duty::Takeover);
             starts && !matches!(flight.stage, Stage::Refused { .. })
         });
+    }
+
+    /// Forgets assignments that were sent, and of which the view shows all, or has had long enough to.
+    fn settle_assignments(&mut self, now: Now) {
+        let view = &self.view;
+        let mut shown = self.unsure.iter().filter(|unsure| unsure.is_shown(view));
+        let is_whole = shown.any(|unsure| unsure.plan.is_visible_in(view));
+        self.unsure.retain_mut(|unsure| {
+            if !unsure.is_shown(view) {
+                return true;
+            }
+            unsure.shown_since.get_or_insert(now.mono);
+            !is_whole && unsure.ends().is_some_and(|end| now.mono < end)
+        });
+    }
+
+    /// The view shows a part of an assignment that this leader may have written.
+    pub(super) fn is_assignment_torn(&self) -> bool {
+        let torn = self.unsure.iter().any(|unsure| unsure.shown_since.is_some());
+        torn && !mutant::is(Mutant::TornAssignmentTrusted)
     }
 
     /// Everything is looked at again from time to time, whether something happened or not.

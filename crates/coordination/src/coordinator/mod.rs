@@ -131,6 +131,7 @@ pub struct Coordinator {
     me: Option<InstanceId>,
     connected: bool,
     in_flight: BTreeMap<Duty, InFlight>,
+    unsure: Vec<UnsureAssignment>,
     next_ticket: u64,
     next_reconcile: Option<Duration>,
     settings: Settings,
@@ -197,6 +198,30 @@ fn replaced_by(step: &Step, view: &JobView) -> Option<(ShardingItem, Ledger)> {
     (Some(ledger.version) == *expect).then(|| (*item, ledger.value.clone()))
 }
 
+/// An assignment that this leader has sent, and perhaps written: nobody has said so. Items of which it writes nothing stay where they
+/// are, and nothing checks that of them; so the view has to show all of it, or none, before the next one is decided (simulation seed
+/// 9035734).
+#[derive(Debug)]
+struct UnsureAssignment {
+    plan: Plan,
+    /// Since when the view has shown its record, or another one in its place, but not all of it.
+    shown_since: Option<Duration>,
+}
+
+impl UnsureAssignment {
+    /// Returns true if the view shows that some assignment has replaced the one that this would replace.
+    fn is_shown(&self, view: &JobView) -> bool {
+        let shown = view.assignment_version();
+        let is_older =
+            |step: &Step| matches!(step, Step::SetAssignment { expect, .. } if *expect < shown);
+        self.plan.steps.iter().any(is_older)
+    }
+
+    fn ends(&self) -> Option<Duration> {
+        Some(self.shown_since? + ASSIGNMENT_WAIT)
+    }
+}
+
 #[derive(Debug, PartialEq, Eq)]
 enum Stage {
     /// No reply yet.
@@ -225,6 +250,7 @@ impl Coordinator {
             me: None,
             connected: false,
             in_flight: BTreeMap::new(),
+            unsure: Vec::new(),
             next_ticket: 0,
             next_reconcile: None,
             settings: Settings::default(),
@@ -319,7 +345,9 @@ impl Coordinator {
         });
         let patience = self.local.orphans_since.map(|since| since + ORPHAN_PATIENCE);
         let patience = patience.filter(|_| !self.local.runs.is_empty() && !self.told.patience_over);
-        retries.chain(self.next_reconcile).chain(patience).chain(self.end_of_patience()).min()
+        let unsure = self.unsure.iter().filter_map(UnsureAssignment::ends);
+        let patience = patience.into_iter().chain(self.end_of_patience());
+        retries.chain(self.next_reconcile).chain(patience).chain(unsure).min()
     }
 
     /// Returns the fire after which a job that catches up may have something left to run, if there is any: the shell
@@ -410,6 +438,7 @@ impl Coordinator {
             (self.stands_in_line(), Some("a Java instance to leave a latch")),
             (self.view.leader().is_none(), Some("a leader")),
             (self.view.assignment().is_none(), Some("the first assignment")),
+            (self.is_assignment_torn(), Some("the rest of an assignment that it may have written")),
             (pending, Some("the end of runs of items that are to move")),
         ];
         rows.into_iter().find_map(|(holds, what)| holds.then_some(what)).flatten()

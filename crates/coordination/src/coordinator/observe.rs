@@ -112,6 +112,7 @@ impl Coordinator {
             return;
         }
         self.told.leads = leads;
+        self.unsure.clear();
         out.push(Command::Emit(match leads {
             Some(term) => JobEvent::BecameLeader { term: u64::from(term.0) },
             None => JobEvent::LostLeadership,
@@ -207,8 +208,9 @@ impl Coordinator {
         claimed: &Ledger,
     ) -> Option<&Versioned<Arc<JobConfig>>> {
         let flights = self.in_flight.values().filter_map(|flight| flight.config.as_ref());
-        let doubt = self.local.maybe_claimed.get(&item).and_then(|doubt| doubt.config.as_ref());
-        let mut known = flights.chain(doubt).chain(self.view.config_in_force());
+        let doubt = self.local.maybe_claimed.get(&item);
+        let doubted = doubt.into_iter().flat_map(|doubt| &doubt.configs);
+        let mut known = flights.chain(doubted).chain(self.view.config_in_force());
         known.find(|config| {
             mutant::is(Mutant::ConfigUnpinned)
                 || claimed.config.is_none_or(|version| version == config.version)

@@ -40,6 +40,7 @@ impl Coordinator {
             let same = self.me.take().filter(|_| mutant::is(Mutant::IdsReused));
             self.me = Some(same.unwrap_or(incarnation));
             self.in_flight.clear();
+            self.unsure.clear();
             self.local.was_registered = false;
             self.local.maybe_registered = false;
             self.local.doubt_requests();

@@ -7,7 +7,9 @@ use std::time::Duration;
 use reg_center::{Conflict, ConflictReason};
 use sharding::{InstanceId, ShardingItem};
 
-use super::{ASSIGNMENT_WAIT, Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage};
+use super::{
+    ASSIGNMENT_WAIT, Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage, UnsureAssignment,
+};
 use crate::duty::Duty;
 use crate::local::{Doubt, LocalRun};
 use crate::mutant::{self, Mutant};
@@ -67,6 +69,10 @@ impl Coordinator {
             self.doubt_claims(plan, &me, Some(config));
             self.start_runs(plan.runs_of(&me), config, out);
         }
+        if assigns(plan) {
+            // It has replaced what the others would have replaced, or what they have written.
+            self.unsure.clear();
+        }
         for step in &plan.steps {
             self.take_effect(plan, step, replaced, out);
         }
@@ -117,6 +123,9 @@ impl Coordinator {
 
     /// Notes what may have happened, until the view shows it or shows that it cannot any more.
     fn left_in_doubt(&mut self, plan: &Plan, config: Option<&Versioned<Arc<JobConfig>>>) {
+        if assigns(plan) {
+            self.unsure.push(UnsureAssignment { plan: plan.clone(), shown_since: None });
+        }
         let registers = plan.steps.iter().any(|step| matches!(step, Step::Register(_)));
         if registers && !mutant::is(Mutant::RegistrationInDoubtForgotten) {
             self.local.maybe_registered = true;
@@ -135,8 +144,9 @@ impl Coordinator {
         for step in &plan.steps {
             let Step::SetLedger { item, expect: Some(before), ledger } = step else { continue };
             if ledger.running().is_some_and(|run| run.holder == *me) {
-                let doubt = Doubt { before: *before, config: config.cloned() };
-                self.local.maybe_claimed.insert(*item, doubt);
+                let none = Doubt { before: *before, configs: Vec::new() };
+                let doubt = self.local.maybe_claimed.entry(*item).or_insert(none);
+                doubt.again(*before, config);
             }
         }
     }
@@ -270,6 +280,9 @@ fn why_unanswered(before: &Ledger, request: &ManualRequest, retired: bool) -> Op
 
 /// Returns how long the view may take to show a plan that was committed.
 fn wait_for(plan: &Plan) -> Duration {
-    let assigns = plan.steps.iter().any(|step| matches!(step, Step::SetAssignment { .. }));
-    if assigns { ASSIGNMENT_WAIT } else { SETTLE_WAIT }
+    if assigns(plan) { ASSIGNMENT_WAIT } else { SETTLE_WAIT }
+}
+
+fn assigns(plan: &Plan) -> bool {
+    plan.steps.iter().any(|step| matches!(step, Step::SetAssignment { .. }))
 }

@@ -81,6 +81,8 @@ impl Seat {
         seat.connected = true;
         seat.local = local;
         seat.told = told;
+        // A view here always shows all of an assignment.
+        seat.unsure = Vec::new();
     }
 
     /// Takes the memory out again.

@@ -148,7 +148,7 @@ impl World {
             if written.ledgers.contains(item) {
                 doubt.before = STALE;
             }
-            if let Some(config) = doubt.config.as_mut().filter(|_| written.config) {
+            for config in doubt.configs.iter_mut().filter(|_| written.config) {
                 config.version = STALE;
             }
         }

@@ -176,6 +176,10 @@ mutants! {
     BusyRetired,
     /// Items that come back into the job keep an owner that may be gone.
     OwnersKeptUnchecked,
+    /// A leader that sees a part of an assignment that it has written takes it for the whole.
+    TornAssignmentTrusted,
+    /// Of several claims of an item whose outcome is not known only the last one is.
+    EarlierClaimForgotten,
     /// Items that could not move at once never do.
     NeverFollow,
     /// The token does not rise with a claim.

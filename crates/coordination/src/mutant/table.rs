@@ -667,6 +667,18 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::TornAssignmentTrusted,
+        properties: &["S4"],
+        story: "an item belongs to nobody who is there",
+        watcher: Script("resharded-by-a-part-of-an-assignment.json"),
+    },
+    Row {
+        mutant: M::EarlierClaimForgotten,
+        properties: &["L2", "S11"],
+        story: "a run that an instance has claimed never begins",
+        watcher: Script("doubted-claim-never-begun.json"),
+    },
+    Row {
         mutant: M::NeverFollow,
         properties: &["L1"],
         story: "an item stays without an owner",
