@@ -54,8 +54,6 @@ pub(super) enum Label {
     /// A process learns that its session is over and begins another life.
     Reconnect(usize),
     Drain(usize),
-    /// Orphans have waited for an idle taker for long enough.
-    Patience(usize),
     /// A callback that happens once per cluster has returned.
     Return {
         process: usize,
@@ -96,7 +94,6 @@ impl fmt::Debug for Label {
             Self::Expire(p) => write!(f, "the session of {p} expires"),
             Self::Reconnect(p) => write!(f, "{p} learns of it and begins another life"),
             Self::Drain(p) => write!(f, "{p} begins to leave"),
-            Self::Patience(p) => write!(f, "{p} has waited for an idle taker for long enough"),
             Self::Return { process, stage } => {
                 write!(f, "the callback for {stage} returns at {process}")
             }

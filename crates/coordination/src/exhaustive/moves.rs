@@ -1,14 +1,12 @@
 //! Everything that can happen in a state.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::acts;
 use super::label::{Draft, Label, Move};
 use super::scope::fire_time;
 use super::state::{Process, Standing, State, print_of_flight};
 use super::world::World;
-use crate::coordinator::seat::NOW;
 use crate::duty::Duty;
 use crate::local::Phase;
 use crate::{Event, OnceStage, Outcome};
@@ -64,7 +62,7 @@ impl World {
                 if process.memory.leave_requested && process.memory.local.phase == Phase::Active {
                     drafts.push(Draft::new(Label::Drain(p), self.told(state, p, Event::Drain)));
                 }
-                self.pass(state, process, drafts);
+                self.callbacks(state, process, drafts);
                 self.faults(state, process, drafts);
             }
             Standing::Zombie => {
@@ -117,17 +115,10 @@ impl World {
         }
     }
 
-    /// Time passes: orphans have waited long enough for an idle taker; a callback returns.
-    fn pass(&self, state: &State, process: &Arc<Process>, drafts: &mut Vec<Draft>) {
+    /// A callback returns.
+    fn callbacks(&self, state: &State, process: &Arc<Process>, drafts: &mut Vec<Draft>) {
         let p = process.index;
         let local = &process.memory.local;
-        if local.orphans_since.is_some_and(|since| since == NOW.mono) && !local.runs.is_empty() {
-            let mut patient = Process::clone(process);
-            patient.memory.local.orphans_since = Some(Duration::ZERO);
-            let mut next = state.clone();
-            next.processes[p] = Arc::new(patient.sealed());
-            drafts.push(Draft::new(Label::Patience(p), next));
-        }
         for (stage, call) in local.calls.iter().filter(|(_, call)| !call.done) {
             let returned = Event::OnceReturned { stage: *stage, token: call.token };
             let mut next = self.told(state, p, returned);

@@ -235,7 +235,6 @@ impl Shadow {
             | Label::Crash(_)
             | Label::Reconnect(_)
             | Label::Drain(_)
-            | Label::Patience(_)
             | Label::Return { .. }
             | Label::Rest => {}
         }

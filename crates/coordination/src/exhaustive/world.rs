@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use reg_center::{Change, Conflict, NodePath};
 use sharding::InstanceId;
@@ -251,8 +252,26 @@ impl World {
             }
         }
         let observed = Arc::new(observed.sealed());
-        let wishes = wanted.into_iter().map(Wish::new).collect();
+        let mut wishes: Vec<Wish> = wanted.into_iter().map(Wish::new).collect();
+        let patient = self.patient_takeover(registry, &observed);
+        let is_new = |wish: &Wish| wishes.iter().all(|other| other.print != wish.print);
+        let patient: Vec<Wish> = patient.into_iter().filter(is_new).collect();
+        wishes.extend(patient);
         Outlook { wishes, process: observed, starts }
+    }
+
+    /// Returns what a process that is busy takes over if orphans have waited for an idle one for long enough. Nobody knows how
+    /// much time passes between two moves, so that it may be so at any of them; no state says that it is.
+    fn patient_takeover(&self, registry: &Registry, process: &Process) -> Option<Wish> {
+        let Memory { local, flights, .. } = &process.memory;
+        let waits = local.orphans_since.is_some() && !local.runs.is_empty();
+        if !waits || process.standing != Standing::Up || flights.contains_key(&Duty::Takeover) {
+            return None;
+        }
+        let mut patient = process.clone();
+        patient.memory.local.orphans_since = Some(Duration::ZERO);
+        let (_, wanted) = self.seated(&patient, registry, Seat::wanted);
+        wanted.into_iter().find(|flight| flight.plan.duty == Duty::Takeover).map(Wish::new)
     }
 
     /// Returns the sweeps that a process wants if its view is torn: it shows the claims of another life, but neither
