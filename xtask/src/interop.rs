@@ -78,13 +78,18 @@ pub(crate) fn run_suite(arguments: &[String]) -> Result<(), Error> {
 /// Maven takes what it has fetched before from its own folder, and asks nobody about it again.
 pub(crate) fn prepare(steps: &mut Steps) -> Result<Command, Error> {
     steps.step("ZooKeeper", zookeeper::ensure)?;
-    steps.step("tools", install_missing)?;
-    steps.command("Java workers", &mut maven())?;
+    java_workers(steps)?;
     let built = Programs::build_as_tested("--bin ejob-interop --bin ejob-interop-worker")?;
     let mut suite = built.command("ejob-interop")?;
     suite.arg("--java-folder").arg(workspace().join("target").join("interop"));
     suite.current_dir(workspace());
     Ok(suite)
+}
+
+/// Builds the Java workers into `target/interop`, and installs what that needs.
+pub(crate) fn java_workers(steps: &mut Steps) -> Result<(), Error> {
+    steps.step("tools", install_missing)?;
+    steps.command("Java workers", &mut maven())
 }
 
 fn install_missing() -> Result<(), Error> {

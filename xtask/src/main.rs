@@ -85,8 +85,8 @@ const TASKS: [Task; 14] = [
         run: interop::run_suite,
     },
     Task {
-        usage: "bench [--quick] [fire] [resharding] [failover] [idle-jobs] [lateness]",
-        summary: "what coordination costs beside what ZooKeeper needs for as much",
+        usage: "bench [--quick] [--java FOLDER] [NAME...]",
+        summary: "what coordination costs beside what ZooKeeper needs for as much, and beside Java",
         run: bench::measure,
     },
     Task {

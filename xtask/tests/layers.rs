@@ -101,7 +101,15 @@ const LAYERS: [Row; 22] = [
     },
     Row {
         name: "bench",
-        normal: &["lite", "reg-center", "reg-center-zookeeper", "zookeeper-fixture"],
+        normal: &[
+            "coordination",
+            "interop",
+            "lite",
+            "reg-center",
+            "reg-center-zookeeper",
+            "sharding",
+            "zookeeper-fixture",
+        ],
         dev: &[],
     },
     Row {

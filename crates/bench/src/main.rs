@@ -13,7 +13,7 @@ mod spread;
 mod stage;
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -31,6 +31,9 @@ struct Line {
     /// Only these measurements; all if none is named
     #[arg(value_enum)]
     only: Vec<Measurement>,
+    /// Measure the Java original too: the folder of its worker, with `classes` and `lib`
+    #[arg(long, value_name = "FOLDER")]
+    java: Option<PathBuf>,
     /// Where all figures go as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -63,6 +66,12 @@ enum Measurement {
     IdleJobs,
     /// How late runs begin
     Lateness,
+    /// What a job costs its registry in clusters far beyond this machine, simulated
+    Scale,
+    /// What one server can do here
+    Server,
+    /// The Java original beside ours; only with `--java`
+    Java,
 }
 
 /// How much is measured.
@@ -104,11 +113,15 @@ async fn run(line: &Line) -> Outcome<()> {
     let effort = if line.quick { Effort::Quick } else { Effort::Full };
     let mut report = Report { machine: Machine::here(), tables: Vec::new() };
     println!("{}\n", report.machine);
+    if line.only.contains(&Measurement::Java) && line.java.is_none() {
+        return Err("`java` needs `--java FOLDER`, the folder of the Java worker".into());
+    }
     for &measurement in Measurement::value_variants() {
         if line.only.is_empty() || line.only.contains(&measurement) {
-            let table = measurement.table(effort).await?;
-            println!("{table}");
-            report.tables.push(table);
+            for table in measurement.tables(effort, line.java.as_deref()).await? {
+                println!("{table}");
+                report.tables.push(table);
+            }
         }
     }
     if let Some(file) = &line.json {
@@ -121,14 +134,23 @@ async fn run(line: &Line) -> Outcome<()> {
 }
 
 impl Measurement {
-    async fn table(self, effort: Effort) -> Outcome<Table> {
-        match self {
+    async fn tables(self, effort: Effort, java: Option<&Path>) -> Outcome<Vec<Table>> {
+        let table = match self {
             Self::Fire => measure::fire::measure(effort).await,
             Self::Resharding => measure::resharding::measure(effort).await,
             Self::Failover => measure::failover::measure(effort).await,
             Self::WatchLoad => measure::watch_load::measure(effort).await,
             Self::IdleJobs => measure::idle_jobs::measure(effort).await,
             Self::Lateness => measure::lateness::measure(effort).await,
-        }
+            Self::Scale => measure::scale::measure(effort),
+            Self::Server => measure::server::measure(effort).await,
+            Self::Java => {
+                return match java {
+                    Some(java) => measure::java::measure(java, effort).await,
+                    None => Ok(Vec::new()),
+                };
+            }
+        };
+        Ok(vec![table?])
     }
 }

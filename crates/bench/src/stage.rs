@@ -65,7 +65,8 @@ impl Stage {
         scheduler_on(self.session(namespace).await?, host)
     }
 
-    async fn session(&self, namespace: &str) -> Outcome<Arc<dyn RegistryCenter>> {
+    /// Opens a session for nobody in particular.
+    pub(crate) async fn session(&self, namespace: &str) -> Outcome<Arc<dyn RegistryCenter>> {
         let url = format!("zk://{}/{namespace}", self.server.connect_string());
         let options = ZookeeperOptions::parse_url(&url)?.session_timeout(Duration::from_secs(20));
         Ok(ZookeeperCenter::connect(options).await?)

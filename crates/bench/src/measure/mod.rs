@@ -3,6 +3,9 @@
 pub(crate) mod failover;
 pub(crate) mod fire;
 pub(crate) mod idle_jobs;
+pub(crate) mod java;
 pub(crate) mod lateness;
 pub(crate) mod resharding;
+pub(crate) mod scale;
+pub(crate) mod server;
 pub(crate) mod watch_load;

@@ -61,6 +61,16 @@ struct Join {
     raw: Duration,
 }
 
+/// Returns how long after each of some joins the new assignment was visible to both.
+pub(crate) async fn visible_after(
+    stage: &Stage,
+    items: u32,
+    rounds: usize,
+) -> Outcome<Vec<Duration>> {
+    let joins = joins(stage, items, rounds).await?;
+    Ok(joins.into_iter().map(|join| join.visible).collect())
+}
+
 async fn joins(stage: &Stage, items: u32, rounds: usize) -> Outcome<Vec<Join>> {
     let n_items = items as usize;
     let first = stage.member("resharding", 1).await?;

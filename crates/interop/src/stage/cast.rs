@@ -116,8 +116,8 @@ impl Cast<'_> {
             dump_port,
             time_zone: time_zone.to_owned(),
         };
-        let (folder, log) = (&self.folder, &self.log);
-        Worker::start(Start { name, kind, host, command, registry, folder, log })
+        let (ip, folder, log) = (host.ip(), &self.folder, &self.log);
+        Worker::start(Start { name, kind, ip, command, registry, folder, log })
     }
 
     /// Starts several workers at the same time and waits until all are ready.

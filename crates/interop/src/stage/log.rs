@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use super::Failure;
 use crate::protocol::{Fact, Run, Said};
@@ -109,12 +109,13 @@ pub(crate) struct Log {
     /// How often the suite had to remind Java of something.
     n_reminders: Arc<AtomicUsize>,
     length: Arc<watch::Sender<usize>>,
+    taps: Arc<Mutex<Vec<mpsc::UnboundedSender<Entry>>>>,
 }
 
 impl Log {
     pub(crate) fn new() -> Self {
         let length = Arc::new(watch::Sender::new(0));
-        Self { entries: Arc::default(), n_reminders: Arc::default(), length }
+        Self { entries: Arc::default(), n_reminders: Arc::default(), length, taps: Arc::default() }
     }
 
     pub(crate) fn count_reminder(&self) {
@@ -126,11 +127,19 @@ impl Log {
     }
 
     pub(crate) fn add(&self, entry: Entry) {
+        self.taps.lock().retain(|tap| tap.send(entry.clone()).is_ok());
         let mut entries = self.entries.lock();
         entries.push(entry);
         let length = entries.len();
         drop(entries);
         self.length.send_replace(length);
+    }
+
+    /// Hears everything that is said from now on.
+    pub(crate) fn tap(&self) -> mpsc::UnboundedReceiver<Entry> {
+        let (tap, heard) = mpsc::unbounded_channel();
+        self.taps.lock().push(tap);
+        heard
     }
 
     /// Wakes those who wait, because something else has changed that they may look at.

@@ -16,8 +16,9 @@ use std::time::Duration;
 pub(crate) use cast::{Cast, Habits, Theatre};
 pub(crate) use host::{Host, enter};
 pub(crate) use log::{Entry, Log};
-pub(crate) use process::{Kind, Worker};
-pub(crate) use tree::{Dealing, Nodes, now_ms};
+pub use process::Kind;
+pub(crate) use process::{Start, Worker};
+pub(crate) use tree::{Dealing, Nodes, Tree, now_ms};
 
 /// How long anything that depends on sessions, elections or a new process may take on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);

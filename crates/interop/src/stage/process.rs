@@ -1,6 +1,7 @@
 //! One worker process: what it is told, what it says, how it ends.
 
 use std::io::{BufRead, BufReader, Write};
+use std::net::Ipv4Addr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -13,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::log::{Entry, Log};
-use super::{Failure, Host, PATIENCE};
+use super::{Failure, PATIENCE};
 use crate::protocol::{Act, Fact, JobPlan, Order, Registry, Said};
 
 /// How much of a worker's own log an error quotes.
@@ -21,8 +22,10 @@ const LOG_TAIL_LINES: usize = 25;
 
 /// What a worker is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// The released Java ElasticJob.
     Java,
+    /// This project.
     Rust,
 }
 
@@ -45,7 +48,8 @@ pub(crate) struct Worker {
 pub(crate) struct Start<'a> {
     pub(crate) name: &'a str,
     pub(crate) kind: Kind,
-    pub(crate) host: &'a Host,
+    /// The address of its host.
+    pub(crate) ip: Ipv4Addr,
     /// Runs the program with the arguments that it needs; standard streams are set here.
     pub(crate) command: Command,
     pub(crate) registry: Registry,
@@ -56,7 +60,7 @@ pub(crate) struct Start<'a> {
 impl Worker {
     /// Starts a process and says where the registry is. It is not ready yet.
     pub(crate) fn start(start: Start<'_>) -> Result<Self, Failure> {
-        let Start { name, kind, host, mut command, registry, folder, log } = start;
+        let Start { name, kind, ip, mut command, registry, folder, log } = start;
         let log_path = folder.join(format!("{name}.log"));
         let act = format!("start {name}");
         let own_log = fs::File::create(&log_path).map_err(Failure::system(act.clone()))?;
@@ -66,7 +70,7 @@ impl Worker {
         let worker = Self {
             name: name.into(),
             kind,
-            ip: host.ip().to_string(),
+            ip: ip.to_string(),
             pid: pid.expect("a process id is a positive number of 32 bits"),
             input: Mutex::new(child.stdin.take().expect("its input was asked for")),
             next_order: AtomicU64::new(1),
@@ -82,6 +86,15 @@ impl Worker {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns a number that the operating system tells about the process.
+    pub(crate) fn status(&self, name: &str) -> Result<u64, Failure> {
+        let path = format!("/proc/{}/status", self.pid.as_raw_nonzero());
+        let text = fs::read_to_string(&path).map_err(Failure::system(format!("read {path}")))?;
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        number.ok_or_else(|| Failure::unreadable(format!("{path} tells no `{name}`")))
     }
 
     fn write(&self, line: &impl serde::Serialize) -> Result<(), Failure> {

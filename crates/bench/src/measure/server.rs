@@ -1,0 +1,142 @@
+//! What one server can do here, whatever it is used for: the other side of the bill.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use reg_center::{Change, Lifetime, NodePath, RegistryCenter, Txn, TxnOutcome};
+use tokio::task::JoinSet;
+
+use crate::report::{Cell, Table};
+use crate::spread::Spread;
+use crate::stage::{Stage, within};
+use crate::{Effort, Outcome};
+
+const COLUMNS: [&str; 3] = ["what", "fsync", "a second"];
+
+/// Bytes of a node: about those of an item's record.
+const DATA: &str = "{\"state\":\"running\",\"token\":123456789,\"fire\":1700000000000,\"holder\":\"10.0.0.1@-@12345-k3f9x2\",\"source\":\"NORMAL\"}";
+/// Transactions that are measured at once, and how many of them are under way at the same time.
+const TRANSACTIONS: usize = 512;
+const UNDER_WAY: usize = 64;
+/// Sessions that are told of changes, and how many nodes change.
+const LISTENERS: usize = 32;
+const CHANGES: usize = 1_000;
+
+/// Measures a server beside the program that asks it.
+pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
+    let mut table = Table {
+        name: "server",
+        title: format!(
+            "what one server does in a second, beside who asks it; records of {} bytes; notifications: of {CHANGES} changes to \
+             {LISTENERS} sessions, each of which reads what has changed",
+            DATA.len()
+        ),
+        settings: 2,
+        columns: COLUMNS.to_vec(),
+        rows: Vec::new(),
+        targets: Vec::new(),
+    };
+    for fsync in [false, true] {
+        let stage = Stage::set(fsync)?;
+        let center = stage.session("server").await?;
+        for (what, operations) in
+            [("transactions of one operation", 1), ("operations, in transactions of 200", 200)]
+        {
+            let mut rates = Vec::new();
+            for round in 0..effort.rounds() {
+                let name = format!("writes-{operations}-{round}");
+                rates.push(writes(&center, &name, operations).await?);
+            }
+            note(&mut table, &stage, what, rates);
+        }
+        let mut rates = Vec::new();
+        for round in 0..effort.rounds() {
+            rates.push(notifications(&stage, &center, &format!("told-{round}")).await?);
+        }
+        note(&mut table, &stage, "notifications, with reads", rates);
+    }
+    Ok(table)
+}
+
+fn note(table: &mut Table, stage: &Stage, what: &str, rates: Vec<f64>) {
+    table.rows.push(vec![what.into(), stage.fsync().into(), Cell::from(Spread::of(rates))]);
+}
+
+/// Returns how many operations a second are written in transactions of so many, many of them under way at the same time.
+async fn writes(center: &Arc<dyn RegistryCenter>, name: &str, operations: usize) -> Outcome<f64> {
+    let transactions = TRANSACTIONS / operations.min(16);
+    let folder = NodePath::parse(&format!("/{name}"))?;
+    let begin = Instant::now();
+    let mut under_way = JoinSet::new();
+    for number in 0..transactions {
+        if under_way.len() == UNDER_WAY {
+            under_way.join_next().await.ok_or("nothing is under way")???;
+        }
+        let mut txn = Txn::new();
+        for operation in 0..operations {
+            let path = folder.join(&format!("{number}-{operation}"))?;
+            txn = txn.create(path, DATA, Lifetime::Persistent);
+        }
+        under_way.spawn(commit(Arc::clone(center), txn));
+    }
+    while let Some(done) = under_way.join_next().await {
+        done??;
+    }
+    Ok((transactions * operations) as f64 / begin.elapsed().as_secs_f64())
+}
+
+async fn commit(center: Arc<dyn RegistryCenter>, txn: Txn) -> Outcome<()> {
+    match center.commit(txn).await? {
+        TxnOutcome::Committed(_) => Ok(()),
+        TxnOutcome::Conflict(conflict) => Err(format!("a conflict: {conflict:?}").into()),
+    }
+}
+
+/// Returns how many changes a second arrive, all sessions together.
+async fn notifications(
+    stage: &Stage,
+    center: &Arc<dyn RegistryCenter>,
+    name: &str,
+) -> Outcome<f64> {
+    let folder = NodePath::parse(&format!("/{name}"))?;
+    commit(Arc::clone(center), Txn::new().create(folder.clone(), "", Lifetime::Persistent)).await?;
+    let mut listeners = JoinSet::new();
+    let (listening, mut ready) = tokio::sync::mpsc::unbounded_channel();
+    for _ in 0..LISTENERS {
+        let session = stage.session("server").await?;
+        let (folder, listening) = (folder.clone(), listening.clone());
+        listeners.spawn(async move {
+            let mut feed = session.watch(&folder);
+            let mut changes = 0;
+            while changes < CHANGES {
+                match feed.next().await {
+                    // Whoever waits for it is there as long as this is.
+                    Some(Change::Ready) => drop(listening.send(())),
+                    Some(Change::Put(_)) => changes += 1,
+                    Some(Change::Init | Change::Entry(_) | Change::Gone { .. }) => {}
+                    None => return Err("the feed has ended".into()),
+                }
+            }
+            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(session.close().await?)
+        });
+    }
+    for _ in 0..LISTENERS {
+        within("the listeners", ready.recv()).await?.ok_or("the listeners are gone")?;
+    }
+    let begin = Instant::now();
+    let mut txn = Txn::new();
+    for number in 0..CHANGES {
+        txn = txn.create(folder.join(&number.to_string())?, DATA, Lifetime::Persistent);
+        if txn.ops().len() == 200 {
+            commit(Arc::clone(center), std::mem::take(&mut txn)).await?;
+        }
+    }
+    let heard = async {
+        while let Some(done) = listeners.join_next().await {
+            done??;
+        }
+        Outcome::Ok(begin.elapsed())
+    };
+    let elapsed: Duration = within("all notifications", heard).await??;
+    Ok((LISTENERS * CHANGES) as f64 / elapsed.as_secs_f64())
+}
