@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use coordination::{
-    Event, FencingToken, FireTime, Ledger, Reply, Run, RunSource, StartItem, Ticket,
+    ConfigState, Event, FencingToken, FireTime, Ledger, Reply, Run, RunSource, StartItem, Ticket,
 };
 use reg_center::{Op, Txn};
 use sharding::ShardingItem;
@@ -92,7 +92,8 @@ impl World {
         }
     }
 
-    /// A job that catches up leaves no fire out that it was told of.
+    /// A job that catches up leaves no fire out that it was told of. While the stored configuration cannot be used each instance goes by
+    /// the last good one that it has seen, and that may be one without catching up.
     pub(crate) fn check_caught_up(
         &mut self,
         item: ShardingItem,
@@ -100,8 +101,10 @@ impl World {
         new: &Ledger,
         run: &Run,
     ) {
-        let catches_up =
-            self.observer.view().config().is_some_and(|config| config.catch_up.is_some());
+        let catches_up = match self.observer.view().config_state() {
+            ConfigState::Valid(config) => config.value.catch_up.is_some(),
+            ConfigState::Absent | ConfigState::Invalid { .. } => false,
+        };
         let (Some(last), Some(fire)) = (old.last_fire, new.last_fire) else { return };
         let holder = self.nodes.iter().find(|node| node.life.as_ref() == Some(&run.holder));
         let alone = run.merged.is_none();
