@@ -131,7 +131,7 @@ pub(crate) struct LocalCall {
     pub(crate) done: bool,
 }
 
-/// What there was before claims of an item whose outcome nobody knows.
+/// What there was before claims of an item whose outcomes nobody knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Doubt {
     /// The version of the item's record, before the last of them.
@@ -143,7 +143,7 @@ pub(crate) struct Doubt {
 impl Doubt {
     /// Any of the claims may be the one that was executed: the configurations of all are kept.
     pub(crate) fn again(&mut self, before: Version, config: Option<&Versioned<Arc<JobConfig>>>) {
-        self.before = before;
+        self.before = self.before.max(before);
         if mutant::is(Mutant::EarlierClaimForgotten) {
             self.configs.clear();
         }

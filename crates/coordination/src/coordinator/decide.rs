@@ -105,8 +105,9 @@ impl Coordinator {
     /// Forgets assignments that were sent, and of which the view shows all, or has had long enough to.
     fn settle_assignments(&mut self, now: Now) {
         let view = &self.view;
-        let mut shown = self.unsure.iter().filter(|unsure| unsure.is_shown(view));
-        let is_whole = shown.any(|unsure| unsure.plan.is_visible_in(view));
+        let written = self.unsure.iter().filter(|unsure| unsure.is_the_one_of(view));
+        let mut whole = written.map(|unsure| unsure.plan.is_visible_in(view)).peekable();
+        let is_whole = whole.peek().is_some() && whole.all(|whole| whole);
         self.unsure.retain_mut(|unsure| {
             if !unsure.is_shown(view) {
                 return true;

@@ -199,8 +199,8 @@ fn replaced_by(step: &Step, view: &JobView) -> Option<(ShardingItem, Ledger)> {
 }
 
 /// An assignment that this leader has sent, and perhaps written: nobody has said so. Items of which it writes nothing stay where they
-/// are, and nothing checks that of them; so the view has to show all of it, or none, before the next one is decided (simulation seed
-/// 9035734).
+/// are, and nothing checks that of them; so the view should show all of it, or none, before the next one is decided (simulation seed
+/// 9035734). It has as long for that as after an assignment that was written for certain.
 #[derive(Debug)]
 struct UnsureAssignment {
     plan: Plan,
@@ -215,6 +215,13 @@ impl UnsureAssignment {
         let is_older =
             |step: &Step| matches!(step, Step::SetAssignment { expect, .. } if *expect < shown);
         self.plan.steps.iter().any(is_older)
+    }
+
+    /// Returns true if the view shows its record.
+    fn is_the_one_of(&self, view: &JobView) -> bool {
+        let shown = view.assignment().map(|assignment| &assignment.value);
+        let is_same = |step: &Step| matches!(step, Step::SetAssignment { record, .. } if Some(record) == shown);
+        self.plan.steps.iter().any(is_same)
     }
 
     fn ends(&self) -> Option<Duration> {

@@ -112,7 +112,6 @@ impl Coordinator {
             return;
         }
         self.told.leads = leads;
-        self.unsure.clear();
         out.push(Command::Emit(match leads {
             Some(term) => JobEvent::BecameLeader { term: u64::from(term.0) },
             None => JobEvent::LostLeadership,

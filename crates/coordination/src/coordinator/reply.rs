@@ -123,7 +123,7 @@ impl Coordinator {
 
     /// Notes what may have happened, until the view shows it or shows that it cannot any more.
     fn left_in_doubt(&mut self, plan: &Plan, config: Option<&Versioned<Arc<JobConfig>>>) {
-        if assigns(plan) {
+        if assigns(plan) && !self.unsure.iter().any(|unsure| unsure.plan.repeats(plan)) {
             self.unsure.push(UnsureAssignment { plan: plan.clone(), shown_since: None });
         }
         let registers = plan.steps.iter().any(|step| matches!(step, Step::Register(_)));

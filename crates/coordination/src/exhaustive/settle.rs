@@ -151,6 +151,7 @@ impl World {
             for config in doubt.configs.iter_mut().filter(|_| written.config) {
                 config.version = STALE;
             }
+            doubt.configs.dedup_by_key(|config| config.version);
         }
         if written.instances.contains(self.id(p, aged.life)) {
             let stale = Triggered { version: STALE, number: u64::from(STALE.0) };

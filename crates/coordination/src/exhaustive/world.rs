@@ -260,12 +260,12 @@ impl World {
         Outlook { wishes, process: observed, starts }
     }
 
-    /// Returns what a process that is busy takes over if orphans have waited for an idle one for long enough. Nobody knows how
-    /// much time passes between two moves, so that it may be so at any of them; no state says that it is.
+    /// Returns what a process takes over if orphans have waited for long enough. Nobody knows how much time passes between two
+    /// moves, so that it may be so at any of them; no state says that it is.
     fn patient_takeover(&self, registry: &Registry, process: &Process) -> Option<Wish> {
         let Memory { local, flights, .. } = &process.memory;
-        let waits = local.orphans_since.is_some() && !local.runs.is_empty();
-        if !waits || process.standing != Standing::Up || flights.contains_key(&Duty::Takeover) {
+        let none_waits = local.orphans_since.is_none();
+        if none_waits || process.standing != Standing::Up || flights.contains_key(&Duty::Takeover) {
             return None;
         }
         let mut patient = process.clone();
