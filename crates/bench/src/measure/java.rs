@@ -172,8 +172,8 @@ async fn lateness(peers: &Peers, effort: Effort) -> Outcome<Table> {
 fn quantile(late: &[Duration], share: f64) -> Cell {
     let mut late = late.to_vec();
     late.sort_unstable();
-    let at = (late.len().saturating_sub(1) as f64 * share) as usize;
-    late.get(at).map_or(Cell::None, |late| Cell::Number(late.as_secs_f64() * 1e3))
+    let at = (late.len() as f64 * share).ceil() as usize;
+    late.get(at.saturating_sub(1)).map_or(Cell::None, |late| Cell::Number(late.as_secs_f64() * 1e3))
 }
 
 async fn start_up(peers: &Peers, effort: Effort) -> Outcome<Table> {

@@ -15,12 +15,12 @@ const COLUMNS: [&str; 3] = ["what", "fsync", "a second"];
 
 /// Bytes of a node: about those of an item's record.
 const DATA: &str = "{\"state\":\"running\",\"token\":123456789,\"fire\":1700000000000,\"holder\":\"10.0.0.1@-@12345-k3f9x2\",\"source\":\"NORMAL\"}";
-/// Transactions that are measured at once, and how many of them are under way at the same time.
-const TRANSACTIONS: usize = 512;
+/// How many transactions are under way at the same time.
 const UNDER_WAY: usize = 64;
 /// Sessions that are told of changes, and how many nodes change.
 const LISTENERS: usize = 32;
 const CHANGES: usize = 1_000;
+const CHANGES_AT_ONCE: usize = 200;
 
 /// Measures a server beside the program that asks it.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
@@ -39,13 +39,15 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     for fsync in [false, true] {
         let stage = Stage::set(fsync)?;
         let center = stage.session("server").await?;
-        for (what, operations) in
-            [("transactions of one operation", 1), ("operations, in transactions of 200", 200)]
-        {
+        let rows = [
+            ("transactions of one operation", 512, 1),
+            ("operations, in transactions of 200", 32, 200),
+        ];
+        for (what, transactions, operations) in rows {
             let mut rates = Vec::new();
             for round in 0..effort.rounds() {
                 let name = format!("writes-{operations}-{round}");
-                rates.push(writes(&center, &name, operations).await?);
+                rates.push(writes(&center, &name, transactions, operations).await?);
             }
             note(&mut table, &stage, what, rates);
         }
@@ -63,8 +65,12 @@ fn note(table: &mut Table, stage: &Stage, what: &str, rates: Vec<f64>) {
 }
 
 /// Returns how many operations a second are written in transactions of so many, many of them under way at the same time.
-async fn writes(center: &Arc<dyn RegistryCenter>, name: &str, operations: usize) -> Outcome<f64> {
-    let transactions = TRANSACTIONS / operations.min(16);
+async fn writes(
+    center: &Arc<dyn RegistryCenter>,
+    name: &str,
+    transactions: usize,
+    operations: usize,
+) -> Outcome<f64> {
     let folder = NodePath::parse(&format!("/{name}"))?;
     let begin = Instant::now();
     let mut under_way = JoinSet::new();
@@ -120,6 +126,7 @@ async fn notifications(
             Ok::<_, Box<dyn std::error::Error + Send + Sync>>(session.close().await?)
         });
     }
+    drop(listening);
     for _ in 0..LISTENERS {
         within("the listeners", ready.recv()).await?.ok_or("the listeners are gone")?;
     }
@@ -127,7 +134,7 @@ async fn notifications(
     let mut txn = Txn::new();
     for number in 0..CHANGES {
         txn = txn.create(folder.join(&number.to_string())?, DATA, Lifetime::Persistent);
-        if txn.ops().len() == 200 {
+        if txn.ops().len() == CHANGES_AT_ONCE || number + 1 == CHANGES {
             commit(Arc::clone(center), std::mem::take(&mut txn)).await?;
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::{Company, Kind, Peers, PeersError, next, since};
+use super::{Company, Kind, Peers, PeersError, next, since, within};
 use crate::protocol::{JobPlan, Said};
 use crate::stage::{Entry, Failure, PATIENCE};
 
@@ -95,12 +95,8 @@ impl Company<'_> {
         task: FireTask,
         heard: &mut mpsc::UnboundedReceiver<Entry>,
     ) -> Result<Fire, Failure> {
-        let fire = tokio::time::timeout(2 * PATIENCE, self.whole_fire(task, heard)).await;
-        fire.map_err(|_| Failure::Deadline {
-            expected: format!("a fire of {} items, all of which run", task.items),
-            found: "only parts of fires".to_owned(),
-            after: 2 * PATIENCE,
-        })?
+        let expected = format!("a fire of {} items, all of which run", task.items);
+        within(2 * PATIENCE, &expected, self.whole_fire(task, heard)).await
     }
 
     async fn whole_fire(

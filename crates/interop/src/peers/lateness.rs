@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Kind, Peers, PeersError, next, since};
+use super::{Kind, Peers, PeersError, next, since, within};
 use crate::protocol::JobPlan;
-use crate::stage::now_ms;
+use crate::stage::{PATIENCE, now_ms};
 
 /// Fires right after the last job was scheduled are not counted.
 const WARM_UP_MS: i64 = 3_000;
@@ -30,13 +30,18 @@ impl Peers {
         }
         let from = now_ms() + WARM_UP_MS;
         let mut heard = company.log.tap();
-        let mut late = Vec::new();
-        while late.len() < seconds * jobs as usize {
-            let entry = next(&mut heard, "a run").await?;
-            if let Some(run) = entry.begun().filter(|run| run.fire >= from) {
-                late.push(since(run.fire, entry.fact.at));
+        let runs = async {
+            let mut late = Vec::new();
+            while late.len() < seconds * jobs as usize {
+                let entry = next(&mut heard, "a run").await?;
+                if let Some(run) = entry.begun().filter(|run| run.fire >= from) {
+                    late.push(since(run.fire, entry.fact.at));
+                }
             }
-        }
+            Ok(late)
+        };
+        let limit = PATIENCE + 2 * Duration::from_secs(seconds as u64);
+        let late = within(limit, "as many runs as the jobs are to have", runs).await?;
         worker.leave().await?;
         Ok(late)
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Company, Kind, Peers, PeersError, next, since};
+use super::{Company, Kind, Peers, PeersError, next, since, within};
 use crate::protocol::JobPlan;
 use crate::stage::{Failure, Nodes, PATIENCE, Tree, Worker, now_ms};
 
@@ -71,13 +71,18 @@ impl Company<'_> {
             false => Ok(now_ms()),
         };
         let gone_at = tree.wait(PATIENCE, "the end of the victim's session", gone).await?;
-        let mut starts = BTreeMap::new();
-        while starts.len() < running.len() {
-            let entry = next(&mut heard, "what was lost to begin elsewhere").await?;
-            if let Some(run) = entry.begun().filter(|run| running.contains(&run.item)) {
-                starts.entry(run.item).or_insert(since(gone_at, entry.fact.at));
+        let what = "what was lost to begin elsewhere";
+        let elsewhere = async {
+            let mut starts = BTreeMap::new();
+            while starts.len() < running.len() {
+                let entry = next(&mut heard, what).await?;
+                if let Some(run) = entry.begun().filter(|run| running.contains(&run.item)) {
+                    starts.entry(run.item).or_insert(since(gone_at, entry.fact.at));
+                }
             }
-        }
+            Ok(starts)
+        };
+        let starts = within(2 * PATIENCE, what, elsewhere).await?;
         let first_start = starts.values().min().copied().unwrap_or_default();
         let last_start = starts.values().max().copied().unwrap_or_default();
         match last_start < PERIOD / 2 {

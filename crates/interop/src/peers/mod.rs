@@ -140,17 +140,28 @@ impl Company<'_> {
 
 /// Waits for the next thing that a worker says.
 async fn next(heard: &mut mpsc::UnboundedReceiver<Entry>, what: &str) -> Result<Entry, Failure> {
-    let entry = tokio::time::timeout(PATIENCE, heard.recv()).await;
-    let entry = entry.map_err(|_| Failure::Deadline {
-        expected: what.to_owned(),
-        found: "silence".to_owned(),
-        after: PATIENCE,
-    })?;
-    let entry = entry.ok_or_else(|| Failure::unreadable("nobody is there to say anything"))?;
+    let said = async {
+        heard.recv().await.ok_or_else(|| Failure::unreadable("nobody is there to say anything"))
+    };
+    let entry = within(PATIENCE, what, said).await?;
     match entry.error() {
         Some(text) => Err(Failure::unreadable(format!("{} cannot go on: {text}", entry.who))),
         None => Ok(entry),
     }
+}
+
+/// Waits for something that is made of many things that workers say, but not for ever.
+async fn within<T>(
+    limit: Duration,
+    expected: &str,
+    heard: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let heard = tokio::time::timeout(limit, heard).await;
+    heard.map_err(|_| Failure::Deadline {
+        expected: expected.to_owned(),
+        found: "parts of it".to_owned(),
+        after: limit,
+    })?
 }
 
 /// Returns how long after another moment something was, both in milliseconds since 1970 UTC; nothing if it was before.

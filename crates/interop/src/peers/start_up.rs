@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Kind, Peers, PeersError, next};
+use super::{Kind, Peers, PeersError, next, within};
 use crate::protocol::JobPlan;
+use crate::stage::PATIENCE;
 
 /// When a process that was started had done something.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,11 @@ impl Peers {
         let ready = begin.elapsed();
         worker.schedule(&JobPlan::new("start", 1)).await?;
         let joined = begin.elapsed();
-        while next(&mut heard, "the first run").await?.begun().is_none() {}
+        let run = async {
+            while next(&mut heard, "the first run").await?.begun().is_none() {}
+            Ok(())
+        };
+        within(PATIENCE, "the first run", run).await?;
         let first_start = begin.elapsed();
         worker.leave().await?;
         Ok(StartUp { ready, joined, first_start })
