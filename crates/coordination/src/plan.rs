@@ -346,6 +346,14 @@ impl Plan {
         self.steps.len() == other.steps.len() && self.steps.iter().zip(&other.steps).all(same)
     }
 
+    /// Returns the assignment that it writes, and the version that this replaces; `None` if it assigns nothing.
+    pub(crate) fn assignment(&self) -> Option<(Option<Version>, &AssignmentRecord)> {
+        self.steps.iter().find_map(|step| {
+            let Step::SetAssignment { expect, record } = step else { return None };
+            Some((*expect, record))
+        })
+    }
+
     /// Returns the runs that begin with this plan if `me` commits it.
     pub(crate) fn runs_of<'a>(
         &'a self,

@@ -131,6 +131,7 @@ pub struct Coordinator {
     me: Option<InstanceId>,
     connected: bool,
     in_flight: BTreeMap<Duty, InFlight>,
+    /// Assignments of which nobody has said whether they were written.
     unsure: Vec<UnsureAssignment>,
     next_ticket: u64,
     next_reconcile: Option<Duration>,
@@ -211,17 +212,13 @@ struct UnsureAssignment {
 impl UnsureAssignment {
     /// Returns true if the view shows that some assignment has replaced the one that this would replace.
     fn is_shown(&self, view: &JobView) -> bool {
-        let shown = view.assignment_version();
-        let is_older =
-            |step: &Step| matches!(step, Step::SetAssignment { expect, .. } if *expect < shown);
-        self.plan.steps.iter().any(is_older)
+        self.plan.assignment().is_some_and(|(expect, _)| expect < view.assignment_version())
     }
 
     /// Returns true if the view shows its record.
     fn is_the_one_of(&self, view: &JobView) -> bool {
         let shown = view.assignment().map(|assignment| &assignment.value);
-        let is_same = |step: &Step| matches!(step, Step::SetAssignment { record, .. } if Some(record) == shown);
-        self.plan.steps.iter().any(is_same)
+        self.plan.assignment().is_some_and(|(_, record)| Some(record) == shown)
     }
 
     fn ends(&self) -> Option<Duration> {

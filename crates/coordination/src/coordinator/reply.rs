@@ -69,7 +69,7 @@ impl Coordinator {
             self.doubt_claims(plan, &me, Some(config));
             self.start_runs(plan.runs_of(&me), config, out);
         }
-        if assigns(plan) {
+        if plan.assignment().is_some() {
             // It has replaced what the others would have replaced, or what they have written.
             self.unsure.clear();
         }
@@ -123,7 +123,8 @@ impl Coordinator {
 
     /// Notes what may have happened, until the view shows it or shows that it cannot any more.
     fn left_in_doubt(&mut self, plan: &Plan, config: Option<&Versioned<Arc<JobConfig>>>) {
-        if assigns(plan) && !self.unsure.iter().any(|unsure| unsure.plan.repeats(plan)) {
+        let assigns = plan.assignment().is_some();
+        if assigns && !self.unsure.iter().any(|unsure| unsure.plan.repeats(plan)) {
             self.unsure.push(UnsureAssignment { plan: plan.clone(), shown_since: None });
         }
         let registers = plan.steps.iter().any(|step| matches!(step, Step::Register(_)));
@@ -280,9 +281,5 @@ fn why_unanswered(before: &Ledger, request: &ManualRequest, retired: bool) -> Op
 
 /// Returns how long the view may take to show a plan that was committed.
 fn wait_for(plan: &Plan) -> Duration {
-    if assigns(plan) { ASSIGNMENT_WAIT } else { SETTLE_WAIT }
-}
-
-fn assigns(plan: &Plan) -> bool {
-    plan.steps.iter().any(|step| matches!(step, Step::SetAssignment { .. }))
+    if plan.assignment().is_some() { ASSIGNMENT_WAIT } else { SETTLE_WAIT }
 }

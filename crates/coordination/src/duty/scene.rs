@@ -16,7 +16,7 @@ use crate::latch::Latch;
 use crate::layout::{self, Layout, NodeKind};
 use crate::local::{Due, Local, LocalRun};
 use crate::once::OnceRecord;
-use crate::plan::{Plan, Step};
+use crate::plan::Plan;
 use crate::trigger_record::TriggerRecord;
 use crate::view::JobView;
 use crate::{
@@ -202,12 +202,8 @@ impl Scene {
     /// The names that the plan for resharding would record, as `id name`.
     pub(crate) fn planned_names(&self) -> Vec<String> {
         let plan = self.plan(Duty::Resharding).expect("there is something to reshard");
-        let record = plan.steps.iter().find_map(|step| {
-            let Step::SetAssignment { record, .. } = step else { return None };
-            Some(record)
-        });
-        let names = &record.expect("every resharding writes the record").names;
-        names.iter().map(|(id, name)| format!("{id} {name}")).collect()
+        let (_, record) = plan.assignment().expect("every resharding writes the record");
+        record.names.iter().map(|(id, name)| format!("{id} {name}")).collect()
     }
 
     pub(crate) fn trigger(self, request: &str, record: TriggerRecord) -> Self {

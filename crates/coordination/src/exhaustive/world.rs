@@ -253,10 +253,11 @@ impl World {
         }
         let observed = Arc::new(observed.sealed());
         let mut wishes: Vec<Wish> = wanted.into_iter().map(Wish::new).collect();
-        let patient = self.patient_takeover(registry, &observed);
-        let is_new = |wish: &Wish| wishes.iter().all(|other| other.print != wish.print);
-        let patient: Vec<Wish> = patient.into_iter().filter(is_new).collect();
-        wishes.extend(patient);
+        if let Some(patient) = self.patient_takeover(registry, &observed)
+            && wishes.iter().all(|other| other.print != patient.print)
+        {
+            wishes.push(patient);
+        }
         Outlook { wishes, process: observed, starts }
     }
 
