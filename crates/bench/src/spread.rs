@@ -30,6 +30,14 @@ impl Spread {
     }
 }
 
+/// Returns the time in milliseconds that this share of all times does not exceed; `None` of no times.
+pub(crate) fn quantile(times: &[Duration], share: f64) -> Option<f64> {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    let rank = (times.len() as f64 * share).ceil() as usize;
+    Some(times.get(rank.max(1) - 1)?.as_secs_f64() * 1e3)
+}
+
 impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { min, median, max, .. } = self;
@@ -57,5 +65,15 @@ mod tests {
             assert_eq!(Spread::of(values.clone()), Some(expected), "{values:?}");
         }
         assert_eq!(Spread::of([]), None);
+    }
+
+    #[test]
+    fn a_quantile_is_a_time_that_its_share_does_not_exceed() {
+        let times = [4, 1, 3, 2].map(Duration::from_millis);
+        let rows = [(0.0, 1.0), (0.25, 1.0), (0.26, 2.0), (0.5, 2.0), (0.99, 4.0), (1.0, 4.0)];
+        for (share, expected) in rows {
+            assert_eq!(quantile(&times, share), Some(expected), "{share}");
+        }
+        assert_eq!(quantile(&[], 0.5), None);
     }
 }

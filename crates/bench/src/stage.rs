@@ -12,6 +12,7 @@ use zookeeper_fixture::{Server, ServerOptions};
 
 use crate::Outcome;
 use crate::recorder::Recorder;
+use crate::report::on_or_off;
 
 /// How long anything may take before the measurement fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -40,7 +41,7 @@ impl Stage {
     }
 
     pub(crate) fn fsync(&self) -> &'static str {
-        if self.fsync { "on" } else { "off" }
+        on_or_off(self.fsync)
     }
 
     /// Returns the requests that clients have sent, by the server's own count. It contains pings.

@@ -125,8 +125,8 @@ pub(crate) enum Said {
     End(Run),
     /// A Java worker is done with a fire of a job, whether it had items to run or not.
     Complete { job: String, fire: i64 },
-    /// What the Rust product tells of a job.
-    Event { job: String, name: String, text: String },
+    /// What the Rust product tells of a job; of which fire, if an item is recorded as done.
+    Event { job: String, name: String, text: String, settled: Option<i64> },
     /// The worker cannot go on.
     Error { text: String },
 }

@@ -8,7 +8,7 @@ use reg_center::{Lifetime, NodePath, Txn};
 use tokio::sync::mpsc;
 
 use crate::recorder::Request;
-use crate::report::{Cell, Table, Target};
+use crate::report::{Cell, Table};
 use crate::spread::Spread;
 use crate::stage::{Member, Stage, settled, within};
 use crate::{Effort, Outcome, raw};
@@ -26,16 +26,13 @@ const COLUMNS: [&str; 8] = [
 
 /// Measures the loss of an instance that runs one item, and of one that runs very many.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
-    let mut table = Table {
-        name: "failover",
-        title: "an instance is lost in the middle of its runs, another one is idle; from asking for the end of its session; raw: \
-                a write of one node; the transactions that take the items over"
-            .to_owned(),
-        settings: 2,
-        columns: COLUMNS.to_vec(),
-        rows: Vec::new(),
-        targets: Vec::new(),
-    };
+    let mut table = Table::new(
+        "failover",
+        "an instance is lost in the middle of its runs, another one is idle; from asking for the end of its session; raw: \
+                a write of one node; the transactions that take the items over",
+        2,
+        &COLUMNS,
+    );
     for fsync in [false, true] {
         let stage = Stage::set(fsync)?;
         for lost in [1, 3, 1_000] {
@@ -150,7 +147,7 @@ fn note(table: &mut Table, stage: &Stage, lost: u32, losses: &[Loss]) {
     let mut target = |figure: &str, most, spread: Option<Spread>| {
         let figure = format!("{figure}, {lost} items lost, fsync {}", stage.fsync());
         let measured = spread.map(|spread| spread.median);
-        table.targets.extend(measured.map(|m| Target { figure, at_most: most, measured: m }));
+        table.target(figure, most, measured);
     };
     target("first start in raw round trips", 3.0, to_write);
     if lost >= 1_000 {

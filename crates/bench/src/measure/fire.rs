@@ -9,7 +9,7 @@ use reg_center::Txn;
 use tokio::sync::mpsc;
 
 use crate::recorder::{Request, round_trips};
-use crate::report::{Cell, Table, Target};
+use crate::report::{Cell, Table, on_or_off};
 use crate::spread::Spread;
 use crate::stage::{Member, Stage, settled, with_flags, within};
 use crate::{Effort, Outcome, raw};
@@ -49,16 +49,13 @@ struct Fire {
 
 /// Measures the whole grid.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
-    let mut table = Table {
-        name: "fire",
-        title: "one fire of one instance; times in ms: minimum / median / maximum; raw: transactions of the same operations \
-                and bytes, one after the other"
-            .to_owned(),
-        settings: 4,
-        columns: COLUMNS.to_vec(),
-        rows: Vec::new(),
-        targets: Vec::new(),
-    };
+    let mut table = Table::new(
+        "fire",
+        "one fire of one instance; times in ms: minimum / median / maximum; raw: transactions of the same operations \
+                and bytes, one after the other",
+        4,
+        &COLUMNS,
+    );
     for fsync in [false, true] {
         let stage = Stage::set(fsync)?;
         for setting in grid(effort) {
@@ -196,7 +193,6 @@ async fn judge(
 
 fn note(table: &mut Table, stage: &Stage, setting: Setting, (requests, fires): (f64, Vec<Fire>)) {
     let Setting { items, monitor, failover } = setting;
-    let on = |flag| if flag { "on" } else { "off" };
     let times = |of: fn(&Fire) -> Option<Duration>| Spread::of_times(fires.iter().filter_map(of));
     let ratio = |ours: fn(&Fire) -> Option<Duration>, raw: fn(&Fire) -> Option<Duration>| {
         let of = |fire: &Fire| Some(ours(fire)?.as_secs_f64() / raw(fire)?.as_secs_f64());
@@ -206,8 +202,8 @@ fn note(table: &mut Table, stage: &Stage, setting: Setting, (requests, fires): (
     let round_trips = Spread::of(fires.iter().map(|fire| fire.round_trips as f64));
     table.rows.push(vec![
         items.into(),
-        on(monitor).into(),
-        on(failover).into(),
+        on_or_off(monitor).into(),
+        on_or_off(failover).into(),
         stage.fsync().into(),
         Cell::Number(requests),
         round_trips.into(),
@@ -221,12 +217,12 @@ fn note(table: &mut Table, stage: &Stage, setting: Setting, (requests, fires): (
     let mut target = |figure: &str, most, spread: Option<Spread>| {
         let figure = format!(
             "{figure}, {items} items, monitoring {}, failover {}, fsync {}",
-            on(monitor),
-            on(failover),
+            on_or_off(monitor),
+            on_or_off(failover),
             stage.fsync()
         );
         let measured = spread.map(|spread| spread.median);
-        table.targets.extend(measured.map(|m| Target { figure, at_most: most, measured: m }));
+        table.target(figure, most, measured);
     };
     target("round trips to the first start", if monitor { 2.0 } else { 0.0 }, round_trips);
     target("first start / raw claim", 1.5, to_claim);

@@ -1,14 +1,14 @@
 //! What jobs cost that do nothing: memory, threads, and requests to register them and while they are idle.
 
 use std::env;
-use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use lite::{JobBuilder, job_fn};
+use procfs::process::Process;
 use serde::{Deserialize, Serialize};
 
-use crate::report::{Cell, Table, Target};
+use crate::report::{Cell, Table};
 use crate::stage::{Stage, settled};
 use crate::{Effort, Outcome};
 
@@ -26,16 +26,13 @@ const IDLE: Duration = Duration::from_secs(10);
 
 /// Measures processes of their own, so that one does not inherit the memory of the other.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
-    let mut table = Table {
-        name: "idle-jobs",
-        title: "jobs of one item that fire once a year, in one process with one session; memory: what is resident, less what is \
-                without any job"
-            .to_owned(),
-        settings: 1,
-        columns: COLUMNS.to_vec(),
-        rows: Vec::new(),
-        targets: Vec::new(),
-    };
+    let mut table = Table::new(
+        "idle-jobs",
+        "jobs of one item that fire once a year, in one process with one session; memory: what is resident, less what is \
+                without any job",
+        1,
+        &COLUMNS,
+    );
     let sizes: &[u32] = match effort {
         Effort::Quick => &[10, 100],
         Effort::Full => &[10, 100, 1_000, 10_000],
@@ -70,7 +67,8 @@ pub(crate) async fn in_a_process(jobs: u32) -> Outcome<String> {
     let scheduler = stage.unrecorded("idle", 1).await?;
     // The first job brings what there is once for a process.
     schedule(&scheduler, "first").await?;
-    let (bytes, requests, begin) = (resident()?, stage.request_count()?, Instant::now());
+    let (before, _) = own_size()?;
+    let (requests, begin) = (stage.request_count()?, Instant::now());
     let mut handles = Vec::new();
     for number in 0..jobs {
         handles.push(schedule(&scheduler, &format!("job-{number}")).await?);
@@ -81,9 +79,10 @@ pub(crate) async fn in_a_process(jobs: u32) -> Outcome<String> {
     let register_ms = begin.elapsed().as_secs_f64() * 1e3;
     let registered = stage.request_count()?;
     tokio::time::sleep(IDLE).await;
+    let (bytes, threads) = own_size()?;
     let seen = Seen {
-        bytes: resident()? - bytes,
-        threads: status("Threads:")?,
+        bytes: bytes - before,
+        threads,
         register_ms,
         register_requests: registered - requests,
         idle_requests: stage.request_count()? - registered,
@@ -96,16 +95,11 @@ async fn schedule(scheduler: &lite::Scheduler, name: &str) -> Outcome<lite::JobH
     Ok(scheduler.schedule(config, job_fn(|_| async { Ok(()) })).await?)
 }
 
-fn resident() -> Outcome<f64> {
-    Ok(status("VmRSS:")? as f64 * 1024.0)
-}
-
-/// Returns a number that the operating system tells about this process.
-fn status(name: &str) -> Outcome<u64> {
-    let text = fs::read_to_string("/proc/self/status")?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    Ok(number.ok_or_else(|| format!("/proc/self/status does not tell `{name}`"))?.parse()?)
+/// Returns how many bytes of memory and how many threads this process has.
+fn own_size() -> Outcome<(f64, u64)> {
+    let status = Process::myself()?.status()?;
+    let kib = status.vmrss.ok_or("the system does not tell how much memory is resident")?;
+    Ok((kib as f64 * 1024.0, status.threads))
 }
 
 fn note(table: &mut Table, jobs: u32, seen: &Seen) {
@@ -120,7 +114,6 @@ fn note(table: &mut Table, jobs: u32, seen: &Seen) {
         Cell::Number(seen.idle_requests as f64 / minutes),
     ]);
     if jobs >= 1_000 {
-        let figure = format!("KiB per idle job, {jobs} jobs");
-        table.targets.push(Target { figure, at_most: 20.0, measured: per_job });
+        table.target(format!("KiB per idle job, {jobs} jobs"), 20.0, Some(per_job));
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use interop::peers::{FireTask, Fires, Idle, Kind, Loss, Peers, StartUp};
 
 use super::resharding;
-use crate::report::{Cell, Table, Target};
-use crate::spread::Spread;
+use crate::report::{Cell, Table, on_or_off};
+use crate::spread::{Spread, quantile};
 use crate::stage::Stage;
 use crate::{Effort, Outcome};
 
@@ -32,14 +32,8 @@ fn table(
     settings: usize,
     columns: &[&'static str],
 ) -> Table {
-    Table {
-        name,
-        title: format!("ElasticJob {} beside ours: {title}", peers.release()),
-        settings,
-        columns: columns.to_vec(),
-        rows: Vec::new(),
-        targets: Vec::new(),
-    }
+    let title = format!("ElasticJob {} beside ours: {title}", peers.release());
+    Table::new(name, title, settings, columns)
 }
 
 async fn fires(peers: &Peers, effort: Effort) -> Outcome<Table> {
@@ -80,13 +74,12 @@ async fn fires(peers: &Peers, effort: Effort) -> Outcome<Table> {
 }
 
 fn note_fires(table: &mut Table, task: FireTask, java: &Fires, ours: &Fires) {
-    let on = |flag| if flag { "on" } else { "off" };
     let first = |fires: &Fires| Spread::of_times(fires.fires.iter().map(|fire| fire.first_start));
     let done = |fires: &Fires| Spread::of_times(fires.fires.iter().map(|fire| fire.all_done));
     let mut row = vec![
         task.items.into(),
-        on(task.monitor).into(),
-        on(task.failover).into(),
+        on_or_off(task.monitor).into(),
+        on_or_off(task.failover).into(),
         Cell::Number(java.requests_per_fire),
         Cell::Number(ours.requests_per_fire),
     ];
@@ -159,21 +152,14 @@ async fn lateness(peers: &Peers, effort: Effort) -> Outcome<Table> {
             let seconds = 3 * effort.rounds();
             let java = peers.lateness(Kind::Java, jobs, monitor, seconds).await?;
             let ours = peers.lateness(Kind::Rust, jobs, monitor, seconds).await?;
-            let mut row = vec![jobs.into(), if monitor { "on" } else { "off" }.into()];
+            let mut row = vec![jobs.into(), on_or_off(monitor).into()];
             for share in [0.5, 0.99, 1.0] {
-                row.extend([quantile(&java, share), quantile(&ours, share)]);
+                row.extend([quantile(&java, share), quantile(&ours, share)].map(Cell::from));
             }
             table.rows.push(row);
         }
     }
     Ok(table)
-}
-
-fn quantile(late: &[Duration], share: f64) -> Cell {
-    let mut late = late.to_vec();
-    late.sort_unstable();
-    let at = (late.len() as f64 * share).ceil() as usize;
-    late.get(at.saturating_sub(1)).map_or(Cell::None, |late| Cell::Number(late.as_secs_f64() * 1e3))
 }
 
 async fn start_up(peers: &Peers, effort: Effort) -> Outcome<Table> {
@@ -241,10 +227,6 @@ fn beside(java: Option<Spread>, ours: Option<Spread>) -> [Cell; 3] {
 
 /// Notes that ours is to be so many times as fast as Java.
 fn target(table: &mut Table, figure: &str, times: f64, java: Option<Spread>, ours: Option<Spread>) {
-    let Some((java, ours)) = java.zip(ours) else { return };
-    table.targets.push(Target {
-        figure: figure.to_owned(),
-        at_most: 1.0 / times,
-        measured: ours.median / java.median,
-    });
+    let measured = java.zip(ours).map(|(java, ours)| ours.median / java.median);
+    table.target(figure.to_owned(), 1.0 / times, measured);
 }

@@ -1,5 +1,6 @@
 //! How late runs begin, with many jobs in one process.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -8,40 +9,33 @@ use reg_center::MemoryRegistry;
 use tokio::sync::mpsc;
 
 use crate::report::{Cell, Table};
+use crate::spread::quantile;
 use crate::stage::within;
 use crate::{Effort, Outcome};
-use std::sync::Arc;
 
 const COLUMNS: [&str; 6] = ["fires a second", "work", "fires", "ms p50", "ms p99", "ms max"];
 
 /// Measures one job, a hundred and ten thousand that all fire on each second.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
-    let mut rows = Vec::new();
+    let mut table = Table::new(
+        "lateness",
+        "how much later than its fire a run begins; jobs of one item that fire on each second, embedded registry, not \
+         monitored; the work waits and does not compute",
+        2,
+        &COLUMNS,
+    );
     let seconds = effort.rounds();
     for jobs in [1, 100, 10_000] {
         for work in [Duration::ZERO, Duration::from_millis(1)] {
-            let mut late = lateness(jobs, work, seconds).await?;
-            late.sort_unstable();
-            let at = |share: f64| late[((late.len() - 1) as f64 * share) as usize];
-            let ms = |late: Duration| Cell::Number(late.as_secs_f64() * 1e3);
+            let late = lateness(jobs, work, seconds).await?;
             let n_fires = Cell::Count(late.len() as u64);
-            let work = format!("{} ms", work.as_millis());
-            let figures = [ms(at(0.5)), ms(at(0.99)), ms(at(1.0))];
-            rows.push(
-                [jobs.into(), Cell::Text(work), n_fires].into_iter().chain(figures).collect(),
-            );
+            let mut row =
+                vec![jobs.into(), Cell::Text(format!("{} ms", work.as_millis())), n_fires];
+            row.extend([0.5, 0.99, 1.0].map(|share| quantile(&late, share).into()));
+            table.rows.push(row);
         }
     }
-    Ok(Table {
-        name: "lateness",
-        title: "how much later than its fire a run begins; jobs of one item that fire on each second, embedded registry, not \
-                monitored; the work waits and does not compute"
-            .to_owned(),
-        settings: 2,
-        columns: COLUMNS.to_vec(),
-        rows,
-        targets: Vec::new(),
-    })
+    Ok(table)
 }
 
 async fn lateness(jobs: u32, work: Duration, seconds: usize) -> Outcome<Vec<Duration>> {

@@ -7,7 +7,7 @@ use lite::{JobBuilder, JobEvent, JobHandle, JobRecord, job_fn};
 use reg_center::{Op, Txn};
 use tokio::sync::mpsc;
 
-use crate::report::{Cell, Table, Target};
+use crate::report::{Cell, Table};
 use crate::spread::Spread;
 use crate::stage::{Member, Stage, settled, within};
 use crate::{Effort, Outcome, raw};
@@ -27,16 +27,13 @@ const GLANCE: Duration = Duration::from_millis(1);
 
 /// Measures jobs of more and more items.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
-    let mut table = Table {
-        name: "resharding",
-        title: "a second instance joins; from its registration until both see the new assignment; raw: the owners of the items \
-                that move, written in as many transactions"
-            .to_owned(),
-        settings: 2,
-        columns: COLUMNS.to_vec(),
-        rows: Vec::new(),
-        targets: Vec::new(),
-    };
+    let mut table = Table::new(
+        "resharding",
+        "a second instance joins; from its registration until both see the new assignment; raw: the owners of the items \
+                that move, written in as many transactions",
+        2,
+        &COLUMNS,
+    );
     let sizes: &[u32] = match effort {
         Effort::Quick => &[10, 100, 1_000],
         Effort::Full => &[10, 100, 1_000, 10_000, 100_000],
@@ -150,6 +147,5 @@ fn note(table: &mut Table, stage: &Stage, items: u32, joins: &[Join]) {
         ratio.into(),
     ]);
     let figure = format!("visible everywhere / raw, {items} items, fsync {}", stage.fsync());
-    let measured = ratio.map(|ratio| ratio.median);
-    table.targets.extend(measured.map(|m| Target { figure, at_most: 2.0, measured: m }));
+    table.target(figure, 2.0, ratio.map(|ratio| ratio.median));
 }

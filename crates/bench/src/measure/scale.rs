@@ -31,21 +31,20 @@ const COLUMNS: [&str; 8] = [
 const BEGIN_MS: i64 = 1_700_000_000_000;
 const PERIOD: Duration = Duration::from_secs(10);
 const FIRES: u32 = 6;
+/// How often everybody may read and act before nobody has anything left to do.
+const TURNS: usize = 10_000;
 /// How long a cluster may take to come to rest, in its own time.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Measures what a job costs its registry: the start of all instances at once, the loss of one, a minute of fires.
 pub(crate) fn measure(effort: Effort) -> Outcome<Table> {
-    let mut table = Table {
-        name: "scale",
-        title: "one job in a simulated cluster, monitored, with failover: what is written, and what the registry has to tell; jobs do \
-                not touch each other, so a thousand jobs cost a thousand times as much"
-            .to_owned(),
-        settings: 3,
-        columns: COLUMNS.to_vec(),
-        rows: Vec::new(),
-        targets: Vec::new(),
-    };
+    let mut table = Table::new(
+        "scale",
+        "one job in a simulated cluster, monitored, with failover: what is written, and what the registry has to tell; jobs do \
+                not touch each other, so a thousand jobs cost a thousand times as much",
+        3,
+        &COLUMNS,
+    );
     let sizes: &[(u32, u32)] = match effort {
         Effort::Quick => &[(3, 3), (10, 100), (100, 100)],
         Effort::Full => &[(3, 3), (10, 100), (100, 100), (100, 1_000), (1_000, 1_000)],
@@ -155,7 +154,7 @@ impl Cluster {
                 node.inbox.push_back(Event::Fire { at, next: None, missed: Vec::new() });
                 node.runs = 0;
             }
-            self.settle();
+            self.settle()?;
             let runs: usize = self.nodes.iter().map(|node| node.runs).sum();
             if runs != self.items as usize {
                 return Err(format!("{runs} runs of {} items", self.items).into());
@@ -168,7 +167,7 @@ impl Cluster {
     fn until_shared(&mut self) -> Outcome<()> {
         let end = self.now.mono + PATIENCE;
         while self.now.mono < end {
-            self.settle();
+            self.settle()?;
             let owned = self.nodes.iter().map(|node| node.coordinator.status().owned.len());
             if owned.clone().sum::<usize>() == self.items as usize
                 && owned.clone().max() <= owned.min().map(|least| least + 1)
@@ -194,19 +193,23 @@ impl Cluster {
     }
 
     /// Lets everybody read and act until nobody has anything left to read.
-    fn settle(&mut self) {
-        while self.nodes.iter().any(|node| !node.inbox.is_empty()) {
+    fn settle(&mut self) -> Outcome<()> {
+        for _ in 0..TURNS {
+            if self.nodes.iter().all(|node| node.inbox.is_empty()) {
+                return Ok(());
+            }
             for index in 0..self.nodes.len() {
-                self.turn(index);
+                self.turn(index)?;
             }
         }
+        Err(format!("they still have something to do after {TURNS} turns of each").into())
     }
 
     /// One instance reads all that has come, and does what it then wants.
-    fn turn(&mut self, index: usize) {
+    fn turn(&mut self, index: usize) -> Outcome<()> {
         let node = &mut self.nodes[index];
         if node.inbox.is_empty() {
-            return;
+            return Ok(());
         }
         let events: Vec<Event> = node.inbox.drain(..).collect();
         let mut out = Vec::new();
@@ -214,7 +217,7 @@ impl Cluster {
         for command in out {
             match command {
                 Command::Commit { ticket, txn, .. } => {
-                    let reply = self.commit(index, &txn);
+                    let reply = self.commit(index, &txn)?;
                     self.nodes[index].inbox.push_back(Event::Replied { ticket, reply });
                 }
                 Command::Start(items) => {
@@ -235,22 +238,22 @@ impl Cluster {
                 | Command::Left => {}
             }
         }
+        Ok(())
     }
 
-    fn commit(&mut self, index: usize, txn: &Txn) -> Reply {
+    fn commit(&mut self, index: usize, txn: &Txn) -> Outcome<Reply> {
         self.counts.transactions += 1;
-        match self.registry.commit(self.nodes[index].session, txn.ops()) {
-            Ok((TxnOutcome::Committed(committed), changes)) => {
+        match self.registry.commit(self.nodes[index].session, txn.ops())? {
+            (TxnOutcome::Committed(committed), changes) => {
                 self.counts.operations += txn.ops().len() as u32;
                 self.counts.bytes += txn.size();
                 self.tell_all(&changes);
-                Reply::Committed(committed.revision)
+                Ok(Reply::Committed(committed.revision))
             }
-            Ok((TxnOutcome::Conflict(conflict), _)) => {
+            (TxnOutcome::Conflict(conflict), _) => {
                 self.counts.refused += 1;
-                Reply::Conflict(conflict)
+                Ok(Reply::Conflict(conflict))
             }
-            Err(_) => Reply::NotExecuted,
         }
     }
 
@@ -266,14 +269,24 @@ impl Cluster {
 mod tests {
     use super::*;
 
+    // The formulas of `docs/capacity.md`.
+
+    #[test]
+    fn a_start_of_all_costs_each_a_registration_and_the_leader_an_assignment() -> Outcome<()> {
+        let Counts { transactions, refused, operations, .. } = Cluster::start(4, 12)?.counts;
+        assert_eq!((transactions - refused, operations), (4 + 2, 4 * 4 + 2 * 12 + 8));
+        Ok(())
+    }
+
     #[test]
     fn a_fire_costs_two_transactions_for_each_instance_and_tells_everybody_of_every_item()
     -> Outcome<()> {
         let mut cluster = Cluster::start(4, 12)?;
         cluster.lose_one()?;
         cluster.minute()?;
-        let Counts { transactions, refused, notifications, .. } = cluster.counts;
+        let Counts { transactions, refused, operations, notifications, .. } = cluster.counts;
         assert_eq!((transactions, refused), (6 * 2 * 3, 0));
+        assert_eq!(operations, 6 * 5 * (12 + 3));
         assert_eq!(notifications, 6 * 12 * 4 * 3);
         Ok(())
     }

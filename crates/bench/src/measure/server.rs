@@ -24,18 +24,16 @@ const CHANGES_AT_ONCE: usize = 200;
 
 /// Measures a server beside the program that asks it.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
-    let mut table = Table {
-        name: "server",
-        title: format!(
+    let mut table = Table::new(
+        "server",
+        format!(
             "what one server does in a second, beside who asks it; records of {} bytes; notifications: of {CHANGES} changes to \
              {LISTENERS} sessions, each of which reads what has changed",
             DATA.len()
         ),
-        settings: 2,
-        columns: COLUMNS.to_vec(),
-        rows: Vec::new(),
-        targets: Vec::new(),
-    };
+        2,
+        &COLUMNS,
+    );
     for fsync in [false, true] {
         let stage = Stage::set(fsync)?;
         let center = stage.session("server").await?;

@@ -28,16 +28,13 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
         Effort::Quick => (&[1, 4, 16], &[10, 100]),
         Effort::Full => (&[1, 10, 30, 100], &[10, 100, 1_000]),
     };
-    let mut table = Table {
-        name: "watch-load",
-        title: "what the server sends for one fire of a job that all instances share, each with a session of its own: answers, and \
-                notifications of what others write; monitored, with failover, without fsync; pings are contained"
-            .to_owned(),
-        settings: 2,
-        columns: COLUMNS.to_vec(),
-        rows: Vec::new(),
-        targets: Vec::new(),
-    };
+    let mut table = Table::new(
+        "watch-load",
+        "what the server sends for one fire of a job that all instances share, each with a session of its own: answers, and \
+                notifications of what others write; monitored, with failover, without fsync; pings are contained",
+        2,
+        &COLUMNS,
+    );
     let stage = Stage::set(false)?;
     for &n in instances {
         for &items in items.iter().filter(|items| **items >= n) {

@@ -82,15 +82,44 @@ impl Machine {
     }
 }
 
+impl Table {
+    /// Returns a table that has no rows yet.
+    pub(crate) fn new(
+        name: &'static str,
+        title: impl Into<String>,
+        settings: usize,
+        columns: &[&'static str],
+    ) -> Self {
+        let (rows, targets) = (Vec::new(), Vec::new());
+        Self { name, title: title.into(), settings, columns: columns.to_vec(), rows, targets }
+    }
+
+    /// Notes what a figure has to reach, if it could be measured.
+    pub(crate) fn target(&mut self, figure: String, at_most: f64, measured: Option<f64>) {
+        self.targets.extend(measured.map(|measured| Target { figure, at_most, measured }));
+    }
+}
+
 impl Target {
     pub(crate) fn is_reached(&self) -> bool {
         self.measured <= self.at_most
     }
 }
 
+/// Words a flag.
+pub(crate) fn on_or_off(flag: bool) -> &'static str {
+    if flag { "on" } else { "off" }
+}
+
 impl From<Option<Spread>> for Cell {
     fn from(spread: Option<Spread>) -> Self {
         spread.map_or(Self::None, Self::Spread)
+    }
+}
+
+impl From<Option<f64>> for Cell {
+    fn from(number: Option<f64>) -> Self {
+        number.map_or(Self::None, Self::Number)
     }
 }
 

@@ -10,8 +10,6 @@ use crate::stage::{Entry, Failure, PATIENCE};
 
 /// Fires before the first that counts: both have been through everything once, and Java has compiled some of it.
 const WARM_UP: usize = 3;
-/// What the Rust product calls the event of an item whose fire is recorded as done.
-const SETTLED: &str = "settled";
 
 /// What is fired.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +61,7 @@ impl Peers {
     /// Lets a worker run some fires.
     ///
     /// # Errors
-    /// Returns an error if the worker fails or is silent for long.
+    /// Returns an error if the worker fails or says nothing for half a minute.
     pub async fn fires(
         &self,
         kind: Kind,
@@ -117,8 +115,10 @@ impl Company<'_> {
                 }
                 // Java says it once for all items.
                 Said::Complete { fire: completed, .. } if *completed == fire => done = task.items,
-                Said::Event { name, .. } if task.monitor && name == SETTLED => done += 1,
-                Said::End(_) if !task.monitor && self.kind == Kind::Rust => done += 1,
+                Said::Event { settled: Some(of), .. } if task.monitor && *of == fire => done += 1,
+                Said::End(run) if !task.monitor && self.kind == Kind::Rust && run.fire == fire => {
+                    done += 1;
+                }
                 Said::End(_)
                 | Said::Complete { .. }
                 | Said::Event { .. }

@@ -27,12 +27,9 @@ impl Peers {
             worker.schedule(&JobPlan::new(&format!("idle{number}"), 1).idle()).await?;
         }
         let requests = self.request_count()? - before;
-        let seen = Idle {
-            resident_kib: worker.status("VmRSS")?,
-            threads: worker.status("Threads")?,
-            requests_per_job: requests as f64 / f64::from(jobs),
-        };
+        let (resident_kib, threads) = worker.size()?;
         worker.leave().await?;
-        Ok(seen)
+        let requests_per_job = requests as f64 / f64::from(jobs);
+        Ok(Idle { resident_kib, threads, requests_per_job })
     }
 }

@@ -13,7 +13,7 @@ impl Peers {
     /// Lets a worker run jobs of one item each that fire on each second, and returns how much later their code was called.
     ///
     /// # Errors
-    /// Returns an error if the worker fails or is silent for long.
+    /// Returns an error if the worker fails or says nothing for half a minute.
     pub async fn lateness(
         &self,
         kind: Kind,

@@ -2,16 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use reg_center::{Lifetime, NodePath, RegistryCenter, Txn};
+use reg_center::{Lifetime, RegistryCenter, Txn};
 use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
 
-use super::{Kind, Peers, PeersError};
+use super::{Kind, Peers, PeersError, within};
 use crate::protocol::JobPlan;
-use crate::stage::{Failure, PATIENCE};
+use crate::stage::{Failure, parsed};
 
 const JOB: &str = "resharding";
 /// Is there while items have to be assigned anew.
 const NECESSARY: &str = "/resharding/leader/sharding/necessary";
+/// How long Java may take: it needs 17 s for a thousand items on a quiet machine.
+const LIMIT: Duration = Duration::from_secs(120);
 /// How often the registry is asked whether the leader is done: little beside what it takes.
 const GLANCE: Duration = Duration::from_millis(2);
 
@@ -20,7 +22,7 @@ impl Peers {
     /// the leader looks until the new assignment is in the registry.
     ///
     /// # Errors
-    /// Returns an error if a worker fails or the leader does not assign the items.
+    /// Returns an error if a worker fails, or the leader has not assigned the items within two minutes.
     pub async fn java_resharding(&self, items: u32) -> Result<Duration, PeersError> {
         let company = self.company(Kind::Java);
         let addresses = self.server.connect_string();
@@ -68,16 +70,7 @@ async fn until(center: &dyn RegistryCenter, path: &str, there: bool) -> Result<(
         while center.read(&node).await?.is_some() != there {
             tokio::time::sleep(GLANCE).await;
         }
-        Ok::<_, Failure>(())
+        Ok(())
     };
-    let looked = tokio::time::timeout(PATIENCE, look).await;
-    looked.map_err(|_| Failure::Deadline {
-        expected: format!("{path} is there: {there}"),
-        found: format!("it is there: {}", !there),
-        after: PATIENCE,
-    })?
-}
-
-fn parsed(path: &str) -> Result<NodePath, Failure> {
-    NodePath::parse(path).map_err(|error| Failure::unreadable(format!("{path}: {error}")))
+    within(LIMIT, &format!("{path} is there: {there}"), look).await
 }

@@ -21,7 +21,7 @@ impl Peers {
     /// Starts a process, lets it take part in a job that fires on each second, and waits for its first run.
     ///
     /// # Errors
-    /// Returns an error if the worker fails or is silent for long.
+    /// Returns an error if the worker fails or says nothing for half a minute.
     pub async fn start_up(&self, kind: Kind) -> Result<StartUp, PeersError> {
         let company = self.company(kind);
         let mut heard = company.log.tap();

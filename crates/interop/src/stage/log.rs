@@ -77,7 +77,7 @@ impl Entry {
     /// Returns what the Rust product cannot make sense of in the registry, if it says that: the job and what it is.
     pub(crate) fn anomaly(&self) -> Option<(&str, &str)> {
         match &self.fact.ev {
-            Said::Event { job, name, text } if name == ANOMALY => Some((job, text)),
+            Said::Event { job, name, text, .. } if name == ANOMALY => Some((job, text)),
             Said::Event { .. }
             | Said::Begin(_)
             | Said::End(_)

@@ -18,7 +18,7 @@ pub(crate) use host::{Host, enter};
 pub(crate) use log::{Entry, Log};
 pub use process::Kind;
 pub(crate) use process::{Start, Worker};
-pub(crate) use tree::{Dealing, Nodes, Tree, now_ms};
+pub(crate) use tree::{Dealing, Nodes, Tree, now_ms, parsed};
 
 /// How long anything that depends on sessions, elections or a new process may take on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);

@@ -88,13 +88,15 @@ impl Worker {
         &self.name
     }
 
-    /// Returns a number that the operating system tells about the process.
-    pub(crate) fn status(&self, name: &str) -> Result<u64, Failure> {
-        let path = format!("/proc/{}/status", self.pid.as_raw_nonzero());
-        let text = fs::read_to_string(&path).map_err(Failure::system(format!("read {path}")))?;
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-        number.ok_or_else(|| Failure::unreadable(format!("{path} tells no `{name}`")))
+    /// Returns how many KiB of memory and how many threads the process has.
+    pub(crate) fn size(&self) -> Result<(u64, u64), Failure> {
+        let status = procfs::process::Process::new(self.pid.as_raw_nonzero().get())
+            .and_then(|process| process.status())
+            .map_err(|error| {
+                Failure::unreadable(format!("the process of {}: {error}", self.name))
+            })?;
+        let kib = status.vmrss.ok_or_else(|| Failure::unreadable("no resident memory is told"))?;
+        Ok((kib, status.threads))
     }
 
     fn write(&self, line: &impl serde::Serialize) -> Result<(), Failure> {

@@ -285,6 +285,7 @@ fn overdue(expected: &str) -> Failure {
     }
 }
 
-fn parsed(path: &str) -> Result<NodePath, Failure> {
+/// Reads a path.
+pub(crate) fn parsed(path: &str) -> Result<NodePath, Failure> {
     NodePath::parse(path).map_err(|error| Failure::unreadable(format!("{path}: {error}")))
 }

@@ -9,7 +9,9 @@ use std::thread;
 use std::time::Duration;
 
 use coordination::{Dialect, JavaFields, JavaSettings};
-use lite::{DumpListener, DumpOptions, JobBuilder, JobConfig, JobHandle, JobRecord, Scheduler};
+use lite::{
+    DumpListener, DumpOptions, JobBuilder, JobConfig, JobEvent, JobHandle, JobRecord, Scheduler,
+};
 use reg_center::RegistryCenter;
 use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -101,7 +103,9 @@ async fn obey(registry: Registry) -> Result<ExitCode, WorkerError> {
 
 fn tell(record: &JobRecord) {
     let (name, text) = (record.event.name().to_owned(), record.event.to_string());
-    say(Said::Event { job: record.job.to_string(), name, text });
+    let settled =
+        if let JobEvent::Settled { fire, .. } = record.event { Some(fire.0) } else { None };
+    say(Said::Event { job: record.job.to_string(), name, text, settled });
 }
 
 struct Worker {
