@@ -327,10 +327,13 @@ impl Ledger {
     /// Returns true if a scheduled fire needs nothing more: it was claimed, accounted for, or noted as a misfire.
     #[must_use]
     pub fn has_settled(&self, fire: FireTime) -> bool {
-        let settled = !mutant::is(Mutant::SettledIgnored);
-        settled
-            && (self.last_fire >= Some(fire)
-                || self.misfire.is_some_and(|range| range.last >= fire))
+        self.settled_until() >= Some(fire)
+    }
+
+    /// Returns the last scheduled fire that needs nothing more.
+    pub(crate) fn settled_until(&self) -> Option<FireTime> {
+        let noted = self.misfire.map(|range| range.last);
+        self.last_fire.max(noted).filter(|_| !mutant::is(Mutant::SettledIgnored))
     }
 
     /// Returns the first scheduled fire that a claim for `fire` would show as missed: what the schedule had after

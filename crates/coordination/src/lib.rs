@@ -10,6 +10,7 @@ mod event;
 mod exhaustive;
 mod foreign;
 mod id;
+mod items;
 mod job_config;
 mod job_event;
 mod latch;
@@ -34,6 +35,7 @@ pub use id::{
     FencingToken, FireTime, ID_DELIMITER, InvalidName, JobName, MAX_JOB_NAME_BYTES, ServerIp,
     instance_id, server_of, task_id,
 };
+pub use items::ItemView;
 pub use job_config::{
     CatchUp, Dialect, InvalidConfig, JavaExecutor, JavaFields, JavaFields2, JavaFields3,
     JavaJobType, JavaSettings, JobConfig, MAX_JITTER_MS, MAX_SHARDING_TOTAL_COUNT,
@@ -56,7 +58,7 @@ pub use request_parameter::{
     InvalidParameter, MAX_REQUEST_PARAMETER_BYTES, MAX_TOLD_BYTES, RequestParameter,
 };
 pub use template::{Label, MAX_TEMPLATE_NAME_BYTES, TemplateName, TemplateRecord, decode_template};
-pub use view::{Anomaly, ConfigCheck, ConfigState, ItemView, JobView, ServerState, Versioned};
+pub use view::{Anomaly, ConfigCheck, ConfigState, JobView, ServerState, Versioned};
 
 // The tests of the files of stories name it so, and one of them is also a test in here.
 #[cfg(all(test, feature = "mutants"))]

@@ -7,12 +7,12 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::assignment::AssignmentRecord;
 use crate::duty::{Context, Duty};
+use crate::items::ItemView;
 use crate::latch::Latch;
 use crate::layout::NodeKind;
 use crate::mutant::{self, Mutant};
 use crate::once::OnceRecord;
 use crate::trigger_record::TriggerRecord;
-use crate::view::ItemView;
 use crate::view::JobView;
 use crate::{Ledger, OnceStage, ServerIp, server_of};
 

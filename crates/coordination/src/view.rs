@@ -9,13 +9,14 @@ use sharding::{Assignment, InstanceId, ShardingItem, StrategyRegistry};
 
 use crate::assignment::AssignmentRecord;
 use crate::duty::resharding;
+use crate::items::{ItemView, Items};
 use crate::latch::{self, Latch};
 use crate::layout::{self, Layout, NodeKind};
 use crate::mutant::{self, Mutant};
 use crate::once::OnceRecord;
 use crate::trigger_record::TriggerRecord;
 use crate::{
-    ConfigError, Dialect, InvalidConfig, JobConfig, Ledger, OnceStage, ServerIp, server_of,
+    ConfigError, Dialect, FireTime, InvalidConfig, JobConfig, OnceStage, ServerIp, server_of,
 };
 
 /// A value with the version of the node that holds it.
@@ -56,88 +57,6 @@ impl ConfigState {
         };
         let last_good = good.map(|good| Versioned { value: Arc::clone(good), version });
         Self::Invalid { reason, version, last_good }
-    }
-}
-
-/// What is known of one sharding item.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ItemView {
-    /// Who owns it.
-    pub owner: Option<Versioned<InstanceId>>,
-    /// Its record.
-    pub ledger: Option<Versioned<Ledger>>,
-    /// Its record cannot be read; nothing is done with the item until it is repaired.
-    pub unreadable: bool,
-    /// It is shown as running.
-    pub running: bool,
-    /// Who that mark names, if it does not go with a session.
-    pub lasting: Option<InstanceId>,
-    /// The session of who runs it lives, where the other mark does not tell.
-    pub alive: bool,
-    /// When the mark of its run was made.
-    pub marked_at: Option<Revision>,
-    /// The session that the mark of its run goes with, if it does.
-    pub marked_by: Option<SessionId>,
-    /// Who it is shown as taken over by, by a mark that does not go with a session.
-    pub failovering: Option<InstanceId>,
-    /// It is shown as having misfired.
-    pub misfire: bool,
-    /// Who it is shown as taken over by, by a mark that goes with that one's session.
-    pub failover: Option<InstanceId>,
-    /// It is shown as waiting for somebody to take it over.
-    pub queued: bool,
-    /// An operator wants it not to run.
-    pub disabled: bool,
-}
-
-impl ItemView {
-    const NOTHING: &'static Self = &Self {
-        owner: None,
-        ledger: None,
-        unreadable: false,
-        running: false,
-        lasting: None,
-        alive: false,
-        marked_at: None,
-        marked_by: None,
-        failovering: None,
-        misfire: false,
-        failover: None,
-        queued: false,
-        disabled: false,
-    };
-
-    /// Returns true if an operator wants the item not to run, whether or not its record says so yet.
-    #[must_use]
-    pub fn is_disabled(&self) -> bool {
-        self.disabled || self.ledger.as_ref().is_some_and(|ledger| ledger.value.disabled)
-    }
-
-    fn is_of(&self, instance: &InstanceId) -> bool {
-        self.owner.as_ref().is_some_and(|owner| owner.value == *instance)
-    }
-
-    /// Returns true if nobody has anything to do at the item before the next fire, or before it moves: it has an owner and an idle
-    /// record, and nothing is shown, noted, asked for or disabled.
-    fn is_at_rest(&self) -> bool {
-        let Self { owner, ledger, unreadable, running, lasting, alive, marked_at, .. } = self;
-        let Self { marked_by, failovering, misfire, failover, queued, disabled, .. } = self;
-        let shown = *running || *alive || *misfire || *queued || *disabled;
-        let named = lasting.is_some() || failovering.is_some() || failover.is_some();
-        let marked = marked_at.is_some() || marked_by.is_some();
-        let at_rest = ledger.as_ref().is_some_and(|ledger| ledger.value.is_at_rest());
-        owner.is_some() && at_rest && !(*unreadable || shown || named || marked)
-    }
-
-    /// Returns true if a run holds the item, or waits to be taken over, or somebody unknown shows it as running, or
-    /// nobody can tell.
-    #[must_use]
-    pub fn is_busy(&self) -> bool {
-        match &self.ledger {
-            _ if self.unreadable => true,
-            Some(ledger) => ledger.value.is_busy() || (self.running && ledger.value.is_idle()),
-            None => self.running,
-        }
     }
 }
 
@@ -274,11 +193,7 @@ pub struct JobView {
     assignment: Option<Versioned<AssignmentRecord>>,
     necessary: bool,
     processing: bool,
-    items: BTreeMap<ShardingItem, ItemView>,
-    /// Those of them that are not at rest.
-    restless: BTreeSet<ShardingItem>,
-    /// How many items each owner has.
-    owners: BTreeMap<InstanceId, usize>,
+    items: Items,
     /// Items that have a node, whatever is below it.
     item_nodes: BTreeSet<ShardingItem>,
     /// Nodes of items that nobody here knows.
@@ -328,9 +243,7 @@ impl JobView {
             assignment: None,
             necessary: false,
             processing: false,
-            items: BTreeMap::new(),
-            restless: BTreeSet::new(),
-            owners: BTreeMap::new(),
+            items: Items::default(),
             item_nodes: BTreeSet::new(),
             strange: BTreeSet::new(),
             revision: Revision::default(),
@@ -486,12 +399,12 @@ impl JobView {
             NodeKind::Processing => self.processing = true,
             NodeKind::Owner(item) => {
                 let (value, fault) = instance_in(node);
-                self.change(item, |view| view.owner = Some(Versioned { value, version }));
+                self.items.change(item, |view| view.owner = Some(Versioned { value, version }));
                 return fault;
             }
             NodeKind::Ledger(item) => {
                 let (value, fault) = readable(layout::decode_ledger(&node.data));
-                self.change(item, |view| {
+                self.items.change(item, |view| {
                     view.unreadable = value.is_none();
                     view.ledger = value.map(|value| Versioned { value, version });
                 });
@@ -499,22 +412,22 @@ impl JobView {
             }
             NodeKind::Running(item) => {
                 let lasting = node.stat.owner.is_none().then(|| instance_in(node).0);
-                self.change(item, |view| {
+                self.items.change(item, |view| {
                     (view.running, view.lasting) = (true, lasting);
                     view.marked_at = Some(node.stat.created);
                     view.marked_by = node.stat.owner;
                 });
             }
-            NodeKind::Alive(item) => self.change(item, |view| view.alive = true),
+            NodeKind::Alive(item) => self.items.change(item, |view| view.alive = true),
             NodeKind::Failovering(item) => {
-                self.change(item, |view| view.failovering = Some(instance_in(node).0));
+                self.items.change(item, |view| view.failovering = Some(instance_in(node).0));
             }
-            NodeKind::Misfire(item) => self.change(item, |view| view.misfire = true),
+            NodeKind::Misfire(item) => self.items.change(item, |view| view.misfire = true),
             NodeKind::Failover(item) => {
-                self.change(item, |view| view.failover = Some(instance_in(node).0));
+                self.items.change(item, |view| view.failover = Some(instance_in(node).0));
             }
-            NodeKind::QueuedItem(item) => self.change(item, |view| view.queued = true),
-            NodeKind::ItemDisabled(item) => self.change(item, |view| view.disabled = true),
+            NodeKind::QueuedItem(item) => self.items.change(item, |view| view.queued = true),
+            NodeKind::ItemDisabled(item) => self.items.change(item, |view| view.disabled = true),
             NodeKind::Counted(stage, item) => {
                 self.counted.insert((stage, item));
             }
@@ -586,22 +499,26 @@ impl JobView {
             Some(NodeKind::Assignment) => self.assignment = None,
             Some(NodeKind::Necessary) => self.necessary = false,
             Some(NodeKind::Processing) => self.processing = false,
-            Some(NodeKind::Owner(item)) => self.change(item, |view| view.owner = None),
+            Some(NodeKind::Owner(item)) => self.items.change(item, |view| view.owner = None),
             Some(NodeKind::Ledger(item)) => {
-                self.change(item, |view| (view.ledger, view.unreadable) = (None, false));
+                self.items.change(item, |view| (view.ledger, view.unreadable) = (None, false));
             }
             Some(NodeKind::Running(item)) => {
-                self.change(item, |view| {
+                self.items.change(item, |view| {
                     (view.running, view.lasting) = (false, None);
                     (view.marked_at, view.marked_by) = (None, None);
                 });
             }
-            Some(NodeKind::Alive(item)) => self.change(item, |view| view.alive = false),
-            Some(NodeKind::Failovering(item)) => self.change(item, |view| view.failovering = None),
-            Some(NodeKind::Misfire(item)) => self.change(item, |view| view.misfire = false),
-            Some(NodeKind::Failover(item)) => self.change(item, |view| view.failover = None),
-            Some(NodeKind::QueuedItem(item)) => self.change(item, |view| view.queued = false),
-            Some(NodeKind::ItemDisabled(item)) => self.change(item, |view| view.disabled = false),
+            Some(NodeKind::Alive(item)) => self.items.change(item, |view| view.alive = false),
+            Some(NodeKind::Failovering(item)) => {
+                self.items.change(item, |view| view.failovering = None)
+            }
+            Some(NodeKind::Misfire(item)) => self.items.change(item, |view| view.misfire = false),
+            Some(NodeKind::Failover(item)) => self.items.change(item, |view| view.failover = None),
+            Some(NodeKind::QueuedItem(item)) => self.items.change(item, |view| view.queued = false),
+            Some(NodeKind::ItemDisabled(item)) => {
+                self.items.change(item, |view| view.disabled = false)
+            }
             Some(NodeKind::Counted(stage, item)) => {
                 self.counted.remove(&(stage, item));
             }
@@ -618,40 +535,6 @@ impl JobView {
                 | NodeKind::Template,
             )
             | None => {}
-        }
-    }
-
-    /// Changes an item and forgets it once nothing is known of it any more.
-    fn change(&mut self, item: ShardingItem, change: impl FnOnce(&mut ItemView)) {
-        let view = self.items.entry(item).or_default();
-        let former = view.owner.as_ref().map(|owner| owner.value.clone());
-        change(view);
-        let owner = view.owner.as_ref().map(|owner| owner.value.clone());
-        let is_known = view != ItemView::NOTHING;
-        if is_known && !view.is_at_rest() {
-            self.restless.insert(item);
-        } else {
-            self.restless.remove(&item);
-        }
-        if !is_known {
-            self.items.remove(&item);
-        }
-        if owner != former {
-            self.count_owner(former, owner);
-        }
-    }
-
-    fn count_owner(&mut self, former: Option<InstanceId>, owner: Option<InstanceId>) {
-        if let Some(former) = former
-            && let Some(count) = self.owners.get_mut(&former)
-        {
-            *count -= 1;
-            if *count == 0 {
-                self.owners.remove(&former);
-            }
-        }
-        if let Some(owner) = owner {
-            *self.owners.entry(owner).or_default() += 1;
         }
     }
 
@@ -1004,29 +887,37 @@ impl JobView {
     /// Returns what is known of an item; nothing, if it was never heard of.
     #[must_use]
     pub fn item(&self, item: ShardingItem) -> &ItemView {
-        self.items.get(&item).unwrap_or(ItemView::NOTHING)
+        self.items.get(item).unwrap_or(ItemView::NOTHING)
     }
 
     /// Returns the items of which anything is known, in ascending order.
     pub fn items(&self) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
-        self.items.iter().map(|(item, view)| (*item, view))
+        self.items.from(ShardingItem::new(0))
     }
 
     /// Returns the items that are not at rest, in ascending order: all but those that have an owner and an idle record, with
     /// nothing shown, noted, asked for or disabled.
     pub(crate) fn restless_items(&self) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
-        self.restless.iter().map(|item| (*item, self.item(*item)))
+        self.items.restless()
     }
 
     pub(crate) fn is_restless(&self, item: ShardingItem) -> bool {
-        self.restless.contains(&item)
+        self.items.is_restless(item)
+    }
+
+    /// Returns the items that still need something for this fire, as far as their records tell, in ascending order: whoever asks
+    /// does not look at all the others that have settled it and are at rest.
+    pub(crate) fn unsettled_items(
+        &self,
+        fire: FireTime,
+    ) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+        self.items.unsettled(fire)
     }
 
     /// Returns true if something is known of each item of a job with so many, and of no other.
     pub(crate) fn has_exactly(&self, total_count: u32) -> bool {
-        let last = self.items.last_key_value().map(|(item, _)| item.index());
         usize::try_from(total_count) == Ok(self.items.len())
-            && last.is_none_or(|last| last < total_count)
+            && self.items.last().is_none_or(|last| last.index() < total_count)
     }
 
     /// Returns the items from this one on of which anything is known, in ascending order.
@@ -1034,12 +925,12 @@ impl JobView {
         &self,
         first: ShardingItem,
     ) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
-        self.items.range(first..).map(|(item, view)| (*item, view))
+        self.items.from(first)
     }
 
     /// Returns those who own items.
     pub(crate) fn owners(&self) -> impl Iterator<Item = &InstanceId> {
-        self.owners.keys()
+        self.items.owners()
     }
 
     /// Returns the items from this one on that have a node in ElasticJob's tree with nothing below it.
@@ -1194,7 +1085,7 @@ impl fmt::Display for JobView {
             let state = if self.is_available(id) { "" } else { ", not available" };
             writeln!(f, "instance {id}{leads}{state}")?;
         }
-        for (item, view) in &self.items {
+        for (item, view) in self.items() {
             let owner = view.owner.as_ref().map_or("nobody", |owner| owner.value.as_str());
             let ledger = view.ledger.as_ref().map_or("no record".into(), |l| l.value.summary());
             let disabled = if view.disabled { ", disabled" } else { "" };

@@ -4,9 +4,9 @@ use reg_center::Version;
 use sharding::ShardingItem;
 
 use super::{Context, Duty};
+use crate::items::ItemView;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
-use crate::view::ItemView;
 use crate::{Ledger, LedgerState};
 
 /// Takes items out of the queue that nobody has to take over: finished, retired, out of range; and takes away marks of

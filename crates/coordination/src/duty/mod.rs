@@ -45,10 +45,11 @@ use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use crate::coordinator::Settings;
 use crate::foreign::Interrupted;
+use crate::items::ItemView;
 use crate::local::Local;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
-use crate::view::{ItemView, JobView};
+use crate::view::JobView;
 use crate::{Claimant, FireTime, JobConfig, Ledger, Now, ServerIp, ServerState};
 
 /// How many items one transaction takes at most, whatever the registry takes: beyond some hundred, larger ones gain
@@ -218,10 +219,7 @@ impl<'a> Context<'a> {
 
     /// Returns the items that this instance may claim, if their records are known and have not settled this fire.
     pub(crate) fn claimable_for(&self, fire: FireTime) -> impl Iterator<Item = OwnItem<'a>> {
-        let unsettled = move |view: &ItemView| {
-            view.ledger.as_ref().is_none_or(|ledger| !ledger.value.has_settled(fire))
-        };
-        self.claimable(self.view.items().filter(move |(_, view)| unsettled(view)))
+        self.claimable(self.view.unsettled_items(fire))
     }
 
     /// Returns the items that this instance may claim, if their records are known.

@@ -7,10 +7,11 @@ use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput, StrategyRegi
 
 use super::{Context, Duty, static_sharding};
 use crate::assignment::AssignmentRecord;
+use crate::items::ItemView;
 use crate::layout::NodeKind;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
-use crate::view::{ItemView, JobView};
+use crate::view::JobView;
 use crate::{FireTime, JobConfig, Ledger, LedgerState};
 
 /// Assigns items anew when the inputs of the assignment have changed, and lets items follow that could not before.

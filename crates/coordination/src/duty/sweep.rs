@@ -4,10 +4,11 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::{Context, Duty};
 use crate::foreign::Interrupted;
+use crate::items::ItemView;
 use crate::layout::NodeKind;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
-use crate::view::{ItemView, Versioned};
+use crate::view::Versioned;
 use crate::{Ledger, LedgerState, Run};
 
 /// Finds runs whose holder is gone: queues them, or, without failover or beyond the number of items, records that they

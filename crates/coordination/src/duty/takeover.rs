@@ -9,10 +9,11 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::latch::{Turn, ending, leave, turn};
 use super::{Context, Duty, bytes_told};
+use crate::items::ItemView;
 use crate::latch::Latch;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
-use crate::view::{ItemView, Versioned};
+use crate::view::Versioned;
 use crate::{JobConfig, Ledger, LedgerState, RunSource, ServerState, server_of};
 
 /// How long orphans are left to those who have the least to do before anybody takes a share of them.

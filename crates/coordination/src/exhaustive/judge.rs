@@ -6,7 +6,8 @@ use sharding::{InstanceId, ShardingItem};
 use super::registry::CURRENT;
 use super::rule::Breach;
 use super::state::Process;
-use crate::view::{ItemView, JobView};
+use crate::items::ItemView;
+use crate::view::JobView;
 use crate::{Ledger, LedgerState, RunSource, server_of};
 
 /// A committed transaction.
