@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use coordination::{
     Command, Coordinator, Event, FencingToken, FireTime, Identity, JobConfig, JobName, JobView,
-    Layout, Now, Outcome, Reply, ServerIp, encode_config, instance_id,
+    Layout, Now, Outcome, Reply, ServerIp, decode_config, decode_ledger, encode_config,
+    instance_id,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use reg_center::model::Model;
-use reg_center::{Change, Lifetime, SessionId, Txn, TxnOutcome};
+use reg_center::{Change, Lifetime, NodePath, SessionId, Txn, TxnOutcome};
 use sharding::{ShardingItem, StrategyRegistry};
 
 const SIZES: [u32; 4] = [10, 100, 1_000, 10_000];
@@ -117,6 +118,8 @@ fn handle(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(name);
         for items in SIZES {
             let mut stage = Stage::settled(items);
+            // From the first fire on there is a last one that items may have missed.
+            stage.fire();
             let changes: Vec<_> = change.then(|| stage.record()).into_iter().collect();
             group.bench_function(BenchmarkId::from_parameter(items), |b| {
                 b.iter(|| stage.tell(vec![Event::Registry(black_box(changes.clone()))]));
@@ -157,5 +160,20 @@ fn apply(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, handle, apply);
+fn codec(criterion: &mut Criterion) {
+    let stage = Stage::settled(1);
+    let data = |path: NodePath| stage.registry.read(&path).unwrap().data.clone();
+    let record = data(stage.layout.ledger_path(ShardingItem::new(0)));
+    let stored = data(stage.layout.config_path());
+    let config = decode_config(&stored).unwrap();
+    let mut group = criterion.benchmark_group("codec");
+    group.bench_function("a record, read", |b| b.iter(|| decode_ledger(black_box(&record))));
+    group.bench_function("a configuration, read", |b| b.iter(|| decode_config(black_box(&stored))));
+    group.bench_function("a configuration, written", |b| {
+        b.iter(|| encode_config(black_box(&config)));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, handle, apply, codec);
 criterion_main!(benches);
