@@ -295,7 +295,7 @@ impl fmt::Display for JobEvent {
             Self::Orphaned { item, fire, holder, failover: true } => {
                 write!(
                     f,
-                    "item {item} of fire {fire} left unfinished by {holder}: queued for failover"
+                    "item {item} of fire {fire} left unfinished by {holder}: somebody takes it over"
                 )
             }
             Self::Orphaned { item, fire, holder, failover: false } => {

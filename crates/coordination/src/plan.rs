@@ -158,21 +158,25 @@ impl Plan {
         Self::new(duty, reason).step(Step::InstanceLives(cx.me.clone()))
     }
 
-    /// Begins a plan that starts runs: it fails if an operator disabled the server or the configuration changed. `None`
-    /// while either is unknown.
-    ///
-    /// A server's node that is taken away and added again has its first version again, so its own version does not tell.
-    /// Whoever adds one also counts it, and that counter never goes back (simulation seeds 7225, 105247).
+    /// Begins a plan that starts runs: see [`Self::starting`]. `None` while the server or the configuration is unknown.
     pub(crate) fn as_starter(
         duty: Duty,
         cx: &Context<'_>,
         reason: impl Into<String>,
     ) -> Option<Self> {
+        Self::as_instance(duty, cx, reason).starting(cx)
+    }
+
+    /// Makes it a plan that starts runs: it fails if an operator disabled the server or the configuration changed. `None`
+    /// while either is unknown.
+    ///
+    /// A server's node that is taken away and added again has its first version again, so its own version does not tell.
+    /// Whoever adds one also counts it, and that counter never goes back (simulation seeds 7225, 105247).
+    pub(crate) fn starting(self, cx: &Context<'_>) -> Option<Self> {
         let server = cx.view.server_version(cx.server)?;
         let config = cx.view.config_version()?;
         Some(
-            Self::as_instance(duty, cx, reason)
-                .step(Step::ServerIs(cx.server.clone(), server))
+            self.step(Step::ServerIs(cx.server.clone(), server))
                 .step(Step::ServersAre(cx.view.servers_added()))
                 .step(Step::ConfigIs(config)),
         )
@@ -352,6 +356,12 @@ impl Plan {
             let Step::SetAssignment { expect, record } = step else { return None };
             Some((*expect, record))
         })
+    }
+
+    /// Returns true if runs begin with it that others have left unfinished.
+    pub(crate) fn takes_over(&self) -> bool {
+        let begins = |step: &Step| matches!(step, Step::SetLedger { ledger, .. } if ledger.running().is_some());
+        matches!(self.duty, Duty::Sweep | Duty::Takeover) && self.steps.iter().any(begins)
     }
 
     /// Returns the runs that begin with this plan if `me` commits it.

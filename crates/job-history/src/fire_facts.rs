@@ -152,7 +152,7 @@ impl FireFacts {
 
 impl Left {
     fn outcome(&self) -> (FireOutcome, Option<String>) {
-        let after = if self.failover { "queued for failover" } else { "nobody takes it over" };
+        let after = if self.failover { "somebody takes it over" } else { "nobody takes it over" };
         (FireOutcome::orphaned(), Some(format!("left unfinished by {}: {after}", self.by)))
     }
 }
@@ -271,7 +271,7 @@ mod tests {
                 "holder lost",
                 vec![run_of(1, "a", None), left("a", true)],
                 "orphaned",
-                Some("left unfinished by a: queued for failover"),
+                Some("left unfinished by a: somebody takes it over"),
             ),
             (
                 "for good",

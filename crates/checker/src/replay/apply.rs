@@ -268,7 +268,7 @@ impl Replay {
         let item = &self.jobs[job].items[&i];
         let by_holder = item.claimed_in == Some(sid);
         let how = match after {
-            Some(after) if after.state == State::Orphan => Ending::Orphaned,
+            Some(after) if after.is_busy() => Ending::Orphaned,
             Some(after) => Ending::Done(after.outcome),
             None => Ending::Done(None),
         };
@@ -290,7 +290,7 @@ impl Replay {
         let in_force = self.jobs[job].config.as_ref().map_or(-1, |config| config.version);
         let named = after.config.and_then(|named| i32::try_from(named).ok());
         let item = self.jobs[job].items.entry(i).or_default();
-        let takes_over = before.filter(|b| b.state == State::Orphan).and(item.claim);
+        let takes_over = before.filter(Ledger::is_busy).and(item.claim);
         let claim = Claim {
             spot: self.spot,
             job,

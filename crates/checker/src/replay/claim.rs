@@ -141,7 +141,7 @@ impl Judge<'_> {
         });
     }
 
-    /// Orphan to running: the same fire, under the next token, by somebody who is registered.
+    /// Orphan to running, or left by somebody who is gone: the same fire, under the next token, by somebody who is registered.
     pub(crate) fn takeover(&mut self, i: u32, before: &Ledger, after: &Ledger) {
         let (Some(left), Some(run)) = (before.run, after.run) else { return };
         let same = run.source == Source::Failover

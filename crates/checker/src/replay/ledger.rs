@@ -12,6 +12,9 @@ impl Judge<'_> {
         match (before.state, after.state) {
             (State::Idle, State::Running) => self.claim(i, item, before, after),
             (State::Orphan, State::Running) => self.takeover(i, before, after),
+            (State::Running, State::Running) if before.run != after.run => {
+                return self.taken_at_once(i, item, before, after);
+            }
             (State::Running, State::Running) | (State::Orphan, State::Orphan) => {
                 self.same_run(i, before, after);
             }
@@ -44,7 +47,8 @@ impl Judge<'_> {
 
     /// Tokens and last fires never decrease; tokens change with claims only.
     fn order(&mut self, i: u32, before: &Ledger, after: &Ledger) {
-        let starts = after.state == State::Running && before.state != State::Running;
+        let starts = after.state == State::Running
+            && (before.state != State::Running || before.run != after.run);
         let (old, new) = (before.token, after.token);
         let ordered = if starts { new > old } else { new == old };
         self.expect(ordered, S1, Some(i), |_| {
@@ -104,6 +108,12 @@ impl Judge<'_> {
         });
         self.last_stays(i, before, after);
         self.notes_stay(i, before, after);
+        self.gone_or_holder(i, item, before)
+    }
+
+    /// Running to running: the leader takes over what it finds, once the session of the holder is over.
+    fn taken_at_once(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
+        self.takeover(i, before, after);
         self.gone_or_holder(i, item, before)
     }
 

@@ -26,6 +26,10 @@ fn s1_claims_are_ordered_by_token_and_nobody_takes_a_running_item() {
                 s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b").sweep("a", 1);
                 s.tamper(|l| l["fire"] = json!(fire(2))).only_take_over("a", 1);
             }),
+            ("a run is taken over at once for another fire", |s| {
+                s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b");
+                s.tamper(|l| l["fire"] = json!(fire(2))).take_at_once("a", 1);
+            }),
             ("an idle item is taken over", |s| {
                 s.at(10.01).claim_as("a", 0, "FAILOVER", fire(1)).done("a", 0);
             }),
@@ -331,6 +335,9 @@ fn s6_no_failover_while_the_holder_lives() {
                     .claim("b", 1, 1)
                     .sweep("a", 1);
             }),
+            ("taken over at once", |s| {
+                s.at(10.01).claim("b", 1, 1).take_at_once("a", 1);
+            }),
             ("given up as interrupted", |s| {
                 s.configure(|c| c["failover"] = json!(false)).at(10.01).claim("b", 1, 1);
                 s.at(11.0).ledger_by_leader(1, "interrupted");
@@ -348,6 +355,10 @@ fn s6_no_failover_while_the_holder_lives() {
                 );
                 s.ledger("b", 1, |l| l["state"] = json!("orphan"));
                 s.at(12.0).write("b", "/j/sharding/1/running", None).take_over("a", 1).done("a", 1);
+            }),
+            ("its session is over, and the leader takes it over at once", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).crash("b");
+                s.at(15.0).expire("b").take_at_once("a", 1).at(16.0).done("a", 1);
             }),
             ("its session is over, and the process lives on", |s| {
                 s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).begin("partition", "b");

@@ -265,6 +265,16 @@ fn s8_who_writes_as_the_leader_leads() {
                     .at(15.0);
                 s.expire("b").sweep("c", 1);
             }),
+            ("somebody takes over at once who does not lead", |s| {
+                s.join("c")
+                    .at(3.0)
+                    .deal(&["a", "b"])
+                    .at(10.01)
+                    .claim("b", 1, 1)
+                    .crash("b")
+                    .at(15.0);
+                s.expire("b").take_at_once("c", 1);
+            }),
         ],
     );
     assert_good(

@@ -97,7 +97,8 @@ impl Coordinator {
         });
         self.settle_assignments(now);
         self.local.is_claiming = self.in_flight.iter().any(|(duty, flight)| {
-            let starts = matches!(duty, Duty::Claim | Duty::Misfire | Duty::Takeover);
+            let starts = matches!(duty, Duty::Claim | Duty::Misfire | Duty::Takeover)
+                || flight.plan.takes_over();
             starts && !matches!(flight.stage, Stage::Refused { .. })
         });
     }

@@ -10,7 +10,6 @@ use sharding::{InstanceId, ShardingItem};
 use super::{
     ASSIGNMENT_WAIT, Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage, UnsureAssignment,
 };
-use crate::duty::Duty;
 use crate::local::{Doubt, LocalRun};
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
@@ -80,9 +79,7 @@ impl Coordinator {
 
     /// Others have time now to take what is left of the orphans.
     fn note_takeover(&mut self, now: Now, plan: &Plan) {
-        let begins = |step: &Step| matches!(step, Step::SetLedger { .. });
-        let takes_over = plan.duty == Duty::Takeover && plan.steps.iter().any(begins);
-        if takes_over && !mutant::is(Mutant::PatienceKept) {
+        if plan.takes_over() && !mutant::is(Mutant::PatienceKept) {
             self.local.orphans_since = Some(now.mono);
         }
     }
@@ -163,7 +160,7 @@ impl Coordinator {
         let lost =
             before.and_then(Ledger::running).filter(|run| Some(&run.holder) != self.me.as_ref());
         if let Some(run) = lost
-            && written.running().is_none()
+            && written.running().is_none_or(|next| next.holder != run.holder)
             && !self.local.runs.contains_key(&item)
         {
             out.push(Command::Emit(JobEvent::Orphaned {

@@ -55,9 +55,9 @@ use crate::{Claimant, FireTime, JobConfig, Ledger, Now, ServerIp, ServerState};
 /// How many items one transaction takes at most, whatever the registry takes: beyond some hundred, larger ones gain
 /// nothing.
 pub(crate) const MAX_ITEMS_PER_PLAN: usize = 500;
-/// The operations that a plan needs for an item at most: its record, four marks, its place in a queue (a run that was
-/// taken over and is handed on, in the dialect of 3.x).
-const OPS_PER_ITEM: usize = 6;
+/// The operations that a plan needs for an item at most: its record, two marks that were left behind, four new ones (a run that was
+/// taken over before is taken over at once, in the dialect of 3.x).
+const OPS_PER_ITEM: usize = 7;
 /// The operations that a plan needs beside those of its items, at most.
 const OPS_PER_PLAN: usize = 16;
 /// The bytes that an item takes in a plan at most: six paths with the longest name of a job, and its record.

@@ -2,6 +2,7 @@
 
 use sharding::{InstanceId, ShardingItem};
 
+use super::takeover::AtOnce;
 use super::{Context, Duty};
 use crate::foreign::Interrupted;
 use crate::items::ItemView;
@@ -25,7 +26,6 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         true => Plan::as_instance(Duty::Sweep, cx, REASON),
         false => Plan::as_leader(Duty::Sweep, cx, REASON)?,
     };
-    let plan = plan.step(Step::ConfigIs(cx.view.config_version()?));
     let is_mine = |view: &ItemView| {
         let owner = view.owner.as_ref().map(|owner| &owner.value);
         let abandoned = |owner: &InstanceId| owner == cx.me || !cx.view.is_registered(owner);
@@ -61,6 +61,14 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
             | LedgerState::Retired => None,
         }
     });
+    let abandoned: Vec<_> = abandoned.collect();
+    let found = abandoned.iter().filter(|(_, _, left)| left.waits());
+    let at_once = AtOnce::of(cx, found.map(|(item, view, _)| (*item, *view)));
+    let at_once = at_once.filter(|_| !foreign_leader);
+    let plan = match at_once {
+        Some(_) => plan.starting(cx)?,
+        None => plan.step(Step::ConfigIs(cx.view.config_version()?)),
+    };
     // Of some runs of Java instances nothing in the registry tells.
     let lost = cx.local.foreign.lost_items().filter(|item| !cx.view.is_restless(*item));
     let lost = lost.map(|item| (item, cx.view.item(item)));
@@ -75,10 +83,17 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let told = |(_, view, _): &(ShardingItem, &ItemView, LeftBehind<'_>)| {
         view.ledger.as_ref().map_or(0, |ledger| ledger.value.parameter_bytes())
     };
-    let all = cx.within_one_plan(abandoned.chain(of_java), told);
+    let all = cx.within_one_plan(abandoned.into_iter().chain(of_java), told);
     let mended = all.fold(plan, |plan, (item, view, left)| match left {
         LeftBehind::Ours { ledger, run, wanted } => {
-            give_up(plan, item, view, ledger, run, wanted, cx.now.wall_ms)
+            let taken = at_once.as_ref().and_then(|mine| mine.take(cx, item, view, ledger));
+            match (run, taken) {
+                (Some(run), Some(taken)) => plan
+                    .confirm_gone(&run.holder, mark_of_session(item, view))
+                    .steps(left_behind(item, view))
+                    .steps(taken),
+                _ => give_up(plan, item, view, ledger, run, wanted, cx.now.wall_ms),
+            }
         }
         LeftBehind::Java(LeftByJava::Run(run)) => orphan_of_java(plan, item, view, &run),
         LeftBehind::Java(LeftByJava::Takeover(taker)) => queue_again(plan, item, view, taker),
@@ -93,6 +108,13 @@ enum LeftBehind<'a> {
     Ours { ledger: &'a Versioned<Ledger>, run: Option<&'a Run>, wanted: bool },
     /// Something of a Java instance's.
     Java(LeftByJava<'a>),
+}
+
+impl LeftBehind<'_> {
+    /// Returns true if it is a run that somebody takes over.
+    fn waits(&self) -> bool {
+        matches!(self, Self::Ours { run: Some(_), wanted: true, .. })
+    }
 }
 
 /// Returns true if whoever takes the run of an item out of the queue can be told what its request says. Java instances cannot.
@@ -264,8 +286,13 @@ fn give_up(
 mod tests {
     use super::super::scene::{Scene, by, check, done, id, idle, item, running_by};
     use super::*;
+    use crate::latch::{Latch, name_of};
     use crate::layout;
-    use crate::{Dialect, FireTime, JobConfig, ManualRequest, RequestParameter};
+    use crate::{Dialect, FireTime, JobConfig, ManualRequest, RequestParameter, RunSource};
+
+    fn failover(i: u32) -> NodeKind {
+        NodeKind::Failover(item(i))
+    }
 
     fn orphan() -> Ledger {
         running_by(3).orphan().unwrap()
@@ -273,7 +300,7 @@ mod tests {
 
     #[test]
     fn the_leader_finds_runs_whose_holder_is_gone() {
-        let lost = || Scene::cluster(2, 2).ledger(1, running_by(3));
+        let lost = || Scene::cluster(2, 2).ledger(1, running_by(3)).running(0, 1).run_here(0, None);
         let rows = vec![
             (
                 "with failover it waits for a taker",
@@ -298,7 +325,7 @@ mod tests {
             ),
             (
                 "the holder left the cluster that it was in",
-                Scene::cluster(2, 2).ledger(1, running_by(2)).gone(2),
+                Scene::cluster(2, 2).ledger(1, running_by(2)).gone(2).run_here(0, None),
                 "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.2@-@2, token 1\n  queue 1",
             ),
             ("somebody else leads", lost().led_by(2), "nothing"),
@@ -312,6 +339,64 @@ mod tests {
             ),
         ];
         check(Duty::Sweep, rows);
+    }
+
+    #[test]
+    fn the_leader_takes_its_part_of_what_it_finds_at_once() {
+        let lost = || (0..4).fold(Scene::cluster(6, 2), |scene, i| scene.ledger(i, running_by(3)));
+        let busy = |scene: Scene| scene.running(5, 2);
+        let line = |scene: Scene| scene.in_line(Latch::Failover, &name_of(&id(9), 0));
+        let rows: Vec<(&str, Scene, &[u32], &[u32])> = vec![
+            ("both are idle", lost(), &[0, 1], &[2, 3]),
+            ("the other one is busy", busy(lost()), &[0, 1, 2, 3], &[]),
+            ("I am busy", lost().running(4, 1).run_here(4, None), &[], &[0, 1, 2, 3]),
+            ("code of a former life runs one here", lost().run_here(1, None), &[], &[0, 1, 2, 3]),
+            (
+                "code that runs nothing else",
+                busy(lost()).run_here(1, None).local(|local| {
+                    local.runs.values_mut().for_each(|run| run.source = RunSource::Failover);
+                }),
+                &[0, 2, 3],
+                &[1],
+            ),
+            ("one is shown as taken over", busy(lost()).marked(&failover(1)), &[0, 2, 3], &[1]),
+            (
+                "one waits in the queue already",
+                busy(lost()).marked(&NodeKind::QueuedItem(item(1))),
+                &[0, 1, 2, 3],
+                &[],
+            ),
+            ("held back", lost().local(|local| local.paused = true), &[], &[0, 1, 2, 3]),
+            ("server paused", lost().server(1, "PAUSED"), &[], &[0, 1, 2, 3]),
+            ("a Java instance takes part", lost().java(4), &[], &[0, 1, 2, 3]),
+            ("a Java instance is about to", line(lost()), &[], &[0, 1, 2, 3]),
+            ("less room", busy(lost()).items_per_plan(3), &[0, 1, 2], &[]),
+        ];
+        for (case, scene, taken, left) in rows {
+            let plan = scene.plan(Duty::Sweep).unwrap();
+            let written = |runs: bool| {
+                let of = plan.steps.iter().filter_map(move |step| {
+                    let Step::SetLedger { item, ledger, .. } = step else { return None };
+                    (ledger.running().is_some() == runs).then_some(item.index())
+                });
+                of.collect::<Vec<_>>()
+            };
+            assert_eq!((&*written(true), &*written(false)), (taken, left), "{case}: {plan}");
+            let guarded = plan.steps.iter().any(|step| matches!(step, Step::ServerIs(..)));
+            assert_eq!(guarded, !taken.is_empty(), "{case}: {plan}");
+        }
+    }
+
+    /// A run that had been taken over leaves two marks that last, and gets four new ones.
+    #[test]
+    fn what_is_taken_at_once_gets_new_marks_in_the_place_of_those_that_were_left_behind() {
+        let lost = running_by(3).orphan().and_then(|l| l.take_over(&by(4))).unwrap();
+        let scene = Scene::cluster_in(Dialect::V3, 2, 2)
+            .ledger(1, lost)
+            .named_mark(&NodeKind::Running(item(1)), 4)
+            .named_mark(&NodeKind::Failovering(item(1)), 4);
+        let seven = "sweep: runs without a holder\n  show 1 not running\n  no longer show 1 failing over\n  item 1 running FAILOVER for 200 by 10.0.0.1@-@1, token 3\n  show 1 running\n  show that the holder of 1 lives\n  show 1 taken over\n  show 1 failing over";
+        check(Duty::Sweep, vec![("as many as there are for an item", scene, seven)]);
     }
 
     #[test]

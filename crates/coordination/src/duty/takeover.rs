@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
 use super::latch::{Turn, ending, leave, turn};
@@ -14,7 +13,7 @@ use crate::latch::Latch;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
-use crate::{JobConfig, Ledger, LedgerState, RunSource, ServerState, server_of};
+use crate::{Claimant, JobConfig, Ledger, LedgerState, RunSource, ServerState, server_of};
 
 /// How long orphans are left to those who have the least to do before anybody takes a share of them.
 pub(crate) const ORPHAN_PATIENCE: Duration = Duration::from_secs(1);
@@ -56,10 +55,8 @@ fn take_share(cx: &Context<'_>) -> Option<Plan> {
         waiting if cx.view.is_mixed() => one(cx, waiting),
         waiting => share(cx, waiting),
     }?;
-    let lasting = cx.view.has_lasting_marks(config);
     let taken = orphans[share].iter().filter_map(|(item, view, ledger)| {
-        let next = ledger.value.take_over(&by)?;
-        Some(steps_to_take_over(cx.me, *item, view, ledger.version, next, lasting))
+        steps_to_take_over(cx, config, &by, *item, view, ledger)
     });
     let steps = cx.within_one_plan(taken, |steps| bytes_told(steps)).flatten();
     Plan::as_starter(Duty::Takeover, cx, UNFINISHED)?.steps(steps).if_any()
@@ -78,10 +75,6 @@ fn waiting<'a>(
         mutant::is(Mutant::MarksIgnoredAtTakeover)
             || (!view.running && view.failover.is_none() && !view.alive)
     };
-    // Code of a former life may still run it here.
-    let runs_here = |item: ShardingItem| {
-        cx.local.runs.contains_key(&item) && !mutant::is(Mutant::TakeoverBesideOwnRun)
-    };
     let in_force =
         move |item: ShardingItem| item.index() < total || mutant::is(Mutant::RetiredTakenOver);
     let orphans = cx.view.restless_items().filter_map(|(item, view)| {
@@ -89,26 +82,78 @@ fn waiting<'a>(
         matches!(ledger.value.state, LedgerState::Orphan(_)).then_some((item, view, ledger))
     });
     orphans.filter(move |(item, view, _)| {
-        in_force(*item) && queued(view) && unmarked(view) && !runs_here(*item)
+        in_force(*item) && queued(view) && unmarked(view) && !runs_here(cx, *item)
     })
 }
 
+/// Returns true if code of a former life may still run the item here.
+fn runs_here(cx: &Context<'_>, item: ShardingItem) -> bool {
+    cx.local.runs.contains_key(&item) && !mutant::is(Mutant::TakeoverBesideOwnRun)
+}
+
+/// What a leader takes over as soon as it finds that its holder is gone, instead of leaving it to wait for somebody who has to be
+/// told of it first: its part of what it finds.
+pub(super) struct AtOnce<'a> {
+    config: &'a JobConfig,
+    by: Claimant,
+    left: Vec<ShardingItem>,
+}
+
+impl<'a> AtOnce<'a> {
+    /// Returns the part of this instance of the runs that are found now, if it takes any. Java instances take what is in the
+    /// queue, one after the other: where there are any, everything waits there.
+    pub(super) fn of(
+        cx: &Context<'a>,
+        found: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
+    ) -> Option<Self> {
+        let config = cx.startable().filter(|config| config.fails_over())?;
+        let unmarked =
+            |view: &ItemView| view.failover.is_none() || mutant::is(Mutant::MarksIgnoredAtTakeover);
+        let free = |item, view| unmarked(view) && !runs_here(cx, item);
+        let found = found.filter(|(item, view)| free(*item, view));
+        let mut left: Vec<_> = found.map(|(item, _)| item).collect();
+        let alone = !cx.view.takes_turns() || mutant::is(Mutant::TakenAtOnceBesideJava);
+        let may = alone && !left.is_empty() && !mutant::is(Mutant::NothingTakenAtOnce);
+        let share = share(cx, left.len()).filter(|_| may)?;
+        left.truncate(share.end);
+        left.drain(..share.start);
+        Some(Self { config, by: cx.claimant()?, left })
+    }
+
+    /// Returns the steps that take an item over, if it is one of those.
+    pub(super) fn take(
+        &self,
+        cx: &Context<'_>,
+        item: ShardingItem,
+        view: &ItemView,
+        ledger: &Versioned<Ledger>,
+    ) -> Option<Vec<Step>> {
+        let is_mine = self.left.binary_search(&item).is_ok();
+        is_mine.then(|| steps_to_take_over(cx, self.config, &self.by, item, view, ledger))?
+    }
+}
+
 fn steps_to_take_over(
-    me: &InstanceId,
+    cx: &Context<'_>,
+    config: &JobConfig,
+    by: &Claimant,
     item: ShardingItem,
     view: &ItemView,
-    expect: Version,
-    ledger: Ledger,
-    lasting: bool,
-) -> Vec<Step> {
-    let mark = Step::MarkRunning { item, holder: me.clone(), lasting };
-    let mut steps = vec![Step::SetLedger { item, expect: Some(expect), ledger }, mark];
+    ledger: &Versioned<Ledger>,
+) -> Option<Vec<Step>> {
+    let me = cx.me;
+    let lasting = cx.view.has_lasting_marks(config);
+    // A run in progress is given up before it is begun again: both are one write.
+    let given_up = ledger.value.orphan();
+    let next = given_up.as_ref().unwrap_or(&ledger.value).take_over(by)?;
+    let set = Step::SetLedger { item, expect: Some(ledger.version), ledger: next };
+    let mut steps = vec![set, Step::MarkRunning { item, holder: me.clone(), lasting }];
     let alive = lasting && !mutant::is(Mutant::AliveUnmarked);
     steps.extend(alive.then_some(Step::MarkAlive(item)));
     steps.push(Step::MarkFailover { item, taker: me.clone() });
     steps.extend(lasting.then(|| Step::MarkFailovering { item, taker: me.clone() }));
     steps.extend(view.queued.then_some(Step::DequeueItem(item)));
-    steps
+    Some(steps)
 }
 
 /// How much an instance has to do.

@@ -60,7 +60,9 @@ impl Transition<'_> {
     fn breach_of_claim(&self, item: ShardingItem, old: &Ledger, new: &Ledger) -> Option<Breach> {
         let view = self.before.item(item);
         let run = new.running()?;
-        if old.running().is_some() || new.token <= old.token {
+        let taken_at_once =
+            old.running().is_some_and(|run| self.holds_term() && !(self.lives)(&run.holder));
+        if (old.running().is_some() && !taken_at_once) || new.token <= old.token {
             return Some(Breach::Claims);
         }
         if run.holder != *self.me || !self.before.is_registered(self.me) {
@@ -88,7 +90,7 @@ impl Transition<'_> {
                 (owned && old.is_idle(), asked == Some(run.fire))
             }
             RunSource::Failover => (
-                matches!(old.state, LedgerState::Orphan(_)),
+                matches!(old.state, LedgerState::Orphan(_)) || taken_at_once,
                 old.run().map(|r| r.fire) == Some(run.fire),
             ),
         };

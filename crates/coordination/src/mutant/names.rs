@@ -278,6 +278,10 @@ mutants! {
     RetiredTakenOver,
     /// Beside Java instances, busy instances that took an item over take over another one meanwhile.
     TakeoversPileUp,
+    /// A leader takes over what it finds although Java instances take turns at it.
+    TakenAtOnceBesideJava,
+    /// A leader leaves everything that it finds to wait.
+    NothingTakenAtOnce,
     /// Whoever takes orphans over takes all of them.
     OrphansUnshared,
     /// Instances that have taken orphans over after a while go on with what is left at once.

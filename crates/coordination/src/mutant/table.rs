@@ -1058,6 +1058,27 @@ pub const MUTANTS: &[Row] = &[
         ),
     },
     Row {
+        mutant: M::TakenAtOnceBesideJava,
+        properties: &["S1"],
+        story: "an item is taken over while it is a Java instance's turn to",
+        watcher: Told(told(
+            "src/duty/sweep.rs",
+            "duty::sweep::tests::the_leader_takes_its_part_of_what_it_finds_at_once",
+        )),
+    },
+    Row {
+        mutant: M::NothingTakenAtOnce,
+        properties: &["L2"],
+        story: "what a leader finds waits for somebody to be told of it",
+        watcher: Extra(
+            told(
+                "src/duty/sweep.rs",
+                "duty::sweep::tests::the_leader_takes_its_part_of_what_it_finds_at_once",
+            ),
+            "what is promised is that orphans are taken, not how soon",
+        ),
+    },
+    Row {
         mutant: M::OrphansUnshared,
         properties: &["L2"],
         story: "one instance takes all orphans over, and others have nothing to do",

@@ -41,7 +41,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     findings.lost_and_found(seen, "c", crash.mt);
     for survivor in ["a", "b"] {
         for held in seen.held_at(survivor, crash.mt) {
-            findings.expect(held.orphaned().is_none(), || {
+            findings.expect(held.found().is_none(), || {
                 format!("item {} of {survivor} was taken away although {survivor} lives", held.item)
             });
         }

@@ -45,8 +45,8 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     findings.each_fire_once(seen, 0..2);
     let first = seen.hits("pause").next().map_or(u64::MAX, |hit| hit.mt);
-    for change in seen.ledger().iter().filter(|change| change.after.is_orphan()) {
-        let holder = change.after.holder.as_deref().and_then(|id| seen.process_of(id));
+    for change in seen.ledger() {
+        let Some(holder) = change.loser().map(|id| seen.process_of(id)) else { continue };
         findings.expect(holder.is_some() && holder == seen.opener_of(change.sid), || {
             format!(
                 "item {} was taken from {holder:?} by {:?}",

@@ -51,7 +51,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     findings.each_fire_once(seen, 0..2);
     // Its session may have ended before anybody heard of the claim.
-    once_each_unless(seen, &mut findings, |next| next.after.is_orphan());
+    once_each_unless(seen, &mut findings, |next| next.loser().is_some());
     let is_short = outages(seen).iter().all(|length| *length < ns(seen.session_timeout()) / 2);
     let healed = seen.healed().unwrap_or(u64::MAX);
     for p in ["a", "b"].into_iter().filter(|_| is_short) {

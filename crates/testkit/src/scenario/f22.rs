@@ -93,7 +93,7 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     let off = turned(seen).first().copied();
     let waiting = lost(seen)
         .iter()
-        .filter(|lost| lost.orphaned().map(|o| o.mt) < off && lost.orphaned().is_some())
+        .filter(|lost| lost.found().map(|o| o.mt) < off && lost.found().is_some())
         .count();
     findings.expect(waiting > 0, || "no orphan waited when failover was turned off".to_owned());
     let held = seen.hits("delay").filter(|hit| Some(hit.mt) <= off).count();

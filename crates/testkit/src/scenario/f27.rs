@@ -73,10 +73,10 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     let ended = second.and_then(|sid| seen.closed(sid)).is_some_and(|(mt, _)| mt < healed);
     findings.expect(!ended, || "the second life ended with the first".to_owned());
     // Nor is anything of it taken away when the old session ends.
-    let of_second = seen.ledger().into_iter().filter(|change| {
-        let holder = change.after.holder.as_deref();
-        change.after.is_orphan() && holder.is_some_and(|id| id.ends_with(LIVES[1]))
-    });
+    let of_second = seen
+        .ledger()
+        .into_iter()
+        .filter(|change| change.loser().is_some_and(|id| id.ends_with(LIVES[1])));
     let taken: Vec<_> = of_second.map(|change| change.item).collect();
     findings.expect(taken.is_empty(), || {
         format!("items {taken:?} of the second life were failed over")

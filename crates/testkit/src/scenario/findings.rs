@@ -21,9 +21,9 @@ impl Findings {
     /// Expects that nobody took anything over, and that no run was given up.
     pub(crate) fn no_failover(&mut self, seen: &Seen<'_>) {
         for change in seen.ledger() {
-            self.expect(!change.after.is_orphan(), || {
+            self.expect(change.loser().is_none(), || {
                 format!(
-                    "item {} became an orphan at revision {}, although no holder was gone",
+                    "item {} was taken for left unfinished at revision {}, although no holder was gone",
                     change.item, change.zxid
                 )
             });
@@ -96,7 +96,7 @@ impl Findings {
         for lost in seen.held_at(p, mt) {
             let which =
                 format!("item {} of {p} (fire {}, token {})", lost.item, lost.fire, lost.token);
-            let swept = lost.orphaned().map(|change| change.zxid);
+            let swept = lost.found().map(|change| change.zxid);
             self.expect(swept.is_some(), || format!("{which} was not found lost"));
             if let (Some(swept), Some((_, closed))) = (swept, closed) {
                 self.expect(swept > closed, || {

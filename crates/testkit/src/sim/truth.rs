@@ -133,7 +133,12 @@ impl World {
             (LedgerState::Running(from), LedgerState::Running(to))
                 if from.holder != to.holder || old.token != new.token =>
             {
-                self.fail("S1", format!("item {item} was stolen: {}", new.summary()));
+                self.coverage.count("taken_at_once");
+                if to.source != RunSource::Failover || to.fire != from.fire {
+                    self.fail("S1", format!("item {item} was stolen: {}", new.summary()));
+                }
+                self.check_end(writer, "S6", item, from);
+                self.check_claim(step.item, old, new, to);
             }
             (LedgerState::Idle, LedgerState::Running(run)) => {
                 let owner = step.before.owner.as_ref().map(|owner| &owner.value);

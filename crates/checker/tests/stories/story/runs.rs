@@ -189,6 +189,18 @@ impl Story {
     }
 
     pub(crate) fn only_take_over(&mut self, p: &str, i: u32) -> &mut Self {
+        let ops = self.takeover(p, i);
+        self.commit(p, ops)
+    }
+
+    /// The leader finds a run without a holder, and takes it over with the same write.
+    pub(crate) fn take_at_once(&mut self, leader: &str, i: u32) -> &mut Self {
+        let mut ops = vec![self.check("/j/coordination/term")];
+        ops.extend(self.takeover(leader, i));
+        self.commit(leader, ops).start(leader, i)
+    }
+
+    fn takeover(&mut self, p: &str, i: u32) -> Vec<RegOp> {
         let (sid, id) = self.sessions[p].clone();
         let mut ledger = self.ledgers[&i].clone();
         ledger["state"] = json!("running");
@@ -200,7 +212,7 @@ impl Story {
         ops.extend(self.mark(p, &format!("/j/sharding/{i}/running"), true));
         ops.extend(self.mark(p, &format!("/j/sharding/{i}/failover"), true));
         ops.extend(self.mark(p, &format!("/j/leader/failover/items/{i}"), false));
-        self.commit(p, ops)
+        ops
     }
 
     pub(crate) fn take_over(&mut self, p: &str, i: u32) -> &mut Self {

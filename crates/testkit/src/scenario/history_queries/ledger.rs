@@ -96,6 +96,14 @@ impl Change {
             && self.before.as_ref().is_none_or(|before| before.token < self.after.token)
     }
 
+    /// Returns who held the run that this write finds without a holder, or gives up: it waits for somebody, or whoever has found
+    /// it has taken it over.
+    pub(crate) fn loser(&self) -> Option<&str> {
+        let before = self.before.as_ref().filter(|before| before.is_running())?;
+        let lost = self.after.is_orphan() || self.is_claim();
+        before.holder.as_deref().filter(|_| lost)
+    }
+
     /// Returns true if a run ends with this write, or is given up.
     pub(crate) fn is_end(&self) -> bool {
         self.after.is_idle()
@@ -174,8 +182,10 @@ impl Seen<'_> {
 
 impl Lost {
     /// Returns the sweep that found it.
-    pub(crate) fn orphaned(&self) -> Option<&Change> {
-        self.then.iter().find(|change| change.after.is_orphan() && change.after.token == self.token)
+    pub(crate) fn found(&self) -> Option<&Change> {
+        let of_run =
+            |change: &&Change| change.before.as_ref().is_some_and(|b| b.token == self.token);
+        self.then.iter().filter(of_run).find(|change| change.loser().is_some())
     }
 
     /// Returns who ran it again: the claims by failover of the same fire.
