@@ -80,7 +80,7 @@ fn the_same_seed_gives_the_same_run_in_every_process() {
 }
 
 /// What the product must have done in 200 seeds, and how often at least.
-const PRODUCT: [(&str, u64); 32] = [
+const PRODUCT: [(&str, u64); 33] = [
     ("claimed", 5_000),
     ("settled", 3_000),
     ("failover", 60),

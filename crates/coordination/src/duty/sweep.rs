@@ -363,8 +363,8 @@ mod tests {
             (
                 "one waits in the queue already",
                 busy(lost()).marked(&NodeKind::QueuedItem(item(1))),
-                &[0, 1, 2, 3],
-                &[],
+                &[0, 2, 3],
+                &[1],
             ),
             ("held back", lost().local(|local| local.paused = true), &[], &[0, 1, 2, 3]),
             ("server paused", lost().server(1, "PAUSED"), &[], &[0, 1, 2, 3]),

@@ -107,8 +107,10 @@ impl<'a> AtOnce<'a> {
         found: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
     ) -> Option<Self> {
         let config = cx.startable().filter(|config| config.fails_over())?;
-        let unmarked =
-            |view: &ItemView| view.failover.is_none() || mutant::is(Mutant::MarksIgnoredAtTakeover);
+        // What a view shows that is behind: the former run was an orphan, or taken over, once.
+        let unmarked = |view: &ItemView| {
+            !view.queued && view.failover.is_none() || mutant::is(Mutant::MarksIgnoredAtTakeover)
+        };
         let free = |item, view| unmarked(view) && !runs_here(cx, item);
         let found = found.filter(|(item, view)| free(*item, view));
         let mut left: Vec<_> = found.map(|(item, _)| item).collect();
