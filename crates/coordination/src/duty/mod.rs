@@ -6,7 +6,7 @@
 //! | membership | connected and not registered; server unknown; draining; drained | `instances`, `servers`, request counter | the session, the term if I lead |
 //! | election | nobody leads and I am available, and it is my turn where Java instances are; I lead and should not | leader node and term, a place in line | my life, the term |
 //! | resharding | I lead and the inputs of the assignment changed, or items can follow now; Java instances are told before, until all is written | owners, assignment record, `necessary` | term, configuration, request counter, ledger of every moving item |
-//! | sweep | I lead, or a Java instance does and the item is mine or nobody's, and a run's holder is gone, and its mark; a Java instance that has taken an orphan over is gone | ledger → orphan, or idle if nobody takes over; the queue | term, ledger, holder and mark seen gone |
+//! | sweep | I lead, or a Java instance does and the item is mine or nobody's, and a run's holder is gone, and its mark; a Java instance that has taken an orphan over is gone | ledger → orphan, or idle if nobody takes over; the queue; → running, for its own part of the orphans | term, ledger, holder and mark seen gone; for its own part as takeover |
 //! | takeover | orphans wait and nobody has less to do than I, or they have waited for a second; and it is my turn where Java instances are | ledger → running, a place in line | my life, server, servers added, configuration, ledger |
 //! | claim | a fire or request is due and items of mine are idle | ledger → running | my life, server, servers added, configuration, assignment, owner, ledger |
 //! | misfire | a fire is due and items of mine are busy; later: idle with noted fires | ledger | as claim |

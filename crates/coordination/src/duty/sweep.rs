@@ -1,4 +1,4 @@
-//! Sweep: runs whose holder is gone are found by the leader, and wait for somebody to take them over.
+//! Sweep: runs whose holder is gone are found by the leader, which takes its part of them over; the others wait for somebody.
 
 use sharding::{InstanceId, ShardingItem};
 
@@ -12,8 +12,8 @@ use crate::plan::{Plan, Step};
 use crate::view::Versioned;
 use crate::{Ledger, LedgerState, Run};
 
-/// Finds runs whose holder is gone: queues them, or, without failover or beyond the number of items, records that they
-/// were interrupted.
+/// Finds runs whose holder is gone: takes its part over at once, if it is to have one, and queues the others; without failover or
+/// beyond the number of items it records that they were interrupted.
 ///
 /// A holder is gone when neither its instance nor its mark at the item exists: an operator can take the instance away
 /// while its session lives and its code runs. The record was read before; that both are gone is confirmed after, by
