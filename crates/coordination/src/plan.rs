@@ -364,6 +364,11 @@ impl Plan {
         matches!(self.duty, Duty::Sweep | Duty::Takeover) && self.steps.iter().any(begins)
     }
 
+    /// Returns true if runs can begin with it, or with the next one that its duty wants.
+    pub(crate) fn may_begin_runs(&self) -> bool {
+        matches!(self.duty, Duty::Claim | Duty::Misfire | Duty::Takeover) || self.takes_over()
+    }
+
     /// Returns the runs that begin with this plan if `me` commits it.
     pub(crate) fn runs_of<'a>(
         &'a self,

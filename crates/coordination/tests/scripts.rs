@@ -16,7 +16,7 @@ use coordination::{
 };
 use reg_center::Version;
 use script::{Cluster, Delivery, Traffic, job_of};
-use sharding::ShardingItem;
+use sharding::{InstanceId, ShardingItem};
 
 const FIRST: usize = 0;
 const SECOND: usize = 1;
@@ -354,6 +354,55 @@ fn a_disabled_item_that_was_left_unfinished_is_taken_over() {
     let runs: Vec<_> = runs.map(|(instance, start)| (instance, start.source)).collect();
     let expected = [(SECOND, RunSource::Normal), (FIRST, RunSource::Failover)];
     assert_eq!(runs, expected, "item {item}\n{}", cluster.story());
+}
+
+/// The first instance leads and is idle; the second one is lost in the middle of its item. Returns that item, the fire and who ran it.
+fn lost_beside_an_idle_leader() -> (Cluster, ShardingItem, FireTime, InstanceId) {
+    let mut cluster = Cluster::settled(2, &job_of(2));
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    let (_, unfinished) = cluster.runs().find(|(instance, _)| *instance == SECOND).unwrap();
+    let (item, holder) = (unfinished.item, cluster.id_of(SECOND).clone());
+    cluster.end_runs(FIRST);
+    cluster.run_for(A_WHILE);
+    cluster.crash(SECOND);
+    cluster.step_until_sending(FIRST, Duty::Sweep);
+    cluster.execute_all(FIRST);
+    (cluster, item, fire, holder)
+}
+
+fn assert_taken_over_once(cluster: &Cluster, item: ShardingItem, fire: FireTime, case: &str) {
+    let runs = cluster.runs_for(fire).filter(|(_, start)| start.item == item);
+    let runs: Vec<_> = runs.map(|(instance, start)| (instance, start.source)).collect();
+    let expected = [(SECOND, RunSource::Normal), (FIRST, RunSource::Failover)];
+    assert_eq!(runs, expected, "{case}: item {item}\n{}", cluster.story());
+    assert!(!cluster.truth().item(item).queued, "{case}: {}", cluster.story());
+}
+
+#[test]
+fn an_idle_leader_takes_over_what_it_finds_with_one_write_and_tells_of_it() {
+    for (case, reply_first) in [("the reply comes first", true), ("the change comes first", false)]
+    {
+        let (mut cluster, item, fire, holder) = lost_beside_an_idle_leader();
+        if reply_first {
+            cluster.reply_all(FIRST);
+            cluster.deliver_all(FIRST);
+        } else {
+            cluster.deliver_all(FIRST);
+            cluster.reply_all(FIRST);
+        }
+        let orphaned = JobEvent::Orphaned { item, fire, holder, failover: true };
+        assert!(cluster.events(FIRST).contains(&orphaned), "{case}: {}", cluster.story());
+        assert_taken_over_once(&cluster, item, fire, case);
+    }
+}
+
+#[test]
+fn what_a_leader_has_perhaps_taken_over_begins_when_the_view_shows_it() {
+    let (mut cluster, item, fire, _) = lost_beside_an_idle_leader();
+    cluster.lose_reply(FIRST);
+    cluster.run_for(A_WHILE);
+    assert_taken_over_once(&cluster, item, fire, "the reply is lost");
 }
 
 /// The change reaches the instance that made it before the reply does.

@@ -203,6 +203,35 @@ fn an_orphan_is_not_given_up_beside_an_entry_of_the_queue_that_is_not_shown_yet(
     assert_refused(cluster, giving_up);
 }
 
+/// The leader is idle, and about to take over at once what the second one has left unfinished.
+fn about_to_take_over_at_once() -> (Cluster, u32, Commit) {
+    let mut cluster = two();
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    let second = cluster.id_of(SECOND).clone();
+    let item = (0..4).find(|item| cluster.owner(*item) == Some(&second)).unwrap();
+    cluster.end_runs(FIRST);
+    cluster.run_for(A_WHILE);
+    cluster.crash(SECOND);
+    let sweep = cluster.hold_back(FIRST, Duty::Sweep);
+    (cluster, item, sweep)
+}
+
+/// A Java instance that this one does not see yet takes turns.
+#[test]
+fn nothing_is_taken_over_at_once_that_was_queued_since() {
+    let (mut cluster, item, sweep) = about_to_take_over_at_once();
+    cluster.create(&format!("leader/failover/items/{item}"), "");
+    assert_refused(cluster, sweep);
+}
+
+#[test]
+fn nothing_is_taken_over_at_once_on_a_server_that_was_disabled_since() {
+    let (mut cluster, _, sweep) = about_to_take_over_at_once();
+    cluster.write("servers/10.0.0.1", "DISABLED");
+    assert_refused(cluster, sweep);
+}
+
 // ---- requests to run ----
 
 /// The second instance was asked to run the job, and its request waits.

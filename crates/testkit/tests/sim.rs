@@ -92,7 +92,7 @@ const PRODUCT: [(&str, u64); 33] = [
     ("deferred_move", 50),
     ("became_leader", 300),
     ("lost_leadership", 100),
-    ("orphaned", 40),
+    ("orphaned", 60),
     ("taken_at_once", 10),
     ("fenced", 15),
     ("fenced_effect", 3),

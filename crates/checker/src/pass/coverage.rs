@@ -57,6 +57,7 @@ fn happened(facts: &Facts<'_>) -> Vec<(&'static str, u64)> {
         ("failover", of(Source::Failover)),
         ("manual", of(Source::Manual)),
         ("orphan", ended(|how| how == Ending::Orphaned)),
+        ("taken_at_once", ended(|how| how == Ending::TakenAtOnce)),
         ("interrupted", ended(|how| how == Ending::Done(Some(Outcome::Interrupted)))),
         (
             "failed",

@@ -268,7 +268,8 @@ impl Replay {
         let item = &self.jobs[job].items[&i];
         let by_holder = item.claimed_in == Some(sid);
         let how = match after {
-            Some(after) if after.is_busy() => Ending::Orphaned,
+            Some(after) if after.state == State::Orphan => Ending::Orphaned,
+            Some(after) if after.is_busy() => Ending::TakenAtOnce,
             Some(after) => Ending::Done(after.outcome),
             None => Ending::Done(None),
         };

@@ -114,7 +114,8 @@ impl Judge<'_> {
     /// Running to running: the leader takes over what it finds, once the session of the holder is over.
     fn taken_at_once(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
         self.takeover(i, before, after);
-        self.gone_or_holder(i, item, before)
+        self.holder_is_gone(i, item, before);
+        true
     }
 
     /// Returns true if whoever claimed the run writes: in the session of the claim, or in a later one of the same life
@@ -129,6 +130,11 @@ impl Judge<'_> {
             self.judged(S6);
             return false;
         }
+        self.holder_is_gone(i, item, before);
+        true
+    }
+
+    fn holder_is_gone(&mut self, i: u32, item: &Item, before: &Ledger) {
         let lives = item.claimed_in.is_some_and(|session| !self.sessions.is_closed(session));
         self.expect(!lives, S6, Some(i), |judge| {
             format!(
@@ -138,7 +144,6 @@ impl Judge<'_> {
                 item.claimed_in.unwrap_or_default()
             )
         });
-        true
     }
 
     /// Running to idle: completed by the holder, or given up by the leader where nobody takes over.

@@ -50,6 +50,8 @@ pub(crate) struct ClaimEnd {
 pub(crate) enum Ending {
     Done(Option<Outcome>),
     Orphaned,
+    /// The leader has found it without a holder, and taken it over with the same write.
+    TakenAtOnce,
 }
 
 /// An item's record changed.

@@ -338,6 +338,9 @@ fn s6_no_failover_while_the_holder_lives() {
             ("taken over at once", |s| {
                 s.at(10.01).claim("b", 1, 1).take_at_once("a", 1);
             }),
+            ("taken over at once from itself", |s| {
+                s.at(10.01).claim("a", 0, 1).take_at_once("a", 0);
+            }),
             ("given up as interrupted", |s| {
                 s.configure(|c| c["failover"] = json!(false)).at(10.01).claim("b", 1, 1);
                 s.at(11.0).ledger_by_leader(1, "interrupted");

@@ -96,10 +96,8 @@ impl Coordinator {
             Stage::Refused { until } | Stage::Held { until } => now.mono < until,
         });
         self.settle_assignments(now);
-        self.local.is_claiming = self.in_flight.iter().any(|(duty, flight)| {
-            let starts = matches!(duty, Duty::Claim | Duty::Misfire | Duty::Takeover)
-                || flight.plan.takes_over();
-            starts && !matches!(flight.stage, Stage::Refused { .. })
+        self.local.is_claiming = self.in_flight.values().any(|flight| {
+            flight.plan.may_begin_runs() && !matches!(flight.stage, Stage::Refused { .. })
         });
     }
 

@@ -159,9 +159,12 @@ impl Coordinator {
     ) {
         let lost =
             before.and_then(Ledger::running).filter(|run| Some(&run.holder) != self.me.as_ref());
+        let next = written.running().map(|run| &run.holder);
+        // Its run here may have begun already.
+        let is_begun = next.is_some() && next == self.me.as_ref();
         if let Some(run) = lost
-            && written.running().is_none_or(|next| next.holder != run.holder)
-            && !self.local.runs.contains_key(&item)
+            && next != Some(&run.holder)
+            && (is_begun || !self.local.runs.contains_key(&item))
         {
             out.push(Command::Emit(JobEvent::Orphaned {
                 item,

@@ -55,12 +55,13 @@ use crate::{Claimant, FireTime, JobConfig, Ledger, Now, ServerIp, ServerState};
 /// How many items one transaction takes at most, whatever the registry takes: beyond some hundred, larger ones gain
 /// nothing.
 pub(crate) const MAX_ITEMS_PER_PLAN: usize = 500;
-/// The operations that a plan needs for an item at most: its record, two marks that were left behind, four new ones (a run that was
-/// taken over before is taken over at once, in the dialect of 3.x).
-const OPS_PER_ITEM: usize = 7;
+/// The operations that a plan needs for an item at most: its record, its place in the queue, two marks that were left behind, four
+/// new ones (a run that was taken over before is taken over at once, in the dialect of 3.x).
+const OPS_PER_ITEM: usize = 8;
 /// The operations that a plan needs beside those of its items, at most.
 const OPS_PER_PLAN: usize = 16;
-/// The bytes that an item takes in a plan at most: six paths with the longest name of a job, and its record.
+/// The bytes that an item takes in a plan: six paths with the longest name of a job, and its record. What needs eight takes a quarter
+/// more, of the room that is left for the rest.
 const BYTES_PER_ITEM: usize = 1_600;
 /// The share of a transaction's bytes that items may take; the rest is for what names members and ranges of items.
 const ITEMS_SHARE: usize = 2;

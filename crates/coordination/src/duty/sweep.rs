@@ -61,14 +61,6 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
             | LedgerState::Retired => None,
         }
     });
-    let abandoned: Vec<_> = abandoned.collect();
-    let found = abandoned.iter().filter(|(_, _, left)| left.waits());
-    let at_once = AtOnce::of(cx, found.map(|(item, view, _)| (*item, *view)));
-    let at_once = at_once.filter(|_| !foreign_leader);
-    let plan = match at_once {
-        Some(_) => plan.starting(cx)?,
-        None => plan.step(Step::ConfigIs(cx.view.config_version()?)),
-    };
     // Of some runs of Java instances nothing in the registry tells.
     let lost = cx.local.foreign.lost_items().filter(|item| !cx.view.is_restless(*item));
     let lost = lost.map(|item| (item, cx.view.item(item)));
@@ -83,8 +75,14 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let told = |(_, view, _): &(ShardingItem, &ItemView, LeftBehind<'_>)| {
         view.ledger.as_ref().map_or(0, |ledger| ledger.value.parameter_bytes())
     };
-    let all = cx.within_one_plan(abandoned.into_iter().chain(of_java), told);
-    let mended = all.fold(plan, |plan, (item, view, left)| match left {
+    let all: Vec<_> = cx.within_one_plan(abandoned.chain(of_java), told).collect();
+    let found = all.iter().filter(|(_, _, left)| left.waits());
+    let at_once = AtOnce::of(cx, found.map(|(item, view, _)| (*item, *view)));
+    let plan = match at_once {
+        Some(_) => plan.starting(cx)?,
+        None => plan.step(Step::ConfigIs(cx.view.config_version()?)),
+    };
+    let mended = all.into_iter().fold(plan, |plan, (item, view, left)| match left {
         LeftBehind::Ours { ledger, run, wanted } => {
             let taken = at_once.as_ref().and_then(|mine| mine.take(cx, item, view, ledger));
             match (run, taken) {
@@ -345,6 +343,7 @@ mod tests {
     fn the_leader_takes_its_part_of_what_it_finds_at_once() {
         let lost = || (0..4).fold(Scene::cluster(6, 2), |scene, i| scene.ledger(i, running_by(3)));
         let busy = |scene: Scene| scene.running(5, 2);
+        let second = |scene: Scene| scene.member(0).server(0, layout::ENABLED);
         let line = |scene: Scene| scene.in_line(Latch::Failover, &name_of(&id(9), 0));
         let rows: Vec<(&str, Scene, &[u32], &[u32])> = vec![
             ("both are idle", lost(), &[0, 1], &[2, 3]),
@@ -371,6 +370,12 @@ mod tests {
             ("a Java instance takes part", lost().java(4), &[], &[0, 1, 2, 3]),
             ("a Java instance is about to", line(lost()), &[], &[0, 1, 2, 3]),
             ("less room", busy(lost()).items_per_plan(3), &[0, 1, 2], &[]),
+            (
+                "less room, and the other one comes first",
+                second(busy(lost())).items_per_plan(2),
+                &[1],
+                &[0],
+            ),
         ];
         for (case, scene, taken, left) in rows {
             let plan = scene.plan(Duty::Sweep).unwrap();

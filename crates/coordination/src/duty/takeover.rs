@@ -10,6 +10,7 @@ use super::latch::{Turn, ending, leave, turn};
 use super::{Context, Duty, bytes_told};
 use crate::items::ItemView;
 use crate::latch::Latch;
+use crate::layout::NodeKind;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
@@ -106,17 +107,18 @@ impl<'a> AtOnce<'a> {
         cx: &Context<'a>,
         found: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
     ) -> Option<Self> {
-        let config = cx.startable().filter(|config| config.fails_over())?;
+        let alone = !cx.view.takes_turns() || mutant::is(Mutant::TakenAtOnceBesideJava);
+        let config = cx.startable().filter(|config| config.fails_over() && alone)?;
         // What a view shows that is behind: the former run was an orphan, or taken over, once.
         let unmarked = |view: &ItemView| {
-            !view.queued && view.failover.is_none() || mutant::is(Mutant::MarksIgnoredAtTakeover)
+            !view.queued && view.failover.is_none() || mutant::is(Mutant::TakenAtOnceBesideMarks)
         };
-        let free = |item, view| unmarked(view) && !runs_here(cx, item);
-        let found = found.filter(|(item, view)| free(*item, view));
+        let found = found.filter(|(item, view)| unmarked(view) && !runs_here(cx, *item));
         let mut left: Vec<_> = found.map(|(item, _)| item).collect();
-        let alone = !cx.view.takes_turns() || mutant::is(Mutant::TakenAtOnceBesideJava);
-        let may = alone && !left.is_empty() && !mutant::is(Mutant::NothingTakenAtOnce);
-        let share = share(cx, left.len()).filter(|_| may)?;
+        if left.is_empty() || mutant::is(Mutant::NothingTakenAtOnce) {
+            return None;
+        }
+        let share = share(cx, left.len())?;
         left.truncate(share.end);
         left.drain(..share.start);
         Some(Self { config, by: cx.claimant()?, left })
@@ -130,8 +132,11 @@ impl<'a> AtOnce<'a> {
         view: &ItemView,
         ledger: &Versioned<Ledger>,
     ) -> Option<Vec<Step>> {
-        let is_mine = self.left.binary_search(&item).is_ok();
-        is_mine.then(|| steps_to_take_over(cx, self.config, &self.by, item, view, ledger))?
+        self.left.binary_search(&item).ok()?;
+        let mut steps = steps_to_take_over(cx, self.config, &self.by, item, view, ledger)?;
+        // A Java instance that the view does not show yet may have queued it: then it takes its turn.
+        steps.insert(0, Step::IsAbsent(NodeKind::QueuedItem(item)));
+        Some(steps)
     }
 }
 
@@ -250,7 +255,6 @@ mod tests {
     use super::super::scene::{Scene, by, check, id, idle, item, running_by};
     use super::*;
     use crate::latch::name_of;
-    use crate::layout::NodeKind;
     use crate::local::{Local, Wait};
 
     fn orphan() -> Ledger {

@@ -3,7 +3,7 @@
 /// A safety property, or what must hold when nothing is left to do. The names are those of `docs/guarantees.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Breach {
-    /// S1: tokens of an item's claims do not rise, or a run follows a run directly.
+    /// S1: tokens of an item's claims do not rise, or a run follows a run directly whose holder lives.
     Claims,
     /// S1: the same run is started twice.
     StartedTwice,

@@ -93,7 +93,7 @@ impl Seat {
             .map(|(duty, InFlight { plan, config, .. })| (duty, Arc::new(Flight { plan, config })))
             .collect();
         let mut local = std::mem::take(&mut seat.local);
-        local.is_claiming = flights.keys().any(|duty| is_claim(*duty));
+        local.is_claiming = flights.values().any(|flight| flight.plan.may_begin_runs());
         Memory { local, flights, leave_requested: seat.told.leave_requested }
     }
 
@@ -128,11 +128,6 @@ impl Seat {
         let wanted = self.0.in_flight.extract_if(.., |duty, _| !busy.contains(duty));
         wanted.map(|(_, InFlight { plan, config, .. })| Flight { plan, config }).collect()
     }
-}
-
-/// Returns true for the duties whose plans can begin runs.
-fn is_claim(duty: Duty) -> bool {
-    matches!(duty, Duty::Claim | Duty::Misfire | Duty::Takeover)
 }
 
 fn ticket(duty: Duty) -> Ticket {

@@ -253,26 +253,25 @@ impl World {
         }
         let observed = Arc::new(observed.sealed());
         let mut wishes: Vec<Wish> = wanted.into_iter().map(Wish::new).collect();
-        if let Some(patient) = self.patient_takeover(registry, &observed)
-            && wishes.iter().all(|other| other.print != patient.print)
-        {
-            wishes.push(patient);
+        for patient in self.patient_takeovers(registry, &observed) {
+            if wishes.iter().all(|other| other.print != patient.print) {
+                wishes.push(patient);
+            }
         }
         Outlook { wishes, process: observed, starts }
     }
 
     /// Returns what a process takes over if orphans have waited for long enough. Nobody knows how much time passes between two
     /// moves, so that it may be so at any of them; no state says that it is.
-    fn patient_takeover(&self, registry: &Registry, process: &Process) -> Option<Wish> {
-        let Memory { local, flights, .. } = &process.memory;
-        let none_waits = local.orphans_since.is_none();
-        if none_waits || process.standing != Standing::Up || flights.contains_key(&Duty::Takeover) {
-            return None;
+    fn patient_takeovers(&self, registry: &Registry, process: &Process) -> Vec<Wish> {
+        let none_waits = process.memory.local.orphans_since.is_none();
+        if none_waits || process.standing != Standing::Up {
+            return Vec::new();
         }
         let mut patient = process.clone();
         patient.memory.local.orphans_since = Some(Duration::ZERO);
         let (_, wanted) = self.seated(&patient, registry, Seat::wanted);
-        wanted.into_iter().find(|flight| flight.plan.duty == Duty::Takeover).map(Wish::new)
+        wanted.into_iter().filter(|flight| flight.plan.takes_over()).map(Wish::new).collect()
     }
 
     /// Returns the sweeps that a process wants if its view is torn: it shows the claims of another life, but neither
@@ -308,7 +307,8 @@ impl World {
         let node = self.path(&NodeKind::Instance(other.clone()));
         let owner = self.sitters.iter().flatten().find(|s| s.me == *other).map(|s| s.session);
         let hidden = registry.nodes().filter(|(path, entry)| {
-            let mark = matches!(self.layout.parse(path), Some(NodeKind::Running(_)));
+            let kind = self.layout.parse(path);
+            let mark = matches!(kind, Some(NodeKind::Running(_) | NodeKind::Failover(_)));
             **path == node || (mark && entry.owner == owner)
         });
         let mut view = JobView::clone(&self.view(registry));

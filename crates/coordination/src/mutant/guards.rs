@@ -26,7 +26,7 @@ pub(crate) fn blunted(duty: Duty, step: &Step, op: Op) -> Op {
 )]
 fn guards_of(duty: Duty, step: &Step) -> &'static [Mutant] {
     use Mutant as M;
-    let runs = matches!(duty, Duty::Claim | Duty::Misfire | Duty::Takeover);
+    let runs = matches!(duty, Duty::Claim | Duty::Misfire | Duty::Takeover | Duty::Sweep);
     match step {
         Step::InstanceLives(_) => instance_guards(duty),
         Step::LeaderIs(_) => &[M::LeaderUnchecked],

@@ -280,6 +280,8 @@ mutants! {
     TakeoversPileUp,
     /// A leader takes over what it finds although Java instances take turns at it.
     TakenAtOnceBesideJava,
+    /// A leader takes over what it finds although it is shown as waiting, or taken over.
+    TakenAtOnceBesideMarks,
     /// A leader leaves everything that it finds to wait.
     NothingTakenAtOnce,
     /// Whoever takes orphans over takes all of them.

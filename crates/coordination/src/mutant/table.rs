@@ -520,15 +520,12 @@ pub const MUTANTS: &[Row] = &[
     },
     Row {
         mutant: M::QueueUnchecked,
-        properties: &["L7"],
-        story: "an orphan is given up whose place in the queue the view does not show yet",
-        watcher: Extra(
-            told(
-                "tests/stale_writes.rs",
-                "an_orphan_is_not_given_up_beside_an_entry_of_the_queue_that_is_not_shown_yet",
-            ),
-            "the entry is stale then, and the leader takes it away like any other",
-        ),
+        properties: &["S1", "L7"],
+        story: "what a Java instance has queued meanwhile is taken over beside it; an orphan is given up whose place in the queue the view does not show yet",
+        watcher: Told(told(
+            "tests/stale_writes.rs",
+            "nothing_is_taken_over_at_once_that_was_queued_since",
+        )),
     },
     Row {
         mutant: M::JoinUnchecked,
@@ -1065,6 +1062,18 @@ pub const MUTANTS: &[Row] = &[
             "src/duty/sweep.rs",
             "duty::sweep::tests::the_leader_takes_its_part_of_what_it_finds_at_once",
         )),
+    },
+    Row {
+        mutant: M::TakenAtOnceBesideMarks,
+        properties: &["L2"],
+        story: "what is taken over is refused as long as it is shown as taken over by somebody else",
+        watcher: Extra(
+            told(
+                "src/duty/sweep.rs",
+                "duty::sweep::tests::the_leader_takes_its_part_of_what_it_finds_at_once",
+            ),
+            "the write checks the queue and creates the mark, and is refused until both are gone",
+        ),
     },
     Row {
         mutant: M::NothingTakenAtOnce,

@@ -26,7 +26,8 @@ pub(super) const SCENARIO: Scenario = Scenario {
 };
 
 async fn script(stage: &mut Stage) -> Played {
-    stage.assemble(6, &["a", "b", "c"], &work(0.5)).await?;
+    // Whoever leads is busy when the session of c ends, and takes nothing over as it finds it.
+    stage.assemble(6, &["a", "b", "c"], &work(0.9)).await?;
     stage.until_running("c", 2).await?;
     for taker in ["a", "b"] {
         stage.before(taker, "takeover", Action::Delay(stage.periods(0.5))).await?;
@@ -93,7 +94,8 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     let off = turned(seen).first().copied();
     let waiting = lost(seen)
         .iter()
-        .filter(|lost| lost.found().map(|o| o.mt) < off && lost.found().is_some())
+        .filter_map(Lost::found)
+        .filter(|found| found.after.is_orphan() && Some(found.mt) < off)
         .count();
     findings.expect(waiting > 0, || "no orphan waited when failover was turned off".to_owned());
     let held = seen.hits("delay").filter(|hit| Some(hit.mt) <= off).count();

@@ -83,7 +83,7 @@ impl World {
         for (item, before) in before {
             let after = self.observer.view().item(item).clone();
             let step = Step { item, before, after };
-            moved |= step.moves();
+            moved |= step.moves() || step.is_taken_at_once();
             self.check_item(writer, &step);
         }
         if moved {
@@ -96,7 +96,12 @@ impl World {
         let life = writer.and_then(|id| self.sessions.get(&id)).map(|session| session.life.clone());
         let term = self.paths.term(&self.model);
         if life.is_none() || life != term || leader.is_some_and(|leader| Some(leader) != life) {
-            self.fail("S8", format!("items were moved by {life:?} in the term of {term:?}"));
+            self.fail(
+                "S8",
+                format!(
+                    "items were moved, or taken over at once, by {life:?} in the term of {term:?}"
+                ),
+            );
         }
     }
 
@@ -133,12 +138,16 @@ impl World {
             (LedgerState::Running(from), LedgerState::Running(to))
                 if from.holder != to.holder || old.token != new.token =>
             {
-                self.coverage.count("taken_at_once");
-                if to.source != RunSource::Failover || to.fire != from.fire {
+                let same = to.fire == from.fire && to.merged == from.merged;
+                if to.source != RunSource::Failover || !same {
                     self.fail("S1", format!("item {item} was stolen: {}", new.summary()));
                 }
-                self.check_end(writer, "S6", item, from);
+                if !self.is_dead(&from.holder) {
+                    let text = format!("item {item} was taken from {}, which lives", from.holder);
+                    self.fail("S6", text);
+                }
                 self.check_claim(step.item, old, new, to);
+                self.coverage.count("taken_at_once");
             }
             (LedgerState::Idle, LedgerState::Running(run)) => {
                 let owner = step.before.owner.as_ref().map(|owner| &owner.value);
@@ -226,10 +235,15 @@ impl World {
         let process = writer.and_then(|id| self.sessions.get(&id)).map(|session| session.process);
         let life = self.truth.lives.get(&run.holder);
         let own = life.is_some_and(|(_, of)| Some(*of) == process);
-        let dead = life.is_none_or(|(session, _)| !self.sessions.contains_key(session));
-        if !own && !dead {
+        if !own && !self.is_dead(&run.holder) {
             self.fail(id, format!("item {item} was taken from {}, which lives", run.holder));
         }
+    }
+
+    /// The session in which an instance lived is over.
+    fn is_dead(&self, instance: &InstanceId) -> bool {
+        let life = self.truth.lives.get(instance);
+        life.is_none_or(|(session, _)| !self.sessions.contains_key(session))
     }
 
     fn note_end(&mut self, item: ShardingItem, run: &Run, outcome: Option<Outcome>) {
@@ -299,5 +313,14 @@ impl Step {
     fn moves(&self) -> bool {
         let owner = |view: &ItemView| view.owner.as_ref().map(|owner| owner.value.clone());
         owner(&self.before) != owner(&self.after)
+    }
+
+    /// A run was replaced by another one.
+    fn is_taken_at_once(&self) -> bool {
+        let run = |view: &ItemView| {
+            let ledger = &view.ledger.as_ref()?.value;
+            ledger.running().is_some().then_some(ledger.token)
+        };
+        run(&self.before).zip(run(&self.after)).is_some_and(|(before, after)| before != after)
     }
 }
