@@ -1,4 +1,4 @@
-//! All tests from outside, as one program: nineteen would each be linked with everything.
+//! All tests from outside, as one program: each of many would be linked with everything.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod attempts;
