@@ -60,3 +60,30 @@ pub(crate) fn run() -> Result<(), Error> {
     steps.join(model)?;
     steps.end("cargo xtask test")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Where cargo does not look for tests by itself, a file that nobody names would never be run.
+    #[test]
+    fn every_file_of_tests_is_a_part_of_a_program_of_tests() {
+        let mut n_programs = 0;
+        for package in fs::read_dir(workspace().join("crates")).unwrap() {
+            let package = package.unwrap().path();
+            let Ok(whole) = fs::read_to_string(package.join("tests/it.rs")) else { continue };
+            let manifest = fs::read_to_string(package.join("Cargo.toml")).unwrap();
+            for file in fs::read_dir(package.join("tests")).unwrap() {
+                let file = file.unwrap().file_name().into_string().unwrap();
+                let Some(name) = file.strip_suffix(".rs") else { continue };
+                let is_part = whole.lines().any(|line| line == format!("mod {name};"));
+                let is_program = manifest.contains(&format!("[[test]]\nname = \"{name}\"\n"));
+                assert!(is_part != is_program, "{}: {file}", package.display());
+            }
+            n_programs += 1;
+        }
+        assert!(n_programs > 0, "no package has its tests in one program");
+    }
+}

@@ -1,5 +1,4 @@
 //! `ejob bench`: what it measures, where it refuses to, and that it leaves nothing behind.
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::process::Command;
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! The commands, on namespaces in memory with real schedulers.
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-mod support;
+use crate::support;
 
 use cli::Exit;
 use reg_center::{Lifetime, NodePath, RegistryCenter, Txn};

@@ -1,5 +1,4 @@
 //! Error handlers that a worker's file names: what is wrong is told before anything is connected, and an alert arrives.
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::path::Path;
 use std::process::{Output, Stdio};

@@ -1,7 +1,6 @@
 //! What commands tell when the registry goes while they make changes, or when nobody takes their answer.
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-mod support;
+use crate::support;
 
 use std::io;
 

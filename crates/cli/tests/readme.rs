@@ -1,5 +1,4 @@
 //! The section of the README about `ejob`, run as it is printed: its file, its commands, and what they answer.
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::io::Write;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! `ejob` and registries that want TLS, a certificate, or a user: what cannot be used is told in one line, and what can is.
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,7 +1,6 @@
 //! `export` and `import`, on namespaces in memory.
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-mod support;
+use crate::support;
 
 use std::os::unix::fs::PermissionsExt;
 

@@ -1,5 +1,4 @@
 //! `ejob worker` as a process, on a real ZooKeeper: how it ends, and where it tells what happened.
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::path::Path;
 use std::process::{Output, Stdio};

@@ -1,7 +1,6 @@
 //! Dataflows: how often is fetched, what is processed beside what, and when a run comes to an end.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;

@@ -1,11 +1,10 @@
 //! Error handlers that a file names: mistakes are found when it is read, and messages arrive.
 #![cfg(all(unix, feature = "alerts"))]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../job-alerts/tests/support/http.rs"]
 #[expect(dead_code, reason = "another crate's tests use the rest")]
 mod server;
-mod support;
+use crate::support;
 
 use job_types::{JobFile, JobFileError};
 use lite::Outcome;

@@ -1,8 +1,7 @@
 //! Files that declare jobs, and jobs that the registry defines.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::time::Duration;
 

@@ -1,8 +1,7 @@
 //! Scripts as real processes.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::io;
 use std::process::Command;

@@ -1,8 +1,7 @@
 //! Jobs that are made at run time and define what they run.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use coordination::{JavaFields, JavaJobType, Layout, TemplateName, TemplateRecord};
 use job_types::{Allow, StoredJob};

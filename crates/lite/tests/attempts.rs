@@ -1,7 +1,6 @@
 //! Timeouts, retries and jobs that block.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::future::pending;
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! How far an item has come: saved by its run, found by the next one, and never overwritten by one that was fenced.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::future::pending;
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! `max_time_diff`: a registry with a clock of its own.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

@@ -1,7 +1,6 @@
 //! What is checked, what is stored, and who wins.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::future::IntoFuture;
 use std::time::Duration;

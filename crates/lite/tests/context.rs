@@ -1,7 +1,6 @@
 //! What the code of a job is told: when its run begins, and while it goes on.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::future::pending;
 use std::time::Duration;

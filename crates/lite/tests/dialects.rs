@@ -1,7 +1,6 @@
 //! In which dialect a job's nodes are written, and what shows it.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! The dump port, asked over TCP as the Java client asks.
 
-#![expect(clippy::unwrap_used, reason = "the helpers are test code outside of test functions")]
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,6 @@
 //! Error handlers: who is told of what, and what becomes of the job.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::future::pending;

@@ -1,7 +1,6 @@
 //! What a job can ask for beyond its schedule: catching up, fixed items, callbacks once per cluster, requests.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::time::Duration;
 

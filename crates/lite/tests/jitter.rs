@@ -1,7 +1,6 @@
 //! Fires that begin somewhat later than their times: when, on whom, and what they are known by.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 use std::time::Duration;

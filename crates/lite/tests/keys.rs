@@ -1,7 +1,6 @@
 //! Keys of a configuration that no other test is about.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,6 @@
 //! Listeners around the runs of items.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::future::pending;
 use std::sync::Arc;

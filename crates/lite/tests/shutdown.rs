@@ -1,7 +1,6 @@
 //! Leaving: draining, deadlines, reports.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::future::pending;
 use std::pin::pin;

@@ -1,7 +1,6 @@
 //! The span of a run tells which run it is and how it ended.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::io::Write;
 use std::sync::Arc;

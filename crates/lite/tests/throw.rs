@@ -1,7 +1,6 @@
 //! A job that an error handler stops, while the registry does not answer as it should.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,6 @@
 //! In which zone a cron expression is meant.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::time::Duration;
 

@@ -1,7 +1,6 @@
 //! Configurations under the revision that was read, and removing a job.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::time::Duration;
 

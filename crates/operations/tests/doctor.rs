@@ -1,7 +1,6 @@
 //! The diagnosis: nothing where nothing is wrong, each known leftover of Java's, and fixes that harm nobody.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use coordination::{Dialect, JavaSettings, JobConfig, encode_config};
 use operations::{Finding, FindingCode as Code, ItemRun, Severity, diagnose, diagnose_all};

@@ -1,7 +1,6 @@
 //! What operators do, and what running instances make of it.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::time::Duration;
 

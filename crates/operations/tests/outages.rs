@@ -1,7 +1,6 @@
 //! What is told of a change when the registry goes while it is made: that nobody knows, what was done, and what was not tried.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,6 @@
 //! The statistics of the Java lifecycle API, where the original answers wrongly or not at all.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use coordination::{Dialect, JavaSettings, JobConfig, JobName, encode_config};
 use operations::{

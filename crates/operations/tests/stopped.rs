@@ -1,7 +1,6 @@
 //! A job that its own error handler has stopped: who asks why it does not run is told, and who resumes the server resumes it.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use coordination::ServerState;
 use lite::{Dialect, JavaFields, JavaFields3, JavaSettings};

@@ -1,7 +1,6 @@
 //! Jobs that are made from templates, and removed again, while processes offer them.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 use std::time::Duration;

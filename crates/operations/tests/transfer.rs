@@ -1,7 +1,6 @@
 //! Configurations from one namespace to another.
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-mod support;
+use crate::support;
 
 use coordination::{
     Dialect, JavaFields, JavaJobType, JavaSettings, JobConfig, JobName, Label, TemplateName,

@@ -1,7 +1,6 @@
 //! What would move, when it fires, and why it does not run: pure functions over what real schedulers have written.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use operations::{
     MovePlan, Scope, WhatIf, WhyNot, next_fires, plan_moves, why_item_not_running, why_not_running,

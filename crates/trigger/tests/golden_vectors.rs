@@ -1,6 +1,6 @@
 //! What Quartz 2.3.2 answers is answered here too.
 
-mod golden;
+use crate::golden;
 
 use std::collections::BTreeSet;
 

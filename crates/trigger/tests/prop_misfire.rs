@@ -1,5 +1,4 @@
 //! Laws of misfire decisions: every fire gets exactly one verdict, and the right one.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::Duration;
 

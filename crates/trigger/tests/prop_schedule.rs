@@ -1,5 +1,4 @@
 //! Laws of fixed intervals and single instants, and the edges of both.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
 //! The timer queue does what a sorted list does.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use jiff::Timestamp;
 use proptest::prelude::*;

@@ -29,7 +29,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "failover",
         "an instance is lost in the middle of its runs, another one is idle; from asking for the end of its session; raw: \
-                a write of one node; the transactions that take the items over",
+         a write of one node; the transactions that take the items over",
         2,
         &COLUMNS,
     );

@@ -52,7 +52,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "fire",
         "one fire of one instance; times in ms: minimum / median / maximum; raw: transactions of the same operations \
-                and bytes, one after the other",
+         and bytes, one after the other",
         4,
         &COLUMNS,
     );

@@ -1,11 +1,11 @@
 //! What jobs cost that do nothing: memory, threads, and requests to register them and while they are idle.
 
 use std::env;
-use std::process::Command;
+use std::process::{self, Command};
 use std::time::{Duration, Instant};
 
+use interop::peers::size_of;
 use lite::{JobBuilder, job_fn};
-use procfs::process::Process;
 use serde::{Deserialize, Serialize};
 
 use crate::report::{Cell, Table};
@@ -29,7 +29,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "idle-jobs",
         "jobs of one item that fire once a year, in one process with one session; memory: what is resident, less what is \
-                without any job",
+         without any job",
         1,
         &COLUMNS,
     );
@@ -54,7 +54,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
 /// What a process has seen of itself.
 #[derive(Debug, Serialize, Deserialize)]
 struct Seen {
-    bytes: f64,
+    kib: f64,
     threads: u64,
     register_ms: f64,
     register_requests: u64,
@@ -67,7 +67,7 @@ pub(crate) async fn in_a_process(jobs: u32) -> Outcome<String> {
     let scheduler = stage.unrecorded("idle", 1).await?;
     // The first job brings what there is once for a process.
     schedule(&scheduler, "first").await?;
-    let (before, _) = own_size()?;
+    let (before, _) = size_of(process::id())?;
     let (requests, begin) = (stage.request_count()?, Instant::now());
     let mut handles = Vec::new();
     for number in 0..jobs {
@@ -79,9 +79,9 @@ pub(crate) async fn in_a_process(jobs: u32) -> Outcome<String> {
     let register_ms = begin.elapsed().as_secs_f64() * 1e3;
     let registered = stage.request_count()?;
     tokio::time::sleep(IDLE).await;
-    let (bytes, threads) = own_size()?;
+    let (resident, threads) = size_of(process::id())?;
     let seen = Seen {
-        bytes: bytes - before,
+        kib: resident as f64 - before as f64,
         threads,
         register_ms,
         register_requests: registered - requests,
@@ -95,15 +95,8 @@ async fn schedule(scheduler: &lite::Scheduler, name: &str) -> Outcome<lite::JobH
     Ok(scheduler.schedule(config, job_fn(|_| async { Ok(()) })).await?)
 }
 
-/// Returns how many bytes of memory and how many threads this process has.
-fn own_size() -> Outcome<(f64, u64)> {
-    let status = Process::myself()?.status()?;
-    let kib = status.vmrss.ok_or("the system does not tell how much memory is resident")?;
-    Ok((kib as f64 * 1024.0, status.threads))
-}
-
 fn note(table: &mut Table, jobs: u32, seen: &Seen) {
-    let per_job = seen.bytes / 1024.0 / f64::from(jobs);
+    let per_job = seen.kib / f64::from(jobs);
     let minutes = IDLE.as_secs_f64() / 60.0;
     table.rows.push(vec![
         jobs.into(),

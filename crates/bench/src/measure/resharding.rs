@@ -30,7 +30,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "resharding",
         "a second instance joins; from its registration until both see the new assignment; raw: the owners of the items \
-                that move, written in as many transactions",
+         that move, written in as many transactions",
         2,
         &COLUMNS,
     );

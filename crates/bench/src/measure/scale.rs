@@ -41,7 +41,7 @@ pub(crate) fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "scale",
         "one job in a simulated cluster, monitored, with failover: what is written, and what the registry has to tell; jobs do \
-                not touch each other, so a thousand jobs cost a thousand times as much",
+         not touch each other, so a thousand jobs cost a thousand times as much",
         3,
         &COLUMNS,
     );

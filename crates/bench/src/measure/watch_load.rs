@@ -31,7 +31,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "watch-load",
         "what the server sends for one fire of a job that all instances share, each with a session of its own: answers, and \
-                notifications of what others write; monitored, with failover, without fsync; pings are contained",
+         notifications of what others write; monitored, with failover, without fsync; pings are contained",
         2,
         &COLUMNS,
     );

@@ -1,5 +1,4 @@
 //! Namespaces in memory with real schedulers, and command lines that are run on them.
-#![allow(dead_code, reason = "every test file uses another part of it")]
 
 #[path = "../../../operations/tests/support/accident.rs"]
 pub(crate) mod accident;
@@ -14,7 +13,7 @@ use coordination::{Dialect, JobName, Layout};
 use lite::{JobBuilder, JobHandle, Scheduler, ShardingContext, job_fn};
 use operations::JobSnapshot;
 use parking_lot::Mutex;
-use reg_center::{Lifetime, MemoryCenter, MemoryRegistry, NodePath, RegistryCenter, Txn};
+use reg_center::{Lifetime, MemoryRegistry, NodePath, RegistryCenter, Txn};
 use serde_json::Value;
 
 use accident::{Accident, Then};
@@ -82,7 +81,6 @@ pub(crate) struct World {
 
 /// A scheduler with its part in the job; its session lives as long as this.
 pub(crate) struct Member {
-    pub(crate) center: Arc<MemoryCenter>,
     pub(crate) scheduler: Scheduler,
     pub(crate) handle: JobHandle,
 }
@@ -129,7 +127,7 @@ impl World {
     /// every item that is told to.
     pub(crate) async fn member(&self, n: u8, job: &str) -> Member {
         let center = Arc::new(self.registry.connect());
-        let builder = Scheduler::builder(center.clone()).server_ip(&format!("10.0.0.{n}")).unwrap();
+        let builder = Scheduler::builder(center).server_ip(&format!("10.0.0.{n}")).unwrap();
         let scheduler = builder.life(n.to_string()).dialect(Dialect::V2).build().unwrap();
         let run = job_fn(|context: ShardingContext| async move {
             let is_told = context.request_parameter() == Some("fail");
@@ -138,7 +136,7 @@ impl World {
         let config = JobBuilder::new(job, 4).failover(true).description("counts").build().unwrap();
         let handle = scheduler.schedule(config, run).await.unwrap();
         within("joining", handle.joined()).await.unwrap();
-        Member { center, scheduler, handle }
+        Member { scheduler, handle }
     }
 
     /// Waits until a job is as wanted.

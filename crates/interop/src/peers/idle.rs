@@ -1,7 +1,12 @@
 //! Jobs that do nothing.
 
+use std::fmt::Display;
+
+use procfs::process::Process;
+
 use super::{Kind, Peers, PeersError};
 use crate::protocol::JobPlan;
+use crate::stage::Failure;
 
 /// What jobs cost a process that do nothing.
 #[derive(Clone, Copy, Debug)]
@@ -27,9 +32,23 @@ impl Peers {
             worker.schedule(&JobPlan::new(&format!("idle{number}"), 1).idle()).await?;
         }
         let requests = self.request_count()? - before;
-        let (resident_kib, threads) = worker.size()?;
+        let (resident_kib, threads) = size_of(worker.pid())?;
         worker.leave().await?;
         let requests_per_job = requests as f64 / f64::from(jobs);
         Ok(Idle { resident_kib, threads, requests_per_job })
     }
+}
+
+/// Returns how much memory of a process is resident, in KiB, and how many threads it has.
+///
+/// # Errors
+/// Returns an error if there is no such process, or the operating system does not tell.
+pub fn size_of(pid: u32) -> Result<(u64, u64), PeersError> {
+    let unknown =
+        |error: &dyn Display| Failure::unreadable(format!("the size of process {pid}: {error}"));
+    let raw = i32::try_from(pid).map_err(|error| unknown(&error))?;
+    let status = Process::new(raw).and_then(|process| process.status());
+    let status = status.map_err(|error| unknown(&error))?;
+    let kib = status.vmrss.ok_or_else(|| unknown(&"no resident memory is told"))?;
+    Ok((kib, status.threads))
 }

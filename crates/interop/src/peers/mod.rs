@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use zookeeper_fixture::{Server, ServerOptions};
 
 pub use fires::{Fire, FireTask, Fires};
-pub use idle::Idle;
+pub use idle::{Idle, size_of};
 pub use loss::Loss;
 pub use start_up::StartUp;
 
@@ -159,7 +159,7 @@ async fn within<T>(
     let heard = tokio::time::timeout(limit, heard).await;
     heard.map_err(|_| Failure::Deadline {
         expected: expected.to_owned(),
-        found: "parts of it".to_owned(),
+        found: "less than that".to_owned(),
         after: limit,
     })?
 }

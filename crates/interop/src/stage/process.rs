@@ -88,15 +88,8 @@ impl Worker {
         &self.name
     }
 
-    /// Returns how many KiB of memory and how many threads the process has.
-    pub(crate) fn size(&self) -> Result<(u64, u64), Failure> {
-        let status = procfs::process::Process::new(self.pid.as_raw_nonzero().get())
-            .and_then(|process| process.status())
-            .map_err(|error| {
-                Failure::unreadable(format!("the process of {}: {error}", self.name))
-            })?;
-        let kib = status.vmrss.ok_or_else(|| Failure::unreadable("no resident memory is told"))?;
-        Ok((kib, status.threads))
+    pub(crate) fn pid(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
     }
 
     fn write(&self, line: &impl serde::Serialize) -> Result<(), Failure> {

@@ -1,5 +1,4 @@
 //! A job on a scheduler with a registry in memory, and what came of its runs.
-#![allow(dead_code, reason = "every test file uses another part of it")]
 
 #[path = "../../../lite/tests/support/log.rs"]
 mod log;
@@ -9,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lite::{Job, JobBuilder, JobConfig, JobEvent, JobHandle, Outcome, Registration, Scheduler};
-use reg_center::{MemoryCenter, MemoryRegistry};
+use reg_center::MemoryRegistry;
 
 pub(crate) use log::Log;
 
@@ -27,7 +26,6 @@ pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T 
 /// One scheduler on a registry of its own.
 pub(crate) struct Stage {
     pub(crate) registry: MemoryRegistry,
-    pub(crate) center: Arc<MemoryCenter>,
     pub(crate) scheduler: Scheduler,
 }
 
@@ -35,8 +33,8 @@ impl Stage {
     pub(crate) fn new() -> Self {
         let registry = MemoryRegistry::new();
         let center = Arc::new(registry.connect());
-        let scheduler = Scheduler::builder(center.clone()).server_ip("10.0.0.1").unwrap();
-        Self { registry, center, scheduler: scheduler.life("1").build().unwrap() }
+        let scheduler = Scheduler::builder(center).server_ip("10.0.0.1").unwrap();
+        Self { registry, scheduler: scheduler.life("1").build().unwrap() }
     }
 
     /// Registers a job and waits until it takes part.

@@ -1,5 +1,4 @@
 //! A cluster in one process: schedulers with sessions of their own on a registry in memory, in paused time.
-#![allow(dead_code, reason = "every test file uses another part of it")]
 #![allow(clippy::disallowed_methods, reason = "a test's own deadline, in paused time")]
 
 pub(crate) mod log;

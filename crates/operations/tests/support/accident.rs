@@ -1,6 +1,6 @@
 //! A connection to a registry in memory that has an accident at one of its writes, or may not read a node. Also used by the
 //! tests of the command line.
-#![allow(dead_code, reason = "every test file uses another part of it")]
+#![allow(dead_code, reason = "the tests of the command line use another part of it")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};

@@ -1,5 +1,4 @@
 //! Jobs of real schedulers, each with a session of its own, on a registry in memory, in paused time.
-#![allow(dead_code, reason = "every test file uses another part of it")]
 #![allow(clippy::disallowed_methods, reason = "a test's own deadline, in paused time")]
 
 pub(crate) mod accident;
@@ -56,8 +55,8 @@ pub(crate) struct World {
 
 /// A scheduler, and its part in the job.
 pub(crate) struct Member {
-    pub(crate) center: Arc<MemoryCenter>,
-    pub(crate) scheduler: Scheduler,
+    /// Kept for as long as the member is.
+    _scheduler: Scheduler,
     pub(crate) handle: JobHandle,
 }
 
@@ -84,7 +83,7 @@ impl World {
 
     pub(crate) async fn member_in(&self, n: u8, config: JobBuilder, dialect: Dialect) -> Member {
         let center = Arc::new(self.registry.connect());
-        let builder = Scheduler::builder(center.clone()).server_ip(&format!("10.0.0.{n}")).unwrap();
+        let builder = Scheduler::builder(center).server_ip(&format!("10.0.0.{n}")).unwrap();
         let builder = builder.life(format!("{n}")).clock(self.clock.clone()).dialect(dialect);
         let scheduler = builder.build().unwrap();
         let (seen, changed, held) = (self.seen.clone(), self.changed.clone(), self.held.clone());
@@ -110,7 +109,7 @@ impl World {
         });
         let handle = scheduler.schedule(config.build().unwrap(), job).await.unwrap();
         within("joining", handle.joined()).await.unwrap();
-        Member { center, scheduler, handle }
+        Member { _scheduler: scheduler, handle }
     }
 
     pub(crate) fn seen(&self) -> Vec<Seen> {

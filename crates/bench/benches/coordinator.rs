@@ -1,7 +1,6 @@
 //! How long an instance takes to decide, by number of items. It owns all of them and leads, and the registry answers at once.
 
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on should panic")]
-#![expect(clippy::disallowed_methods, reason = "a bench measures time")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -1,0 +1,23 @@
+//! All tests from outside, as one program: each of many would be linked with everything.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod attempts;
+mod checkpoint;
+mod clock;
+mod configuration;
+mod context;
+mod dialects;
+mod documented;
+mod dump;
+mod error_handlers;
+mod failures;
+mod features;
+mod jitter;
+mod keys;
+mod listeners;
+mod schedule;
+mod shutdown;
+mod spans;
+mod support;
+mod throw;
+mod time_zones;

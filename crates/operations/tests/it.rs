@@ -1,0 +1,13 @@
+//! All tests from outside that need no server, as one program.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod configure;
+mod doctor;
+mod operate;
+mod outages;
+mod statistics;
+mod stopped;
+mod support;
+mod templates;
+mod transfer;
+mod understand;

@@ -1,0 +1,13 @@
+//! All tests from outside but the one that counts allocations, as one program.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod cron_description;
+mod cron_errors;
+mod golden;
+mod golden_vectors;
+mod model;
+mod prop_cron;
+mod prop_excluded_days;
+mod prop_misfire;
+mod prop_schedule;
+mod prop_timer_queue;
