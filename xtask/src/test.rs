@@ -1,5 +1,7 @@
 //! `cargo xtask test`: what has to pass before anything else is looked at.
 
+use std::thread;
+
 use crate::beside::Beside;
 use crate::program::Programs;
 use crate::steps::{Steps, cargo, niced};
@@ -9,20 +11,20 @@ use crate::{Error, workspace, zookeeper};
 const TESTS: &str = "test --workspace --all-features --lib --bins --tests --examples";
 
 /// The programs that the steps start.
-const PROGRAMS: &str =
-    "--bin ejob-verify --bin ejob-worker --example sharding_vectors --example cron_vectors";
+const PROGRAMS: &str = "--bin ejob-sim --bin ejob-verify --bin ejob-worker --example sharding_vectors \
+                        --example cron_vectors";
 
-/// The steps that cargo takes. Simulations are optimized, and tests are not: it would take longer to build than to run them.
-const STEPS: [(&str, &str); 5] = [
+/// The steps that cargo takes.
+const STEPS: [(&str, &str); 3] = [
     ("tests", TESTS),
     ("doc tests", "test --workspace --all-features --doc"),
     ("quick start", "run --example quickstart"),
-    ("simulation", "run --release -p testkit --bin ejob-sim -- run --seeds 2000"),
-    ("crash points", "run --release -p testkit --bin ejob-sim -- points"),
 ];
 
-/// Those that our own programs take, with what they are told.
-const RUNS: [(&str, &str, &str); 3] = [
+/// Those that our own programs take, with what they are told. It would take longer to build an optimized simulation than that saves.
+const RUNS: [(&str, &str, &str); 5] = [
+    ("simulation", "ejob-sim", "run --seeds 2000"),
+    ("crash points", "ejob-sim", "points"),
     (
         "sharding vectors",
         "sharding_vectors",
@@ -45,10 +47,25 @@ pub(crate) const MODEL: [&str; 3] = [
 pub(crate) fn run() -> Result<(), Error> {
     let mut steps = Steps::default();
     steps.step("ZooKeeper", zookeeper::ensure)?;
-    let model = || Programs::build("test --release -p coordination --lib --no-run");
-    let mut model = steps.step("build of the model", model)?.library_tests("coordination")?;
+    thread::scope(|scope| {
+        let model = scope.spawn(start_model);
+        let passed = run_steps(&mut steps);
+        let model = model.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        passed?;
+        steps.join(model?)
+    })?;
+    steps.end("cargo xtask test")
+}
+
+/// Builds the model, which takes a while on one processor, and begins to search it.
+fn start_model() -> Result<Beside, Error> {
+    let built = Programs::build("test --release -p coordination --lib --no-run")?;
+    let mut model = built.library_tests("coordination")?;
     model.args(["--exact", "--include-ignored", "--nocapture", "--test-threads", "1"]).args(MODEL);
-    let model = Beside::start("exhaustive model", niced(model.current_dir(workspace())))?;
+    Beside::start("exhaustive model", niced(model.current_dir(workspace())))
+}
+
+fn run_steps(steps: &mut Steps) -> Result<(), Error> {
     for (name, arguments) in STEPS {
         steps.command(name, &mut cargo(arguments))?;
     }
@@ -57,8 +74,7 @@ pub(crate) fn run() -> Result<(), Error> {
         let mut command = programs.command(program)?;
         steps.command(name, command.args(arguments.split_whitespace()).current_dir(workspace()))?;
     }
-    steps.join(model)?;
-    steps.end("cargo xtask test")
+    Ok(())
 }
 
 #[cfg(test)]
