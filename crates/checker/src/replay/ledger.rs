@@ -12,7 +12,7 @@ impl Judge<'_> {
         match (before.state, after.state) {
             (State::Idle, State::Running) => self.claim(i, item, before, after),
             (State::Orphan, State::Running) => self.takeover(i, before, after),
-            (State::Running, State::Running) if before.run != after.run => {
+            (State::Running, State::Running) if before.token != after.token => {
                 return self.taken_at_once(i, item, before, after);
             }
             (State::Running, State::Running) | (State::Orphan, State::Orphan) => {
@@ -48,7 +48,7 @@ impl Judge<'_> {
     /// Tokens and last fires never decrease; tokens change with claims only.
     fn order(&mut self, i: u32, before: &Ledger, after: &Ledger) {
         let starts = after.state == State::Running
-            && (before.state != State::Running || before.run != after.run);
+            && (before.state != State::Running || before.token != after.token);
         let (old, new) = (before.token, after.token);
         let ordered = if starts { new > old } else { new == old };
         self.expect(ordered, S1, Some(i), |_| {
