@@ -80,6 +80,7 @@ impl Stage {
                     self.running.extend(items.iter().map(|start| (start.item, start.token)));
                 }
                 Command::CallOnce { .. }
+                | Command::Follow(_)
                 | Command::Interrupt(_)
                 | Command::Schedule(_)
                 | Command::Emit(_)

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant, SystemTime};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use reg_center::{
-    Feed, Limits, Node, NodePath, RegistryCenter, Result, SessionChange, SessionFeed, SessionId,
-    Txn, TxnOutcome,
+    Feed, Limits, Node, NodePath, RegistryCenter, Result, Scope, SessionChange, SessionFeed,
+    SessionId, Txn, TxnOutcome,
 };
 
 /// One request to the registry.
@@ -85,6 +85,10 @@ impl RegistryCenter for Recorder {
 
     fn watch(&self, root: &NodePath) -> Feed {
         self.inner.watch(root)
+    }
+
+    fn watch_parts(&self, scope: &Scope) -> Feed {
+        self.inner.watch_parts(scope)
     }
 
     async fn sync(&self) -> Result<()> {

@@ -33,4 +33,7 @@ pub(crate) struct AssignmentRecord {
     /// The term in which Java instances were told that items will be assigned anew, while something of that is still left
     /// to write. As long as that term lasts, `necessary` is this announcement and no request of somebody else's.
     pub(crate) announced: Option<u32>,
+    /// How many items each member has or shall have; nothing for a job of few items. Whoever follows a few items only knows by it that
+    /// these are all of its own.
+    pub(crate) counts: BTreeMap<InstanceId, u32>,
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use reg_center::{NodePath, Txn, Version};
+use reg_center::{NodePath, Scope, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::duty::Duty;
@@ -63,6 +63,7 @@ impl fmt::Display for InterruptReason {
 /// | `CallOnce` | calls the once-per-cluster callback, answered with `OnceReturned` |
 /// | `Schedule` | fires by this configuration from now on |
 /// | `Emit` | tells the subscribers of job events |
+/// | `Follow` | begins the feed of the registry anew, with this scope, and drops what is left of the one before |
 /// | `LeaveRequested` | an operator wants this instance to go: begins a graceful shutdown of the job |
 /// | `Left` | the instance has left: ends the driver |
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,6 +98,8 @@ pub enum Command {
     Schedule(Arc<JobConfig>),
     /// Tell the subscribers.
     Emit(JobEvent),
+    /// Begin the feed anew.
+    Follow(Scope),
     /// Begin a graceful shutdown.
     LeaveRequested,
     /// Nothing is left to do here.
@@ -114,6 +117,7 @@ impl Command {
             Self::Interrupt(_) => "interrupt",
             Self::Schedule(_) => "schedule",
             Self::Emit(_) => "emit",
+            Self::Follow(_) => "follow",
             Self::LeaveRequested => "leave requested",
             Self::Left => "left",
         }
@@ -138,6 +142,9 @@ impl fmt::Display for Command {
                 write!(f, "schedule {}", config.cron.as_deref().unwrap_or("on request only"))
             }
             Self::Emit(event) => write!(f, "emit {event}"),
+            Self::Follow(scope) => {
+                write!(f, "follow {} parts of {}", scope.parts().len(), scope.root())
+            }
             Self::LeaveRequested | Self::Left => f.write_str(self.name()),
         }
     }

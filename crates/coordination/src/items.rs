@@ -156,6 +156,11 @@ impl Items {
         merged(resting, restless)
     }
 
+    /// Returns how many items an instance owns.
+    pub(crate) fn count_of(&self, owner: &InstanceId) -> usize {
+        self.owners.get(owner).copied().unwrap_or_default()
+    }
+
     /// Returns those who own items.
     pub(crate) fn owners(&self) -> impl Iterator<Item = &InstanceId> {
         self.owners.keys()

@@ -8,6 +8,7 @@ mod duty;
 mod event;
 #[cfg(test)]
 mod exhaustive;
+mod followed;
 mod foreign;
 mod id;
 mod items;

@@ -9,6 +9,7 @@ use sharding::{Assignment, InstanceId, ShardingItem, StrategyRegistry};
 
 use crate::assignment::AssignmentRecord;
 use crate::duty::resharding;
+use crate::followed::Followed;
 use crate::items::{ItemView, Items};
 use crate::latch::{self, Latch};
 use crate::layout::{self, Layout, NodeKind};
@@ -172,6 +173,10 @@ impl fmt::Debug for Check {
 pub struct JobView {
     layout: Layout,
     check: Check,
+    /// The items that it shows; of the others it knows nothing.
+    followed: Followed,
+    /// Those that the next snapshot will show.
+    follows_next: Followed,
     config: ConfigState,
     instances: BTreeMap<InstanceId, InstanceView>,
     /// Nodes of Java instances of 2.1.5 that outlive them: an operator's request has come too late.
@@ -225,6 +230,8 @@ impl JobView {
         Self {
             layout,
             check: Check(|_| Ok(())),
+            followed: Followed::All,
+            follows_next: Followed::All,
             config: ConfigState::Absent,
             instances: BTreeMap::new(),
             ghosts: BTreeMap::new(),
@@ -279,7 +286,8 @@ impl JobView {
                 Ok(())
             }
             Change::Init => {
-                let incoming = Self::new(self.layout.clone()).checked_by(self.check.0);
+                let mut incoming = Self::new(self.layout.clone()).checked_by(self.check.0);
+                incoming.followed = self.follows_next.clone();
                 self.incoming = Some(Box::new(incoming));
                 Ok(())
             }
@@ -287,7 +295,8 @@ impl JobView {
                 if let Some(incoming) = self.incoming.take() {
                     let revision = self.revision.max(incoming.revision);
                     let config = self.config.replaced_by(incoming.config.clone());
-                    *self = Self { synced: true, revision, config, ..*incoming };
+                    let follows_next = std::mem::take(&mut self.follows_next);
+                    *self = Self { synced: true, revision, config, follows_next, ..*incoming };
                 }
                 self.synced |= mutant::is(Mutant::SnapshotsShownInPart);
                 Ok(())
@@ -314,10 +323,26 @@ impl JobView {
         self.incoming.as_mut().expect("it was found present in the line above")
     }
 
+    /// From the next snapshot on only these items are followed: whoever asks for that begins a feed anew.
+    pub(crate) fn follow(&mut self, followed: Followed) {
+        self.follows_next = followed;
+    }
+
+    /// Returns the items that it shows.
+    pub(crate) fn followed(&self) -> &Followed {
+        &self.followed
+    }
+
+    /// Returns what a node is for, unless it is of an item that is not followed: a feed may tell of more than was asked for.
+    fn parse(&self, path: &NodePath) -> Option<NodeKind> {
+        let kind = self.layout.parse(path)?;
+        kind.followed_item().is_none_or(|item| self.followed.has(item)).then_some(kind)
+    }
+
     /// Takes what a node holds now. What cannot be read replaces what was known before all the same: by nothing, or by
     /// what makes whoever is responsible write the node again.
     fn put(&mut self, node: &Node) -> Result<(), String> {
-        let Some(kind) = self.layout.parse(&node.path) else { return Ok(()) };
+        let Some(kind) = self.parse(&node.path) else { return Ok(()) };
         let version = node.stat.version;
         match kind {
             NodeKind::Config => self.put_config(node),
@@ -462,7 +487,7 @@ impl JobView {
     }
 
     fn remove(&mut self, path: &NodePath) {
-        match self.layout.parse(path) {
+        match self.parse(path) {
             Some(NodeKind::Config) => self.config = ConfigState::Absent,
             Some(NodeKind::Instance(id)) => {
                 self.instances.remove(&id);
@@ -926,6 +951,16 @@ impl JobView {
         first: ShardingItem,
     ) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
         self.items.from(first)
+    }
+
+    /// Returns true if an item is shown as waiting for somebody to take it over.
+    pub(crate) fn has_queue(&self) -> bool {
+        self.restless_items().any(|(_, view)| view.queued)
+    }
+
+    /// Returns how many items an instance owns.
+    pub(crate) fn count_of(&self, owner: &InstanceId) -> usize {
+        self.items.count_of(owner)
     }
 
     /// Returns those who own items.

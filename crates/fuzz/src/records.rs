@@ -151,6 +151,7 @@ impl Scene {
                     reported = true;
                 }
                 Command::Emit(_)
+                | Command::Follow(_)
                 | Command::Interrupt(_)
                 | Command::Schedule(_)
                 | Command::LeaveRequested

@@ -8,7 +8,7 @@ use coordination::{
     JobName, MissReason,
 };
 use jiff::Timestamp;
-use reg_center::{SessionChange, SessionId};
+use reg_center::{Scope, SessionChange, SessionId};
 use tokio::sync::{mpsc, oneshot};
 use tracing::Span;
 use trigger::Zone;
@@ -84,6 +84,8 @@ pub(crate) struct State {
     pub(crate) paused_by_program: bool,
     /// An error handler has stopped the job here, and nobody has resumed it.
     pub(crate) stop: Option<Stop>,
+    /// What the feed shall be about from now on.
+    pub(crate) follow: Option<Scope>,
     pub(crate) over: bool,
 }
 
@@ -95,6 +97,9 @@ impl Driver {
             let signal = inbox.next(&self.seams, wake).await;
             let _entered = self.state.span.clone().entered();
             self.take(signal);
+            if let Some(scope) = self.state.follow.take() {
+                inbox.feed = self.seams.registry.watch_parts(&scope);
+            }
             self.watch_stop();
             self.meet_deadlines();
         }

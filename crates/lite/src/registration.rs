@@ -438,6 +438,7 @@ impl Registration {
                 shutdown: None,
                 paused_by_program: false,
                 stop: None,
+                follow: None,
                 over: false,
             },
             job: name,

@@ -32,6 +32,7 @@ impl Driver {
             Command::Interrupt(reason) => self.interrupt(reason),
             Command::Schedule(config) => self.schedule(config),
             Command::Emit(event) => self.record(event),
+            Command::Follow(scope) => self.state.follow = Some(scope),
             Command::LeaveRequested => self.begin_shutdown(self.patience.leave_deadline, None),
             Command::Left => self.state.over = true,
         }

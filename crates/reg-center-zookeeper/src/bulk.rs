@@ -31,17 +31,18 @@ pub(crate) async fn read_nodes(
     Ok(found.into_iter().map(|found| found.map(|found| found.node)).collect())
 }
 
-/// Reads `root` and everything below it, level by level; parents come before their children.
+/// Reads these nodes, none of them within another one, and everything below them, level by level; parents come before their
+/// children.
 ///
 /// This is no picture of one moment: what changes meanwhile may be seen in part. A watch that was set before tells
 /// of each such change.
-pub(crate) async fn read_tree(
+pub(crate) async fn read_trees(
     client: &zk::Client,
     permits: &Semaphore,
-    root: &NodePath,
+    roots: impl Iterator<Item = &NodePath>,
 ) -> Result<Vec<Node>, zk::Error> {
     let mut nodes = Vec::new();
-    let mut level = vec![root.clone()];
+    let mut level: Vec<NodePath> = roots.cloned().collect();
     while !level.is_empty() {
         let found = read(client, permits, &level, true).await?;
         level = Vec::new();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
 use reg_center::{
-    ConflictReason, Error, Feed, Lifetime, Limits, Node, NodePath, RegistryCenter, Result,
+    ConflictReason, Error, Feed, Lifetime, Limits, Node, NodePath, RegistryCenter, Result, Scope,
     SessionChange, SessionFeed, SessionId, Txn, TxnOutcome,
 };
 use zookeeper_client as zk;
@@ -68,7 +68,8 @@ impl ZookeeperCenter {
         let late = || Err(doubt.unwrap_or(Error::Unavailable { act: "connect" }.into()));
         let conn = opened.unwrap_or_else(|_| late())?;
         let closing = session::start(Arc::clone(&shared), conn);
-        Ok(Arc::new(Self { shared, roots: Arc::default(), closing, namespace }))
+        let roots = Arc::new(WatchRoots::in_namespace(&namespace));
+        Ok(Arc::new(Self { shared, roots, closing, namespace }))
     }
 
     /// Ends this centre's session as if it had expired, through another connection to `addresses`.
@@ -238,9 +239,13 @@ impl RegistryCenter for ZookeeperCenter {
     }
 
     fn watch(&self, root: &NodePath) -> Feed {
+        self.watch_parts(&Scope::all_of(root.clone()))
+    }
+
+    fn watch_parts(&self, scope: &Scope) -> Feed {
         let (sender, feed) = reg_center::feed::channel();
         let (shared, roots) = (Arc::clone(&self.shared), Arc::clone(&self.roots));
-        self.shared.runtime.spawn(feed::run(shared, roots, root.clone(), sender));
+        self.shared.runtime.spawn(feed::run(shared, roots, scope.clone(), sender));
         feed
     }
 

@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 
 use crate::{
-    Feed, Limits, Node, NodePath, Result, SessionChange, SessionFeed, SessionId, Txn, TxnOutcome,
+    Feed, Limits, Node, NodePath, Result, Scope, SessionChange, SessionFeed, SessionId, Txn,
+    TxnOutcome,
 };
 
 /// One connection to a registry: a linearizable tree of small nodes with sessions, transactions and an ordered feed.
@@ -71,6 +72,14 @@ pub trait RegistryCenter: Debug + Send + Sync + 'static {
     /// Subscribes to a subtree, `root` itself included. The feed begins with a snapshot as soon as the registry
     /// can be reached, and begins anew with one after every gap, also in a new session.
     fn watch(&self, root: &NodePath) -> Feed;
+
+    /// Subscribes to parts of a subtree, for whoever wants little of a large one. As [`watch`](Self::watch), but for this: the
+    /// feed tells of all nodes in `scope`, and may tell of others within its root.
+    ///
+    /// Subscribes to the whole subtree unless the registry can do with less.
+    fn watch_parts(&self, scope: &Scope) -> Feed {
+        self.watch(scope.root())
+    }
 
     /// Waits until reads of this centre see everything that was committed anywhere before the call.
     ///

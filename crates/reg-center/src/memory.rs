@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use crate::feed::{self, FeedSender};
 use crate::model::Model;
 use crate::{
-    Change, Error, Feed, Limits, Node, NodePath, RegistryCenter, Result, SessionChange,
+    Change, Error, Feed, Limits, Node, NodePath, RegistryCenter, Result, Scope, SessionChange,
     SessionFeed, SessionHub, SessionId, Txn, TxnOutcome,
 };
 
@@ -63,6 +63,7 @@ pub enum WriteFault {
 }
 
 struct Subscription {
+    scope: Scope,
     sender: FeedSender,
     held: Vec<Change>,
 }
@@ -142,8 +143,8 @@ impl Server {
         let Self { model, clients, .. } = self;
         if let Some(client) = clients.get_mut(&id) {
             let held = client.feeds_held;
-            client.change_feeds(|root, subscription| {
-                subscription.deliver(&snapshot(model, root), held)
+            client.change_feeds(|subscription| {
+                subscription.deliver(&snapshot(model, &subscription.scope), held)
             });
         }
     }
@@ -169,27 +170,29 @@ impl Server {
 impl Client {
     /// Tells the feeds of all trees that a change is in.
     fn tell(&mut self, change: &Change) {
-        let mut root = match change {
-            Change::Entry(node) | Change::Put(node) => Some(node.path.clone()),
-            Change::Gone { path, .. } => Some(path.clone()),
-            Change::Init | Change::Ready => None,
+        let (Change::Entry(Node { path, .. })
+        | Change::Put(Node { path, .. })
+        | Change::Gone { path, .. }) = change
+        else {
+            return;
         };
-        while let Some(path) = root {
-            if let Some(feeds) = self.feeds.get_mut(&path) {
-                let change = std::slice::from_ref(change);
-                feeds.retain_mut(|subscription| subscription.deliver(change, self.feeds_held));
+        let (held, change) = (self.feeds_held, std::slice::from_ref(change));
+        for root in std::iter::successors(Some(path.clone()), NodePath::parent) {
+            if let Some(feeds) = self.feeds.get_mut(&root) {
+                feeds.retain_mut(|subscription| {
+                    !subscription.scope.contains(path) || subscription.deliver(change, held)
+                });
                 if feeds.is_empty() {
-                    self.feeds.remove(&path);
+                    self.feeds.remove(&root);
                 }
             }
-            root = path.parent();
         }
     }
 
     /// Does something with each feed, and forgets those for which it returns false.
-    fn change_feeds(&mut self, mut change: impl FnMut(&NodePath, &mut Subscription) -> bool) {
-        self.feeds.retain(|root, feeds| {
-            feeds.retain_mut(|subscription| change(root, subscription));
+    fn change_feeds(&mut self, mut change: impl FnMut(&mut Subscription) -> bool) {
+        self.feeds.retain(|_, feeds| {
+            feeds.retain_mut(&mut change);
             !feeds.is_empty()
         });
     }
@@ -211,8 +214,8 @@ impl Subscription {
     }
 }
 
-fn snapshot(model: &Model, root: &NodePath) -> Vec<Change> {
-    let entries = model.subtree(root).cloned().map(Change::Entry);
+fn snapshot(model: &Model, scope: &Scope) -> Vec<Change> {
+    let entries = scope.parts().flat_map(|part| model.subtree(part)).cloned().map(Change::Entry);
     std::iter::once(Change::Init).chain(entries).chain([Change::Ready]).collect()
 }
 
@@ -304,7 +307,7 @@ impl MemoryCenter {
     pub fn release_feeds(&self) {
         if let Ok(client) = self.server.lock().client(self.id) {
             client.feeds_held = false;
-            client.change_feeds(|_, subscription| subscription.release());
+            client.change_feeds(Subscription::release);
         }
     }
 
@@ -395,6 +398,10 @@ impl RegistryCenter for MemoryCenter {
     }
 
     fn watch(&self, root: &NodePath) -> Feed {
+        self.watch_parts(&Scope::all_of(root.clone()))
+    }
+
+    fn watch_parts(&self, scope: &Scope) -> Feed {
         let (sender, feed) = feed::channel();
         let mut server = self.server.lock();
         let Server { model, clients, .. } = &mut *server;
@@ -402,11 +409,11 @@ impl RegistryCenter for MemoryCenter {
         if client.link == Link::Closed {
             return feed;
         }
-        let mut subscription = Subscription { sender, held: Vec::new() };
+        let mut subscription = Subscription { scope: scope.clone(), sender, held: Vec::new() };
         if client.link == Link::Up {
-            subscription.deliver(&snapshot(model, root), client.feeds_held);
+            subscription.deliver(&snapshot(model, scope), client.feeds_held);
         }
-        client.feeds.entry(root.clone()).or_default().push(subscription);
+        client.feeds.entry(scope.root().clone()).or_default().push(subscription);
         feed
     }
 

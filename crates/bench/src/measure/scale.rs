@@ -231,6 +231,7 @@ impl Cluster {
                     }));
                 }
                 Command::CallOnce { .. }
+                | Command::Follow(_)
                 | Command::Interrupt(_)
                 | Command::Schedule(_)
                 | Command::Emit(_)

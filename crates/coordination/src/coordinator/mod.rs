@@ -1,6 +1,7 @@
 //! The coordinator: records what happened, observes what is new, then asks each duty what it wants.
 
 mod decide;
+mod follow;
 mod java;
 mod observe;
 mod record;
@@ -18,6 +19,7 @@ use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::{Duty, MAX_ITEMS_PER_PLAN, items_per_plan};
+use crate::followed::Followed;
 use crate::layout::Layout;
 use crate::local::{Local, Phase};
 use crate::mutant::{self, Mutant};
@@ -38,6 +40,9 @@ const RETRY_WAIT: Duration = Duration::from_millis(250);
 /// How long a duty waits after the registry refused its transaction for its size.
 const REFUSED_WAIT: Duration = Duration::from_secs(30);
 
+/// Of jobs with fewer items everybody follows all: there is little to save.
+const NARROW_FROM: u32 = 64;
+
 /// Which job, on which server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
@@ -56,11 +61,18 @@ pub(crate) struct Settings {
     pub(crate) stable_name: Option<String>,
     /// Whether once-per-cluster callbacks can be called here.
     pub(crate) calls_back: bool,
+    /// Of jobs with so many items, or more, an instance follows no more than it needs to.
+    pub(crate) narrow_from: u32,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { items_per_plan: MAX_ITEMS_PER_PLAN, stable_name: None, calls_back: false }
+        Self {
+            items_per_plan: MAX_ITEMS_PER_PLAN,
+            stable_name: None,
+            calls_back: false,
+            narrow_from: NARROW_FROM,
+        }
     }
 }
 
@@ -135,6 +147,8 @@ pub struct Coordinator {
     unsure: Vec<UnsureAssignment>,
     next_ticket: u64,
     next_reconcile: Option<Duration>,
+    /// The items that the shell was told to follow.
+    following: Followed,
     settings: Settings,
     /// What it waits for, and since when.
     waiting: Option<(&'static str, Duration)>,
@@ -257,6 +271,7 @@ impl Coordinator {
             unsure: Vec::new(),
             next_ticket: 0,
             next_reconcile: None,
+            following: Followed::All,
             settings: Settings::default(),
             waiting: None,
             told: Told::default(),
@@ -309,6 +324,16 @@ impl Coordinator {
         self
     }
 
+    /// Follows no more items than it needs to of jobs that have so many, or more. The default is 64.
+    ///
+    /// Most instances of a large job need to know of their own items only, and what the registry tells them of the others is most of
+    /// its work. The leader follows all items, and so does everybody while anything is out of the ordinary.
+    #[must_use]
+    pub fn narrow_from(mut self, items: u32) -> Self {
+        self.settings.narrow_from = items;
+        self
+    }
+
     /// Feeds one event and appends to `out` what must now be done, in order.
     pub fn handle(&mut self, now: Now, event: Event, out: &mut Vec<Command>) {
         self.handle_all(now, [event], out);
@@ -328,6 +353,7 @@ impl Coordinator {
         self.end_waits(now);
         self.observe(now, out);
         self.decide(now, out);
+        self.follow(out);
         self.note_wait(now);
     }
 

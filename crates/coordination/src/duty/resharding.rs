@@ -44,6 +44,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         return None;
     }
     let mut record = target.record;
+    record.counts = counts(cx, &record.members, &target.owners);
     record.pending = moves.pending;
     let stays = cx.view.is_necessary() && !ends;
     record.announced = cx.view.term_of(cx.me).filter(|_| stays).map(|term| term.0);
@@ -60,6 +61,24 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         .step_if(cleared, || Step::ClearNecessary)
         .step(Step::SetAssignment { expect, record });
     Some(plan)
+}
+
+/// Returns how many items each member shall have. Jobs of few items do not tell: everybody follows all of them.
+fn counts(
+    cx: &Context<'_>,
+    members: &[InstanceId],
+    owners: &Assignment,
+) -> BTreeMap<InstanceId, u32> {
+    if owners.total_count() < cx.settings.narrow_from {
+        return BTreeMap::new();
+    }
+    let mut counts: BTreeMap<_, u32> = members.iter().map(|member| (member.clone(), 0)).collect();
+    for (_, owner) in owners.iter() {
+        if let Some(count) = owner.and_then(|owner| counts.get_mut(owner)) {
+            *count += 1;
+        }
+    }
+    counts
 }
 
 /// How long the leader waits for runs of Java instances that stand in the way before it assigns what it can.
@@ -145,7 +164,7 @@ struct Target {
 fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Target>, String> {
     let members = cx.view.available();
     let Some(request) = cx.view.request() else { return Ok(None) };
-    if members.is_empty() || cx.view.term_of(cx.me).is_none() {
+    if members.is_empty() || cx.view.term_of(cx.me).is_none() || !cx.view.followed().is_all() {
         return Ok(None);
     }
     let current = cx.view.assignment().map(|assignment| &assignment.value);
@@ -159,6 +178,7 @@ fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Target>, String
         due: None,
         pending: BTreeMap::new(),
         announced: None,
+        counts: BTreeMap::new(),
     };
     let (reason, owners) = match reason(cx.view, current, &record.members, config) {
         Some(reason) => {

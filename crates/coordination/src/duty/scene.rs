@@ -265,6 +265,7 @@ impl Scene {
             names: std::collections::BTreeMap::new(),
             pending: std::collections::BTreeMap::new(),
             announced: None,
+            counts: std::collections::BTreeMap::new(),
         })
     }
 

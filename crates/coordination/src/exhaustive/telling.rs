@@ -93,6 +93,7 @@ impl World {
                     }
                 }
                 Command::Commit { .. }
+                | Command::Follow(_)
                 | Command::Interrupt(_)
                 | Command::Schedule(_)
                 | Command::Emit(_)

@@ -245,6 +245,7 @@ impl World {
                 Command::Start(_) | Command::CallOnce { .. } => starts.push(command),
                 Command::Left => observed.standing = Standing::Left,
                 Command::Commit { .. }
+                | Command::Follow(_)
                 | Command::Interrupt(_)
                 | Command::Schedule(_)
                 | Command::Emit(_)

@@ -54,9 +54,10 @@ mod yaml;
 use std::fmt;
 
 use bytes::Bytes;
-use reg_center::{Expect, Lifetime, Node, NodePath, Op, SessionId, Txn, Version};
+use reg_center::{Expect, Lifetime, Node, NodePath, Op, Scope, SessionId, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
+use crate::followed::Followed;
 use crate::latch::Latch;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
@@ -156,6 +157,23 @@ pub enum NodeKind {
     Template,
 }
 
+/// What concerns all instances, whatever their items are.
+const COMMON: [&str; 13] = [
+    "config",
+    "instances",
+    "trigger",
+    "servers",
+    "leader",
+    "coordination/term",
+    "coordination/servers",
+    "coordination/request",
+    "coordination/assignment",
+    "coordination/draining",
+    "coordination/names",
+    "coordination/triggers",
+    "coordination/once",
+];
+
 impl NodeKind {
     /// Returns the path below the job's root.
     fn relative(&self) -> String {
@@ -250,6 +268,44 @@ impl NodeKind {
     fn latch(latch: Latch, name: &str) -> Self {
         Self::Latch(latch, name.to_owned())
     }
+
+    /// Returns the item that only those are told of who follow it. Everybody is told what waits for somebody to take it over.
+    pub(crate) fn followed_item(&self) -> Option<ShardingItem> {
+        match self {
+            Self::Item(item)
+            | Self::OfItem(item, _)
+            | Self::Owner(item)
+            | Self::Running(item)
+            | Self::Alive(item)
+            | Self::Misfire(item)
+            | Self::Failovering(item)
+            | Self::Failover(item)
+            | Self::ItemDisabled(item)
+            | Self::Counted(_, item)
+            | Self::Ledger(item)
+            | Self::Checkpoint(item) => Some(*item),
+            Self::Config
+            | Self::Instance(_)
+            | Self::Trigger(_)
+            | Self::Server(_)
+            | Self::Leader
+            | Self::Latch(..)
+            | Self::Necessary
+            | Self::Processing
+            | Self::QueuedItem(_)
+            | Self::SystemTime
+            | Self::Term
+            | Self::Servers
+            | Self::Request
+            | Self::Assignment
+            | Self::Draining(_)
+            | Self::Name(_)
+            | Self::TriggerRequest(_)
+            | Self::Once
+            | Self::Audit
+            | Self::Template => None,
+        }
+    }
 }
 
 /// Reads an item's number in its only form: decimal, without sign and leading zeros.
@@ -336,6 +392,18 @@ impl Layout {
     pub fn path(&self, kind: &NodeKind) -> NodePath {
         let text = format!("{}/{}", self.root, kind.relative());
         NodePath::parse(&text).expect("ids and names were checked when they were made or read")
+    }
+
+    /// Returns what somebody follows who needs to know of these items only: them, and what concerns all.
+    pub(crate) fn scope(&self, followed: &Followed) -> Scope {
+        let Followed::Only(items) = followed else { return Scope::all_of(self.root()) };
+        let path = |text: &str| NodePath::parse(&format!("{}/{text}", self.root));
+        let common = COMMON.iter().map(|text| path(text).expect("the names are valid"));
+        let of_items = items.iter().flat_map(|item| {
+            let nodes = [NodeKind::Item(*item), NodeKind::Ledger(*item), NodeKind::Alive(*item)];
+            nodes.map(|node| self.path(&node))
+        });
+        Scope::parts_of(self.root(), common.chain(of_items))
     }
 
     /// Returns what a node of the job is for; `None` for parents and nodes that nobody here knows.

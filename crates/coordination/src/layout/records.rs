@@ -306,6 +306,8 @@ struct AssignmentDoc {
     pending: BTreeMap<String, RangesDoc>,
     #[serde(skip_serializing_if = "Option::is_none")]
     announced: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    counts: Vec<u32>,
 }
 
 /// Writes what an assignment was made for. Items to follow are written as inclusive ranges per instance.
@@ -324,6 +326,12 @@ pub(crate) fn encode_assignment(record: &AssignmentRecord) -> String {
         due: record.due.map(|fire| fire.0),
         pending,
         announced: record.announced,
+        counts: record
+            .members
+            .iter()
+            .filter_map(|member| record.counts.get(member))
+            .copied()
+            .collect(),
     })
 }
 
@@ -342,8 +350,10 @@ pub(crate) fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, String
             }
         }
     }
+    let members: Vec<_> = doc.members.into_iter().map(InstanceId::new).collect();
+    let counts: BTreeMap<_, _> = members.iter().cloned().zip(doc.counts).collect();
     Ok(AssignmentRecord {
-        members: doc.members.into_iter().map(InstanceId::new).collect(),
+        members,
         names: doc.names.into_iter().map(|(id, name)| (InstanceId::new(id), name)).collect(),
         total_count: doc.total,
         strategy: doc.strategy,
@@ -351,6 +361,7 @@ pub(crate) fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, String
         due: doc.due.map(FireTime),
         pending,
         announced: doc.announced,
+        counts,
     })
 }
 
@@ -547,6 +558,7 @@ mod tests {
             due: Some(FireTime(1_000)),
             pending: (0..200).map(|i| (ShardingItem::new(i), owner(i))).collect(),
             announced: Some(3),
+            counts: [(owner(0), 100), (owner(100), 100)].into(),
         };
         let text = encode_assignment(&record);
         assert!(text.len() < 300, "{text}");

@@ -1,9 +1,9 @@
-//! Events of a recursive watch: which paths to read again.
+//! Events of recursive watches: which paths to read again.
 
 use std::collections::BTreeMap;
 
-use futures_util::FutureExt;
-use reg_center::NodePath;
+use futures_util::{FutureExt, future};
+use reg_center::{NodePath, Scope};
 use zookeeper_client as zk;
 
 use super::Gap;
@@ -11,25 +11,38 @@ use super::Gap;
 /// Events taken together at most, so that a busy registry cannot keep a feed from delivering.
 const EVENTS_IN_A_BURST: usize = 2_000;
 
-/// Waits for events and returns their paths at and below `root`: each once, in the order of its last event.
+/// Waits for events and returns their paths within `scope`: each once, in the order of its last event, as far as one watcher
+/// tells; nothing tells which of two watchers was told first.
 ///
 /// All events that are there are taken together, so that what changes often is read once.
 pub(super) async fn next(
-    watcher: &mut zk::PersistentWatcher,
-    root: &NodePath,
+    watchers: &mut [zk::PersistentWatcher],
+    scope: &Scope,
 ) -> Result<Vec<NodePath>, Gap> {
     let mut paths = Paths::default();
     while paths.is_empty() {
-        let first = watcher.changed().await;
-        paths.note(first, root)?;
-        for _ in 1..EVENTS_IN_A_BURST {
-            match watcher.changed().now_or_never() {
-                Some(event) => paths.note(event, root)?,
-                None => break,
+        paths.note(any(watchers).await, scope)?;
+        for watcher in &mut *watchers {
+            while let Some(event) =
+                paths.have_room().then(|| watcher.changed().now_or_never()).flatten()
+            {
+                paths.note(event, scope)?;
             }
         }
     }
     Ok(paths.in_order())
+}
+
+/// Waits for the next event of any of them; without watchers for ever.
+async fn any(watchers: &mut [zk::PersistentWatcher]) -> zk::WatchedEvent {
+    match watchers {
+        [] => future::pending().await,
+        [only] => only.changed().await,
+        many => {
+            let events = many.iter_mut().map(|watcher| Box::pin(watcher.changed()));
+            future::select_all(events).await.0
+        }
+    }
 }
 
 /// Paths with the number of their last event.
@@ -44,15 +57,19 @@ impl Paths {
         self.last.is_empty()
     }
 
+    fn have_room(&self) -> bool {
+        self.n_events < EVENTS_IN_A_BURST
+    }
+
     /// A session event means that events may have been lost, even if the connection is back. After a terminal one
     /// the watcher must not be asked again, which panics.
-    fn note(&mut self, event: zk::WatchedEvent, root: &NodePath) -> Result<(), Gap> {
+    fn note(&mut self, event: zk::WatchedEvent, scope: &Scope) -> Result<(), Gap> {
         if event.event_type == zk::EventType::Session {
             return Err(Gap::Session);
         }
+        self.n_events += 1;
         match NodePath::parse(&event.path) {
-            Ok(path) if path.is_within(root) => {
-                self.n_events += 1;
+            Ok(path) if scope.contains(&path) => {
                 self.last.insert(path, self.n_events);
             }
             Ok(_) => {}
@@ -73,11 +90,11 @@ mod tests {
 
     #[test]
     fn each_path_comes_once_where_its_last_event_was() {
-        let root = NodePath::parse("/job").unwrap();
+        let job = Scope::all_of(NodePath::parse("/job").unwrap());
         let mut paths = Paths::default();
         for path in ["/job/a", "/job/b", "/job-2", "/job", "/job/a", "/other"] {
             let event = zk::WatchedEvent::new(zk::EventType::NodeDataChanged, path);
-            assert!(paths.note(event, &root).is_ok());
+            assert!(paths.note(event, &job).is_ok());
         }
         let found = paths.in_order();
         assert_eq!(
@@ -97,7 +114,8 @@ mod tests {
             let mut event = zk::WatchedEvent::new(zk::EventType::NodeCreated, "");
             event.event_type = zk::EventType::Session;
             event.session_state = state;
-            let noted = Paths::default().note(event, &NodePath::root());
+            let all = Scope::all_of(NodePath::root());
+            let noted = Paths::default().note(event, &all);
             assert!(matches!(noted, Err(Gap::Session)), "{state:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! Feeds: a recursive watch, a snapshot, and then what changes.
+//! Feeds: recursive watches, a snapshot, and then what changes.
 //!
 //! The client re-registers no recursive watch after a reconnect, whatever its documentation says, so each connection
 //! gets a new one; and because the registry does not keep what happened in between, each connection gets a new
@@ -14,27 +14,28 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future;
 use reg_center::feed::FeedSender;
-use reg_center::{Change, Node, NodePath, Revision};
+use reg_center::{Change, Node, NodePath, Revision, Scope};
 use zookeeper_client as zk;
 
 use crate::bulk;
 use crate::session::{Conn, Shared};
+use watch_roots::Claim;
 pub(crate) use watch_roots::WatchRoots;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Delivers the feed of `root` until nobody reads it any more or the centre is closed.
+/// Delivers the feed of `scope` until nobody reads it any more or the centre is closed.
 pub(crate) async fn run(
     shared: Arc<Shared>,
     roots: Arc<WatchRoots>,
-    root: NodePath,
+    scope: Scope,
     sender: FeedSender,
 ) {
-    let claim = roots.claim(&root);
-    let delivery =
-        Delivery { shared: &shared, root: &root, watched: claim.path(), sender: &sender };
+    let claim = roots.claim(&scope);
+    let delivery = Delivery { shared: &shared, scope: &scope, claim: &claim, sender: &sender };
     tokio::select! {
         () = sender.closed() => {}
         () = delivery.run() => {}
@@ -64,8 +65,8 @@ fn moment(node: &Node) -> (Revision, Revision) {
 
 struct Delivery<'a> {
     shared: &'a Shared,
-    root: &'a NodePath,
-    watched: &'a NodePath,
+    scope: &'a Scope,
+    claim: &'a Claim,
     sender: &'a FeedSender,
 }
 
@@ -81,7 +82,7 @@ impl Delivery<'_> {
             };
             match gap {
                 Gap::Failed(error) if self.shared.is_up(conn.session) => {
-                    tracing::debug!(root = %self.root, %error, "feed begins anew");
+                    tracing::debug!(root = %self.scope.root(), %error, "feed begins anew");
                     tokio::time::sleep(pause).await;
                     let worked = began.elapsed() > LONGEST_PAUSE * 2;
                     pause = if worked { FIRST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
@@ -103,11 +104,14 @@ impl Delivery<'_> {
     async fn try_follow(&self, conn: &Conn) -> Result<std::convert::Infallible, Gap> {
         let mode = zk::AddWatchMode::PersistentRecursive;
         // Watch first, read afterwards: what changes while the tree is read is told and read again.
-        let mut watcher = conn.client.watch(self.watched.as_str(), mode).await?;
-        let nodes = bulk::read_tree(&conn.client, &self.shared.permits, self.root).await?;
+        let watched = self.claim.paths().iter();
+        let watchers = watched.map(|path| conn.client.watch(path.as_str(), mode));
+        let mut watchers = future::try_join_all(watchers).await?;
+        let nodes =
+            bulk::read_trees(&conn.client, &self.shared.permits, self.scope.parts()).await?;
         let mut seen = self.snapshot(nodes);
         loop {
-            let paths = burst::next(&mut watcher, self.root).await?;
+            let paths = burst::next(&mut watchers, self.scope).await?;
             let states = bulk::read_nodes(&conn.client, &self.shared.permits, &paths).await?;
             for (path, state) in paths.into_iter().zip(states) {
                 self.deliver(&mut seen, path, state);

@@ -138,6 +138,48 @@ pub(super) async fn a_feed_begun_again_on_the_same_root_is_whole(stage: &Stage<'
     }
 }
 
+pub(super) async fn parts_of_a_subtree_are_followed(stage: &Stage<'_>) {
+    let (reader, writer) = (stage.actor().await, stage.actor().await);
+    for at in
+        ["/job/config", "/job/sharding/1/instance", "/job/sharding/2/instance", "/job/ledger/1"]
+    {
+        create(&writer, at).await;
+    }
+    let parts = ["/job/config", "/job/sharding/1", "/job/sharding/1/instance", "/job/ledger/3"];
+    let mut mirror = Mirror::of_parts(&reader, "/job", &parts);
+    let mut whole = Mirror::of_parts(&reader, "/job", &["/job/config", "/job"]);
+    let mut nothing = Mirror::of_parts(&reader, "/job", &[]);
+    mirror.converge(&writer).await;
+    assert_eq!(mirror.nodes().len(), 3);
+    let steps = [
+        ("within one", Txn::new().put(path("/job/sharding/1/instance"), "1")),
+        ("below one", Txn::new().create(path("/job/sharding/1/running"), "", Lifetime::Ephemeral)),
+        (
+            "one that was not there",
+            Txn::new().create(path("/job/ledger/3"), "1", Lifetime::Persistent),
+        ),
+        ("beside them", Txn::new().put(path("/job/sharding/2/instance"), "1")),
+        (
+            "two of them and others",
+            Txn::new()
+                .put(path("/job/config"), "1")
+                .put(path("/job/ledger/1"), "1")
+                .put(path("/job/ledger/3"), "2"),
+        ),
+        ("one goes", Txn::new().delete(path("/job/ledger/3"))),
+        ("one comes back", Txn::new().create(path("/job/ledger/3/x"), "3", Lifetime::Persistent)),
+    ];
+    for (step, txn) in steps {
+        writer.commit(txn).await;
+        for mirror in [&mut mirror, &mut whole, &mut nothing] {
+            mirror.converge(&writer).await;
+            assert_eq!(mirror.n_snapshots(), 1, "{step}");
+        }
+    }
+    assert!(whole.has_seen("/job/sharding/2/instance"));
+    assert!(!mirror.has_seen("/job/sharding/2/instance") && nothing.nodes().is_empty());
+}
+
 pub(super) async fn a_snapshot_of_many_nodes_is_complete(stage: &Stage<'_>) {
     const FOLDERS: usize = 30;
     const NODES: usize = 100;

@@ -113,10 +113,14 @@ async fn disturb(reader: &Actor<'_>, writing: &Writing, fault: Fault) {
     writing.go_on().await;
 }
 
-/// While two others write, the reader is disturbed; in the end its copy is what the registry holds.
 async fn has_no_gap_across(stage: &Stage<'_>, fault: Fault) {
+    has_no_gap(stage, &["/job"], fault).await;
+}
+
+/// While two others write, the reader is disturbed; in the end its copy is what the registry holds.
+async fn has_no_gap(stage: &Stage<'_>, parts: &[&str], fault: Fault) {
     let (reader, a, b) = (stage.actor().await, stage.actor().await, stage.actor().await);
-    let mut mirror = Mirror::of(&reader, "/job");
+    let mut mirror = Mirror::of_parts(&reader, "/job", parts);
     mirror.until(&reader, "the first snapshot", |_| true).await;
     let writing = Writing::default();
     let disturb = async {
@@ -154,6 +158,10 @@ pub(super) async fn a_feed_has_no_gap_across_an_expiry(stage: &Stage<'_>) {
     has_no_gap_across(stage, Fault::Expiry).await;
 }
 
+pub(super) async fn a_feed_of_parts_has_no_gap_across_resets(stage: &Stage<'_>) {
+    has_no_gap(stage, &["/job/a/x", "/job/c", "/job/instances", "/job/last"], Fault::Reset).await;
+}
+
 /// A client that forgets its watches when it connects again delivers a snapshot and is silent ever after.
 pub(super) async fn a_feed_lives_on_after_every_reconnect(stage: &Stage<'_>) {
     let (reader, writer) = (stage.actor().await, stage.actor().await);
@@ -185,18 +193,35 @@ pub(super) async fn a_feed_begun_without_a_connection_begins_when_there_is_one(s
 /// The names are long enough that a client which subscribes to each node by itself exceeds what it can subscribe
 /// to again in one request after a reconnect.
 pub(super) async fn a_feed_of_many_nodes_survives_a_reconnect(stage: &Stage<'_>) {
-    const NODES: usize = 3000;
+    survives_a_reconnect(stage, &["/job".to_owned()]).await;
+}
+
+/// As many subscriptions as there are nodes, if each part were one.
+pub(super) async fn a_feed_of_many_parts_survives_a_reconnect(stage: &Stage<'_>) {
+    let parts: Vec<String> = (0..NODES).map(nth).collect();
+    survives_a_reconnect(stage, &parts).await;
+}
+
+const NODES: usize = 3000;
+
+fn nth(n: usize) -> String {
+    format!("/job/{n:0>80}")
+}
+
+async fn survives_a_reconnect(stage: &Stage<'_>, parts: &[String]) {
     let (reader, writer) = (stage.actor().await, stage.actor().await);
     let mut changes = reader.center.session_feed();
     let session = reader.await_connected(&mut changes).await;
-    let at = |n: usize| path(&format!("/job/{n:0>80}"));
+    let at = |n: usize| path(&nth(n));
     for chunk in (0..NODES).collect::<Vec<_>>().chunks(500) {
         let txn =
             chunk.iter().fold(Txn::new(), |txn, n| txn.create(at(*n), "", Lifetime::Persistent));
         writer.commit(txn).await;
     }
-    let mut mirror = Mirror::of(&reader, "/job");
-    mirror.until(&reader, "the snapshot", |mirror| mirror.nodes().len() == NODES + 1).await;
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let mut mirror = Mirror::of_parts(&reader, "/job", &parts);
+    let n_nodes = if parts == ["/job"] { NODES + 1 } else { NODES };
+    mirror.until(&reader, "the snapshot", |mirror| mirror.nodes().len() == n_nodes).await;
     assert_eq!(reader.flap(&mut changes).await, session, "the connection comes back in time");
     mirror.until(&reader, "a new snapshot", |mirror| mirror.n_snapshots() > 1).await;
     let last = at(NODES - 1);
@@ -206,5 +231,5 @@ pub(super) async fn a_feed_of_many_nodes_survives_a_reconnect(stage: &Stage<'_>)
             mirror.get(last.as_str()).is_some_and(|node| node.data == "changed")
         })
         .await;
-    assert_eq!(mirror.nodes().len(), NODES + 1);
+    assert_eq!(mirror.nodes().len(), n_nodes);
 }

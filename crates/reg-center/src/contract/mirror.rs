@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::stage::{Actor, path};
-use crate::{Change, Feed, Node, NodePath};
+use crate::{Change, Feed, Node, NodePath, Scope};
 
-/// A copy of a subtree, kept by a feed alone.
+/// A copy of a subtree, or of parts of it, kept by a feed alone.
 pub(super) struct Mirror {
-    root: NodePath,
+    scope: Scope,
     feed: Feed,
     nodes: BTreeMap<NodePath, Node>,
     /// The nodes of a snapshot that is not complete.
@@ -19,9 +19,19 @@ pub(super) struct Mirror {
 
 impl Mirror {
     pub(super) fn of(actor: &Actor<'_>, root: &str) -> Self {
+        Self::new(Scope::all_of(path(root)), actor.feed(root))
+    }
+
+    pub(super) fn of_parts(actor: &Actor<'_>, root: &str, parts: &[&str]) -> Self {
+        let scope = Scope::parts_of(path(root), parts.iter().map(|part| path(part)));
+        let feed = actor.center.watch_parts(&scope);
+        Self::new(scope, feed)
+    }
+
+    fn new(scope: Scope, feed: Feed) -> Self {
         Self {
-            root: path(root),
-            feed: actor.feed(root),
+            scope,
+            feed,
             nodes: BTreeMap::new(),
             snapshot: None,
             n_snapshots: 0,
@@ -64,8 +74,8 @@ impl Mirror {
 
     /// Reads the feed until the copy equals what the registry holds, creation revisions included.
     pub(super) async fn converge(&mut self, actor: &Actor<'_>) {
-        let root = self.root.clone();
-        let truth = actor.tree(root.as_str()).await;
+        let mut truth = actor.tree(self.scope.root().as_str()).await;
+        truth.retain(|node| self.scope.contains(&node.path));
         let read = async {
             while !(self.is_complete() && self.nodes.values().eq(&truth)) {
                 let change = self.feed.next().await.expect("the feed is open");
@@ -86,16 +96,21 @@ impl Mirror {
         self.n_snapshots > 0 && self.snapshot.is_none()
     }
 
+    /// Notes a change; those of nodes that were not asked for are ignored, as long as they are within the root.
     fn apply(&mut self, change: Change) {
+        if let Change::Entry(Node { path, .. })
+        | Change::Put(Node { path, .. })
+        | Change::Gone { path, .. } = &change
+        {
+            let root = self.scope.root();
+            assert!(path.is_within(root), "{path} is not within {root}");
+            if !self.scope.contains(path) {
+                return;
+            }
+        }
         match change {
             Change::Init => self.snapshot = Some(BTreeMap::new()),
             Change::Entry(node) => {
-                assert!(
-                    node.path.is_within(&self.root),
-                    "{} is not below {}",
-                    node.path,
-                    self.root
-                );
                 self.seen.insert(node.path.clone());
                 let snapshot = self.snapshot.as_mut().expect("an entry follows Init");
                 let twice = snapshot.insert(node.path.clone(), node);
@@ -111,12 +126,6 @@ impl Mirror {
             }
             Change::Put(node) => {
                 assert!(self.is_complete(), "a change follows a snapshot: {node:?}");
-                assert!(
-                    node.path.is_within(&self.root),
-                    "{} is not below {}",
-                    node.path,
-                    self.root
-                );
                 self.check_order(&node.path, &node);
                 let again = self.nodes.get(&node.path) == Some(&node);
                 assert!(!again, "a state is told once: {node:?}");

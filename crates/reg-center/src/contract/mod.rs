@@ -187,6 +187,7 @@ table! { $
         feeds::the_final_state_is_delivered_whatever_is_skipped,
         feeds::feeds_with_overlapping_roots_are_independent,
         feeds::a_feed_begun_again_on_the_same_root_is_whole,
+        feeds::parts_of_a_subtree_are_followed,
         feeds::a_snapshot_of_many_nodes_is_complete,
         gaps::a_feed_has_no_gap_across_a_cut,
         gaps::a_feed_has_no_gap_across_resets,
@@ -195,7 +196,9 @@ table! { $
         gaps::a_feed_has_no_gap_across_an_expiry,
         gaps::a_feed_lives_on_after_every_reconnect,
         gaps::a_feed_begun_without_a_connection_begins_when_there_is_one,
-        gaps::a_feed_of_many_nodes_survives_a_reconnect;
+        gaps::a_feed_of_many_nodes_survives_a_reconnect,
+        gaps::a_feed_of_parts_has_no_gap_across_resets,
+        gaps::a_feed_of_many_parts_survives_a_reconnect;
     guarantee_10 (10):
         reading::a_read_sees_the_own_writes,
         reading::after_a_sync_a_read_sees_the_writes_of_others,

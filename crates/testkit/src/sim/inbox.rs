@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use coordination::Event;
 use reg_center::model::Model;
-use reg_center::{Change, Node, NodePath, Revision};
+use reg_center::{Change, Node, NodePath, Revision, Scope};
 
 use super::dice::Dice;
 use super::profile::Pace;
@@ -29,6 +29,8 @@ pub(crate) struct Inbox {
     /// What was told last of each node: its creation and its last change.
     seen: BTreeMap<NodePath, (Revision, Revision)>,
     listing: Option<Listing>,
+    /// What the process is told of; nothing before the first snapshot.
+    scope: Option<Scope>,
 }
 
 /// A tree that is being read level by level.
@@ -67,16 +69,23 @@ impl Inbox {
         self.listing = None;
     }
 
-    /// Begins a snapshot, which replaces everything that the process has not seen.
-    pub(crate) fn list(&mut self, model: &Model, root: &NodePath, pace: &Pace) {
+    /// Nobody wants to know any more what was not told.
+    pub(crate) fn forget(&mut self) {
         self.queue.retain(|message| matches!(message, Message::Session(_)));
         self.touched.clear();
         self.seen.clear();
-        self.listing = None;
+        (self.listing, self.scope) = (None, None);
+    }
+
+    /// Begins a snapshot, which replaces everything that the process has not seen.
+    pub(crate) fn list(&mut self, model: &Model, scope: &Scope, pace: &Pace) {
+        self.forget();
+        self.scope = Some(scope.clone());
+        let parts = scope.parts();
         if pace.torn {
-            self.listing = Some(Listing { level: vec![root.clone()], ..Listing::default() });
+            self.listing = Some(Listing { level: parts.cloned().collect(), ..Listing::default() });
         } else {
-            self.snapshot(model.subtree(root).cloned().collect(), pace);
+            self.snapshot(parts.flat_map(|part| model.subtree(part)).cloned().collect(), pace);
         }
     }
 
@@ -92,6 +101,10 @@ impl Inbox {
 
     /// Something was written.
     pub(crate) fn notify(&mut self, change: &Change, pace: &Pace, dice: &mut Dice) {
+        let followed = |path| self.scope.as_ref().is_some_and(|scope| scope.contains(path));
+        if !path_of(change).is_some_and(followed) {
+            return;
+        }
         if pace.reread || self.listing.is_some() {
             if let Some(path) = path_of(change) {
                 self.touched.retain(|other| other != path);
@@ -135,15 +148,9 @@ impl Inbox {
     }
 
     /// Reads what events have named, or goes on with a listing. Returns false if there is nothing to read.
-    pub(crate) fn poll(
-        &mut self,
-        model: &Model,
-        root: &NodePath,
-        pace: &Pace,
-        dice: &mut Dice,
-    ) -> bool {
-        if let Some(listing) = &mut self.listing {
-            if let Some(nodes) = listing.read(model, root, dice) {
+    pub(crate) fn poll(&mut self, model: &Model, pace: &Pace, dice: &mut Dice) -> bool {
+        if let (Some(listing), Some(scope)) = (&mut self.listing, &self.scope) {
+            if let Some(nodes) = listing.read(model, scope.root(), dice) {
                 self.listing = None;
                 self.snapshot(nodes, pace);
             }

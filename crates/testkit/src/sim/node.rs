@@ -6,7 +6,7 @@ use std::time::Duration;
 use coordination::{
     Coordinator, FencingToken, FireTime, OnceStage, Outcome, Reply, RunSource, ServerIp, Ticket,
 };
-use reg_center::{NodePath, SessionId, Txn};
+use reg_center::{NodePath, Scope, SessionId, Txn};
 use sharding::{InstanceId, ShardingItem};
 
 use super::decisions::Told;
@@ -115,6 +115,8 @@ pub(crate) struct Node {
     /// The session that the coordinator was told of last.
     pub(crate) told_session: Option<SessionId>,
     pub(crate) inbox: Inbox,
+    /// What its feed is about.
+    pub(crate) scope: Scope,
     pub(crate) commits: Vec<Pending>,
     /// Replies that the client gives once it notices that the connection is gone.
     pub(crate) doomed: Vec<(Ticket, Reply)>,
@@ -150,6 +152,7 @@ impl Node {
             life: None,
             told_session: None,
             inbox: Inbox::default(),
+            scope: Scope::all_of(product::root()),
             commits: Vec::new(),
             doomed: Vec::new(),
             replies: VecDeque::new(),

@@ -121,6 +121,7 @@ fn profile(like_zookeeper: bool) -> Profile {
             once: true,
             max_ops: 5_000,
             jitter_ms: 0,
+            narrow: false,
             excluded_days: String::new(),
         },
         pace: Pace {

@@ -167,8 +167,14 @@ pub(crate) fn coordinator(server: &ServerIp, settings: &JobSettings) -> Coordina
     let identity = Identity { job: job(), server: server.clone() };
     let coordinator =
         Coordinator::new(identity, StrategyRegistry::default()).limited_to(limits(settings));
+    let coordinator = if settings.narrow { coordinator.narrow_from(1) } else { coordinator };
     let coordinator = if settings.once { coordinator.calling_back() } else { coordinator };
     if settings.named { coordinator.named(format!("name-{server}")) } else { coordinator }
+}
+
+/// Returns the subtree of the job under test.
+pub(crate) fn root() -> NodePath {
+    Layout::new(&job()).root()
 }
 
 /// What the registry takes in one transaction.

@@ -75,6 +75,9 @@ pub struct JobSettings {
     /// The days without fires, one of [`FIRST_DAY`] or [`SECOND_DAY`]; empty is none.
     #[serde(default)]
     pub excluded_days: String,
+    /// Whether instances follow no more items than they need to, however few there are.
+    #[serde(default)]
+    pub narrow: bool,
 }
 
 /// Three ways to leave out the day on which a run begins that has a midnight in it.
@@ -156,7 +159,7 @@ impl Profile {
     }
 
     /// A third of the seeds has requests that tell something, a sixth fires that begin later, a sixth days without fires, a third
-    /// runs that end together.
+    /// runs that end together, a half instances that follow their own items only.
     fn draw_extras(&mut self, dice: &mut Dice) {
         self.told = dice.one_in(3);
         if dice.one_in(6) {
@@ -167,6 +170,7 @@ impl Profile {
             self.job.excluded_days = draw_days(dice);
         }
         self.work.together = dice.one_in(3);
+        self.job.narrow = dice.one_in(2);
     }
 
     /// Returns true if the times of fires are others than those of the expression.
@@ -238,6 +242,7 @@ impl JobSettings {
             max_ops: dice.pick(&[5_000, 5_000, 60]),
             jitter_ms: 0,
             excluded_days: String::new(),
+            narrow: false,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use checker::history::{Fact, NemesisEvent, SessionEvent};
 use coordination::{Event, Reply};
-use reg_center::{Change, SessionId, Txn};
+use reg_center::{Change, Scope, SessionId, Txn};
 use sharding::InstanceId;
 
 use super::node::{Link, Node, Process};
@@ -174,7 +174,18 @@ impl World {
         node.link = Link::Up;
         let incarnation = node.life.clone().expect("a session has a life");
         node.inbox.push_session(Event::Connected { session, incarnation });
-        node.inbox.list(&self.model, &self.paths.root, &self.script.profile.pace);
+        node.inbox.list(&self.model, &node.scope, &self.script.profile.pace);
+    }
+
+    /// A process begins its feed anew. Without a connection that waits until there is one.
+    pub(crate) fn follow(&mut self, index: usize, scope: Scope) {
+        let node = &mut self.nodes[index];
+        self.coverage.count(if scope.parts().len() > 1 { "narrowed" } else { "widened" });
+        node.scope = scope;
+        node.inbox.forget();
+        if node.is_linked() {
+            node.inbox.list(&self.model, &node.scope, &self.script.profile.pace);
+        }
     }
 
     fn open_session(&mut self, index: usize) -> SessionId {

@@ -198,7 +198,7 @@ impl World {
         let node = &mut self.nodes[index];
         if node.is_linked() && node.is_up() {
             let pace = &self.script.profile.pace;
-            node.inbox.poll(&self.model, &self.paths.root, pace, &mut self.dice);
+            node.inbox.poll(&self.model, pace, &mut self.dice);
         }
     }
 
@@ -250,6 +250,7 @@ impl World {
             Command::LeaveRequested => self.drain(index, Duration::from_secs(1)),
             Command::Schedule(config) => self.schedule(index, &config),
             Command::Emit(event) => self.emit(index, &event),
+            Command::Follow(scope) => self.follow(index, scope),
         }
     }
 

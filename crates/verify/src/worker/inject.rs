@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use reg_center::{
-    Error, Feed, Limits, Node, NodePath, RegistryCenter, Result, SessionChange, SessionFeed,
+    Error, Feed, Limits, Node, NodePath, RegistryCenter, Result, Scope, SessionChange, SessionFeed,
     SessionId, Txn, TxnOutcome,
 };
 use rustix::process::{Signal, getpid, kill_process};
@@ -188,6 +188,10 @@ impl RegistryCenter for InjectedCenter {
 
     fn watch(&self, root: &NodePath) -> Feed {
         self.inner.watch(root)
+    }
+
+    fn watch_parts(&self, scope: &Scope) -> Feed {
+        self.inner.watch_parts(scope)
     }
 
     async fn sync(&self) -> Result<()> {
