@@ -5,26 +5,31 @@
 //! that it decides beyond its own items it decides by a view of everything.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
-use crate::Command;
 use crate::followed::Followed;
 use crate::local::Phase;
+use crate::{Command, Now};
 
 /// The most items that are followed one by one: each is a few subscriptions.
 const MOST_ITEMS: u32 = 100;
 /// An instance with more than a part of all items follows all: of that many it needs to be told anyway.
 const LEAST_GAIN: u32 = 2;
+/// How long an instance follows all before it follows less: one thing that is out of the ordinary leads to another, and each
+/// beginning costs a snapshot.
+const CALM: Duration = Duration::from_secs(5);
 
 impl Coordinator {
     /// Tells the shell to follow something else, if that is better.
-    pub(super) fn follow(&mut self, out: &mut Vec<Command>) {
+    pub(super) fn follow(&mut self, now: Now, out: &mut Vec<Command>) {
         if !self.connected || !self.view.is_synced() || self.view.followed() != &self.following {
             return;
         }
         let next = match &self.following {
+            Followed::All if *self.wide_since.get_or_insert(now.mono) + CALM > now.mono => None,
             Followed::All => self.few_items().map(Followed::Only),
             Followed::Only(items) => (!self.needs_no_more_than(items)).then_some(Followed::All),
         };
@@ -32,6 +37,7 @@ impl Coordinator {
             out.push(Command::Follow(self.layout.scope(&next)));
             self.view.follow(next.clone());
             self.following = next;
+            self.wide_since = None;
         }
     }
 
@@ -44,7 +50,9 @@ impl Coordinator {
         let complete = usize::try_from(count) == Ok(self.view.count_of(me));
         // Nothing is on its way from one to another, and nothing is left of a job that had more.
         let settled = record.pending.is_empty() && self.view.has_exactly(record.total_count);
-        let all = few && complete && settled && self.is_in_order(me) && self.is_idle_elsewhere(me);
+        let idle =
+            self.in_flight.is_empty() && self.unsure.is_empty() && self.is_idle_elsewhere(me);
+        let all = few && complete && settled && idle && self.is_in_order(me);
         all.then(|| self.view.items_of(me).map(|(item, _)| item).collect())
     }
 

@@ -149,6 +149,8 @@ pub struct Coordinator {
     next_reconcile: Option<Duration>,
     /// The items that the shell was told to follow.
     following: Followed,
+    /// Since when all items are followed, and shown.
+    wide_since: Option<Duration>,
     settings: Settings,
     /// What it waits for, and since when.
     waiting: Option<(&'static str, Duration)>,
@@ -272,6 +274,7 @@ impl Coordinator {
             next_ticket: 0,
             next_reconcile: None,
             following: Followed::All,
+            wide_since: None,
             settings: Settings::default(),
             waiting: None,
             told: Told::default(),
@@ -353,7 +356,7 @@ impl Coordinator {
         self.end_waits(now);
         self.observe(now, out);
         self.decide(now, out);
-        self.follow(out);
+        self.follow(now, out);
         self.note_wait(now);
     }
 
