@@ -483,7 +483,10 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::MarkUnconfirmed,
         properties: &["S6"],
         story: "a run is taken from a holder that lives",
-        watcher: Script("run-taken-from-whoever-was-taken-out.json"),
+        watcher: Told(told(
+            "tests/stale_writes.rs",
+            "a_run_is_not_taken_from_somebody_whose_mark_is_not_shown_yet",
+        )),
     },
     Row {
         mutant: M::Unconfirmed,
