@@ -1160,6 +1160,15 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::FollowersStray,
+        properties: &["S4"],
+        story: "an item is assigned to somebody who is not available",
+        watcher: Told(told(
+            "src/duty/resharding.rs",
+            "duty::resharding::tests::the_leader_assigns_when_the_inputs_changed_and_only_then",
+        )),
+    },
+    Row {
         mutant: M::LedByOlderConfig,
         properties: &["S9"],
         story: "items are assigned by a configuration that was replaced",
