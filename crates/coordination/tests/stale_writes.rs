@@ -203,6 +203,25 @@ fn an_orphan_is_not_given_up_beside_an_entry_of_the_queue_that_is_not_shown_yet(
     assert_refused(cluster, giving_up);
 }
 
+/// An operator takes an instance out whose session lives, and the leader sees what it runs before it sees its mark.
+#[test]
+fn a_run_is_not_taken_from_somebody_whose_mark_is_not_shown_yet() {
+    let mut cluster = two();
+    let second = cluster.id_of(SECOND).clone();
+    let item = (0..4).find(|item| cluster.owner(*item) == Some(&second)).unwrap();
+    cluster.fire();
+    for instance in [FIRST, SECOND] {
+        cluster.execute_all(instance);
+        cluster.reply_all(instance);
+        assert!(cluster.is_executing(instance), "{}", cluster.story());
+    }
+    cluster.remove(&format!("instances/{second}"));
+    cluster.deliver_only(FIRST, &format!("ledger/{item}"));
+    cluster.deliver_only(FIRST, &format!("instances/{second}"));
+    let sweep = cluster.take_back(FIRST, Duty::Sweep);
+    assert_refused(cluster, sweep);
+}
+
 /// The leader is idle, and about to take over at once what the second one has left unfinished.
 fn about_to_take_over_at_once() -> (Cluster, u32, Commit) {
     let mut cluster = two();

@@ -243,9 +243,14 @@ fn is_announced(view: &JobView, current: &AssignmentRecord, config: &JobConfig) 
 
 const STRAY: &str = "an item belongs to nobody who is available";
 
-/// Returns true if an item belongs to nobody of the members and is not about to: somebody else has changed its owner.
+/// Returns true if an item belongs to nobody of the members and is not about to: somebody else has changed its owner, or items no
+/// longer stay with, or wait for, whoever is away (simulation seed 13085556).
 fn has_strays(view: &JobView, members: &[InstanceId], total_count: u32) -> bool {
     let members: BTreeSet<&InstanceId> = members.iter().collect();
+    let mut next = view.assignment().into_iter().flat_map(|current| current.value.pending.values());
+    if next.any(|next| !members.contains(next)) && !mutant::is(Mutant::FollowersStray) {
+        return true;
+    }
     let owned = || view.restless_items().all(|(_, view)| view.owner.is_some());
     if view.has_exactly(total_count) && view.owners().all(|o| members.contains(o)) && owned() {
         return false;
@@ -488,6 +493,11 @@ mod tests {
 
     #[test]
     fn the_leader_assigns_when_the_inputs_changed_and_only_then() {
+        let waits_for_nobody = || {
+            let mut record = settled().plan_record();
+            record.pending.insert(item(0), id(9));
+            record
+        };
         let rows = vec![
             (
                 "nothing is assigned yet",
@@ -536,6 +546,11 @@ mod tests {
                 "a Java instance asked for it",
                 settled().marked(&NodeKind::Necessary),
                 "resharding: it was asked for\n  clear necessary\n  assign 2 items to 2 instances, 0 to follow",
+            ),
+            (
+                "an item was to wait for somebody who is away, and no longer is",
+                settled().assigned(waits_for_nobody()),
+                "resharding: an item belongs to nobody who is available\n  assign 2 items to 2 instances, 0 to follow",
             ),
             (
                 "somebody has given an item to nobody",

@@ -302,6 +302,8 @@ mutants! {
     AssignedUnasked,
     /// Items stay with owners that nobody has given them to.
     StraysLeft,
+    /// Items follow to whoever they were to wait for, available or not.
+    FollowersStray,
     /// Leaders assign and sweep by an older configuration than the last good one while the stored one is unreadable.
     LedByOlderConfig,
     /// Instances take part although another session has registered their id.

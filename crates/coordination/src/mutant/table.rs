@@ -483,7 +483,10 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::MarkUnconfirmed,
         properties: &["S6"],
         story: "a run is taken from a holder that lives",
-        watcher: Script("run-taken-from-whoever-was-taken-out.json"),
+        watcher: Told(told(
+            "tests/stale_writes.rs",
+            "a_run_is_not_taken_from_somebody_whose_mark_is_not_shown_yet",
+        )),
     },
     Row {
         mutant: M::Unconfirmed,
@@ -1154,6 +1157,15 @@ pub const MUTANTS: &[Row] = &[
         watcher: Told(told(
             "tests/damage.rs",
             "whoever_is_responsible_writes_an_overwritten_node_again",
+        )),
+    },
+    Row {
+        mutant: M::FollowersStray,
+        properties: &["S4"],
+        story: "an item is assigned to somebody who is not available",
+        watcher: Told(told(
+            "src/duty/resharding.rs",
+            "duty::resharding::tests::the_leader_assigns_when_the_inputs_changed_and_only_then",
         )),
     },
     Row {
