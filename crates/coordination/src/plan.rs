@@ -188,7 +188,7 @@ impl Plan {
         cx: &Context<'_>,
         reason: impl Into<String>,
     ) -> Option<Self> {
-        let term = cx.view.term_of(cx.me).filter(|_| cx.view.followed().is_all())?;
+        let term = cx.view.term_of(cx.me).filter(|_| cx.shows_all())?;
         let sealed = cx.view.leader_version().filter(|version| *version > Version(0));
         let plan = Self::as_instance(duty, cx, reason).step(Step::TermIs(term));
         Some(plan.steps(sealed.map(Step::LeaderIs)))

@@ -11,7 +11,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
 use crate::followed::Followed;
-use crate::local::Phase;
+use crate::mutant::{self, Mutant};
 use crate::{Command, Now};
 
 /// The most items that are followed one by one: each is a few subscriptions.
@@ -29,9 +29,9 @@ impl Coordinator {
             return;
         }
         let next = match &self.following {
-            Followed::All if *self.wide_since.get_or_insert(now.mono) + CALM > now.mono => None,
+            Followed::All if self.has_just_begun(now) => None,
             Followed::All => self.few_items().map(Followed::Only),
-            Followed::Only(items) => (!self.needs_no_more_than(items)).then_some(Followed::All),
+            Followed::Only(_) => (!self.has_all_it_needs()).then_some(Followed::All),
         };
         if let Some(next) = next {
             out.push(Command::Follow(self.layout.scope(&next)));
@@ -41,7 +41,13 @@ impl Coordinator {
         }
     }
 
-    /// Returns the items that this instance can do with, if they are few and all is in order.
+    /// Returns true if it has not followed all items for long.
+    fn has_just_begun(&mut self, now: Now) -> bool {
+        let since = *self.wide_since.get_or_insert(now.mono);
+        since + CALM > now.mono && !mutant::is(Mutant::NarrowedAtOnce)
+    }
+
+    /// Returns the items of this instance, if they are few and there is nothing else that it has to know of.
     fn few_items(&self) -> Option<BTreeSet<ShardingItem>> {
         let me = self.me.as_ref()?;
         let record = &self.view.assignment()?.value;
@@ -50,45 +56,47 @@ impl Coordinator {
         let complete = usize::try_from(count) == Ok(self.view.count_of(me));
         // Nothing is on its way from one to another, and nothing is left of a job that had more.
         let settled = record.pending.is_empty() && self.view.has_exactly(record.total_count);
-        let idle =
-            self.in_flight.is_empty() && self.unsure.is_empty() && self.is_idle_elsewhere(me);
-        let all = few && complete && settled && idle && self.is_in_order(me);
+        let all = few && complete && settled && self.is_idle() && self.is_in_order(me);
         all.then(|| self.view.items_of(me).map(|(item, _)| item).collect())
     }
 
-    /// Returns true if all that this instance needs to know of is within these items.
-    fn needs_no_more_than(&self, items: &BTreeSet<ShardingItem>) -> bool {
+    /// Returns true if all items that are this instance's, or will be, are among those that it follows, and there is nothing else that
+    /// it has to know of. It sees each item that it loses; so it has all of them as long as it has as many as it should.
+    fn has_all_it_needs(&self) -> bool {
         let Some(me) = self.me.as_ref().filter(|me| self.is_in_order(me)) else { return false };
         let Some(assignment) = self.view.assignment() else { return false };
         let record = &assignment.value;
-        let mut coming =
-            record.pending.iter().filter(|(_, next)| *next == me).map(|(item, _)| *item);
-        let n_coming = coming.clone().filter(|item| !self.view.item(*item).is_of(me)).count();
-        let goes = |item| self.view.next_owner(item).is_some_and(|next| next != me);
-        let n_stay = self.view.items_of(me).filter(|(item, _)| !goes(*item)).count();
+        let comes = |(item, next): &(&ShardingItem, &InstanceId)| {
+            *next == me && !self.view.item(**item).is_of(me)
+        };
+        let goes = |item| record.pending.get(&item).is_some_and(|next| next != me);
+        let n_coming = record.pending.iter().filter(comes).count();
+        let n_staying = self.view.items_of(me).filter(|(item, _)| !goes(*item)).count();
         let count = record.counts.get(me).and_then(|count| usize::try_from(*count).ok());
-        count == Some(n_stay + n_coming) && coming.all(|item| items.contains(&item))
+        count == Some(n_staying + n_coming) || mutant::is(Mutant::CountsIgnored)
     }
 
-    /// Returns true if nothing is going on for which an instance would have to know of items that are not its own.
+    /// Returns true if nothing is going on for which an instance has to know of items that are not its own.
     fn is_in_order(&self, me: &InstanceId) -> bool {
         let view = &self.view;
-        let config = view.config().filter(|_| view.has_usable_config() && view.fits_config());
-        let large = config.is_some_and(|config| {
+        let large = view.config().is_some_and(|config| {
             config.sharding_total_count >= self.settings.narrow_from && config.catch_up.is_none()
         });
-        let member =
-            self.local.phase == Phase::Active && self.is_available() && !self.settings.calls_back;
-        let led_by_others =
-            view.leader().is_none_or(|leader| leader != me) && view.term_of(me).is_none();
-        let alone = !view.takes_turns() && !view.has_foreign_leader();
-        large && member && led_by_others && alone && !view.has_queue()
+        let leads = view.leader() == Some(me) || view.term_of(me).is_some();
+        let leads = leads && !mutant::is(Mutant::LedByAPart);
+        let among_java = view.takes_turns() || view.has_foreign_leader();
+        let among_java = among_java && !mutant::is(Mutant::JavaUnfollowed);
+        let queue = view.has_queue() && !mutant::is(Mutant::QueueUnfollowed);
+        large && !self.settings.calls_back && !leads && !among_java && !queue
     }
 
-    /// Returns true if all runs here, and all that may have begun here, are of items that this instance owns.
-    fn is_idle_elsewhere(&self, me: &InstanceId) -> bool {
-        let running = self.local.runs.keys();
+    /// Returns true if nothing is under way here, and all that runs here, or may have begun here, is of items that this instance owns.
+    fn is_idle(&self) -> bool {
+        let owned = |item: &ShardingItem| {
+            self.me.as_ref().is_some_and(|me| self.view.item(*item).is_of(me))
+        };
         let doubted = self.local.maybe_claimed.keys();
-        running.chain(doubted).all(|item| self.view.item(*item).is_of(me))
+        let known = self.local.runs.keys().chain(doubted).all(owned);
+        known && self.in_flight.is_empty() && self.unsure.is_empty()
     }
 }

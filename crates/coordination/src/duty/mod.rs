@@ -184,6 +184,11 @@ impl<'a> Context<'a> {
         self.view.config().filter(|_| may_start).map(|config| &**config)
     }
 
+    /// Returns true if the view shows all items: whoever leads decides by nothing less.
+    pub(crate) fn shows_all(&self) -> bool {
+        self.view.followed().is_all() || mutant::is(Mutant::DecidedByAPart)
+    }
+
     /// Returns who claims here now; `None` while no configuration is known.
     pub(crate) fn claimant(&self) -> Option<Claimant> {
         let (holder, config) = (self.me.clone(), self.view.config_version()?);

@@ -164,7 +164,7 @@ struct Target {
 fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Target>, String> {
     let members = cx.view.available();
     let Some(request) = cx.view.request() else { return Ok(None) };
-    if members.is_empty() || cx.view.term_of(cx.me).is_none() || !cx.view.followed().is_all() {
+    if members.is_empty() || cx.view.term_of(cx.me).is_none() || !cx.shows_all() {
         return Ok(None);
     }
     let current = cx.view.assignment().map(|assignment| &assignment.value);

@@ -300,6 +300,18 @@ mutants! {
     AssignedByOtherStrategy,
     /// Items are not assigned anew when that is asked for.
     AssignedUnasked,
+    /// Leaders decide by a view that shows a part of the items.
+    DecidedByAPart,
+    /// Leaders follow a part of the items.
+    LedByAPart,
+    /// Instances follow what they followed although they should have more items, or fewer.
+    CountsIgnored,
+    /// Instances follow a part of the items although something waits to be taken over.
+    QueueUnfollowed,
+    /// Instances follow a part of the items although Java instances take part.
+    JavaUnfollowed,
+    /// Instances follow a part of the items as soon as they can.
+    NarrowedAtOnce,
     /// Items stay with owners that nobody has given them to.
     StraysLeft,
     /// Items follow to whoever they were to wait for, available or not.

@@ -19,7 +19,7 @@ use coordination::{
     StartItem, Ticket, encode_config, instance_id,
 };
 use reg_center::model::Model;
-use reg_center::{Change, Lifetime, NodePath, SessionId, Txn, TxnOutcome};
+use reg_center::{Change, Lifetime, NodePath, Scope, SessionId, Txn, TxnOutcome};
 use sharding::{
     Assignment, InstanceId, ShardingItem, ShardingStrategy, StrategyInput, StrategyRegistry,
 };
@@ -69,7 +69,11 @@ struct Instance {
     server: ServerIp,
     session: SessionId,
     alive: bool,
+    /// What its feed is about.
+    scope: Scope,
     feed: VecDeque<Vec<Change>>,
+    /// How many changes the registry had to tell it.
+    n_told: usize,
     commits: VecDeque<Commit>,
     replies: VecDeque<(Ticket, Reply)>,
     executing: Vec<StartItem>,
@@ -228,13 +232,16 @@ impl Cluster {
 
     fn start(&mut self, server: ServerIp, incarnation: InstanceId, told_as: usize) {
         let session = self.registry.open_session();
-        let feed = self.snapshot();
+        let scope = Scope::all_of(self.layout.root());
+        let feed = self.snapshot(&scope);
         self.instances.push(Instance {
             coordinator: (self.options)(coordinator_on(&server), told_as),
             server,
             session,
             alive: true,
+            scope,
             feed,
+            n_told: 0,
             commits: VecDeque::new(),
             replies: VecDeque::new(),
             executing: Vec::new(),
@@ -247,10 +254,10 @@ impl Cluster {
         self.tell(instance, Event::Connected { session, incarnation });
     }
 
-    /// Returns the job as it is now, as a feed begins with it.
-    fn snapshot(&self) -> VecDeque<Vec<Change>> {
-        let root = self.layout.root();
-        let entries = self.registry.subtree(&root).cloned().map(Change::Entry);
+    /// Returns what there is now in a scope, as a feed begins with it.
+    fn snapshot(&self, scope: &Scope) -> VecDeque<Vec<Change>> {
+        let nodes = scope.parts().flat_map(|part| self.registry.subtree(part));
+        let entries = nodes.cloned().map(Change::Entry);
         let snapshot = [Change::Init].into_iter().chain(entries).chain([Change::Ready]).collect();
         self.delivery.portions(snapshot).into()
     }
@@ -285,6 +292,11 @@ impl Cluster {
                 this.calls.push(Call { stage, fire, token });
             }
             Command::Emit(event) => this.events.push(event),
+            Command::Follow(scope) => {
+                let feed = self.snapshot(&scope);
+                let this = &mut self.instances[instance];
+                (this.scope, this.feed) = (scope, feed);
+            }
             Command::Left => this.left = true,
             Command::LeaveRequested => self.tell(instance, Event::Drain),
             _ => {}
@@ -578,7 +590,7 @@ impl Cluster {
     /// An instance that has lost its session goes on in another one, as another life.
     pub(crate) fn connect_again(&mut self, instance: usize) {
         let session = self.registry.open_session();
-        let feed = self.snapshot();
+        let feed = self.snapshot(&self.instances[instance].scope);
         let this = &mut self.instances[instance];
         (this.session, this.feed, this.alive) = (session, feed, true);
         let incarnation = instance_id(&this.server, &session.0.to_string()).unwrap();
@@ -638,7 +650,14 @@ impl Cluster {
 
     fn publish(&mut self, changes: Vec<Change>) {
         for instance in &mut self.instances {
-            instance.feed.extend(self.delivery.portions(changes.clone()));
+            let followed = |change: &&Change| match change {
+                Change::Entry(node) | Change::Put(node) => instance.scope.contains(&node.path),
+                Change::Gone { path, .. } => instance.scope.contains(path),
+                Change::Init | Change::Ready => true,
+            };
+            let told: Vec<_> = changes.iter().filter(followed).cloned().collect();
+            instance.n_told += told.len();
+            instance.feed.extend(self.delivery.portions(told));
         }
         self.observer.handle(self.now, Event::Registry(changes), &mut Vec::new());
     }
@@ -896,6 +915,11 @@ impl Cluster {
     /// Returns the names of the nodes right below a node of the job.
     pub(crate) fn nodes_below(&self, node: &str) -> Vec<String> {
         self.registry.children(&self.path(node)).unwrap_or_default()
+    }
+
+    /// Returns how many changes the registry has had to tell an instance.
+    pub(crate) fn n_told(&self, instance: usize) -> usize {
+        self.instances[instance].n_told
     }
 
     /// Returns how many commits there were so far.

@@ -1,0 +1,153 @@
+//! Stories of large jobs: instances follow their own items, and everything as soon as something is out of the ordinary.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "the scripted cluster is test code outside of test functions"
+)]
+
+mod script;
+
+use std::time::Duration;
+
+use coordination::{Event, FireTime, JobConfig, RunSource};
+use script::{Cluster, job_of};
+
+const ITEMS: u32 = 64;
+const A_WHILE: Duration = Duration::from_secs(2);
+/// Long enough to follow less.
+const LONG: Duration = Duration::from_secs(10);
+
+/// A cluster that has been quiet for a while; all of it has then fired once.
+fn quiet(instances: usize, config: &JobConfig) -> Cluster {
+    let mut cluster = Cluster::settled(instances, config);
+    cluster.run_for(LONG);
+    run_once(&mut cluster);
+    cluster
+}
+
+/// All items run for a fire, and end.
+fn run_once(cluster: &mut Cluster) -> FireTime {
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    fire
+}
+
+fn items_seen(cluster: &Cluster, instance: usize) -> usize {
+    cluster.view_of(instance).items().count()
+}
+
+/// Everybody but the leader.
+fn others(cluster: &Cluster, instances: usize) -> Vec<usize> {
+    (0..instances).filter(|instance| cluster.leader() != Some(*instance)).collect()
+}
+
+fn assert_all_run(cluster: &Cluster, fire: FireTime, case: &str) {
+    let all: Vec<u32> = (0..ITEMS).collect();
+    assert_eq!(cluster.items_run_for(fire), all, "{case}\n{}", cluster.story());
+}
+
+#[test]
+fn each_follows_its_own_items_and_the_leader_all() {
+    let mut cluster = quiet(4, &job_of(ITEMS));
+    let leader = cluster.leader().unwrap();
+    let told: Vec<_> = (0..4).map(|instance| cluster.n_told(instance)).collect();
+    let fire = run_once(&mut cluster);
+    assert_all_run(&cluster, fire, "a fire");
+    for instance in 0..4 {
+        let more = cluster.n_told(instance) - told[instance];
+        // The record and the mark of an item, when it begins and when it ends.
+        let (seen, told) = if instance == leader { (64, 4 * 64) } else { (16, 4 * 16) };
+        assert_eq!((items_seen(&cluster, instance), more), (seen, told), "{instance}");
+    }
+}
+
+#[test]
+fn of_a_job_with_few_items_everybody_follows_all() {
+    let cluster = quiet(4, &job_of(ITEMS - 1));
+    assert!((0..4).all(|instance| items_seen(&cluster, instance) == 63), "{}", cluster.story());
+}
+
+#[test]
+fn whoever_has_many_of_the_items_or_calls_back_follows_all() {
+    let cluster = quiet(1, &job_of(ITEMS));
+    assert_eq!(items_seen(&cluster, 0), 64);
+    let cluster =
+        Cluster::settled_with(2, &job_of(ITEMS), |coordinator, _| coordinator.calling_back());
+    assert!((0..2).all(|instance| items_seen(&cluster, instance) == 64), "{}", cluster.story());
+}
+
+#[test]
+fn whoever_is_elected_follows_all_and_assigns_what_the_former_leader_had() {
+    let mut cluster = quiet(4, &job_of(ITEMS));
+    let former = cluster.leader().unwrap();
+    cluster.crash(former);
+    cluster.run_for(A_WHILE);
+    let leader = cluster.leader().unwrap();
+    assert_ne!(leader, former);
+    assert_eq!(items_seen(&cluster, leader), 64, "{}", cluster.story());
+    let fire = run_once(&mut cluster);
+    assert_all_run(&cluster, fire, "under the next leader");
+    cluster.run_for(LONG);
+    run_once(&mut cluster);
+    for instance in others(&cluster, 4).into_iter().filter(|instance| *instance != former) {
+        assert!(items_seen(&cluster, instance) < 32, "{instance}\n{}", cluster.story());
+    }
+}
+
+#[test]
+fn items_that_come_to_an_instance_are_found() {
+    let mut cluster = quiet(4, &job_of(ITEMS));
+    let gone = others(&cluster, 4)[0];
+    cluster.tell(gone, Event::Drain);
+    cluster.run_for(A_WHILE);
+    assert!(cluster.has_left(gone), "{}", cluster.story());
+    let fire = run_once(&mut cluster);
+    assert_all_run(&cluster, fire, "somebody has left");
+    cluster.run_for(LONG);
+    run_once(&mut cluster);
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    let fire = run_once(&mut cluster);
+    assert_all_run(&cluster, fire, "somebody has come");
+}
+
+/// The leader is busy, so that what is lost waits for the others, who did not follow it.
+#[test]
+fn what_is_left_unfinished_is_taken_over_by_those_who_did_not_follow_it() {
+    let mut cluster = quiet(4, &job_of(ITEMS));
+    let lost = others(&cluster, 4)[0];
+    let fire = cluster.fire();
+    cluster.run_for(A_WHILE);
+    for instance in others(&cluster, 4).into_iter().filter(|instance| *instance != lost) {
+        cluster.end_runs(instance);
+    }
+    cluster.run_for(LONG);
+    cluster.crash(lost);
+    cluster.run_for(A_WHILE);
+    let again = cluster.runs_for(fire).filter(|(_, start)| start.source == RunSource::Failover);
+    let takers: Vec<usize> = again.map(|(instance, _)| instance).collect();
+    assert_eq!(takers.len(), 16, "{}", cluster.story());
+    assert!(takers.iter().all(|taker| cluster.leader() != Some(*taker)), "{takers:?}");
+}
+
+#[test]
+fn when_a_java_instance_comes_everybody_follows_all() {
+    let mut cluster = quiet(4, &job_of(ITEMS));
+    cluster.java_joins("10.0.0.99");
+    cluster.run_for(A_WHILE);
+    assert!((0..4).all(|instance| items_seen(&cluster, instance) == 64), "{}", cluster.story());
+}
+
+#[test]
+fn an_instance_in_another_session_follows_all_until_it_has_items_again() {
+    let mut cluster = quiet(4, &job_of(ITEMS));
+    let other = others(&cluster, 4)[0];
+    cluster.reconnect(other);
+    cluster.run_for(A_WHILE);
+    assert_eq!(items_seen(&cluster, other), 64, "{}", cluster.story());
+    let fire = run_once(&mut cluster);
+    assert_all_run(&cluster, fire, "in another session");
+}
