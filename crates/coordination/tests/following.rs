@@ -10,7 +10,7 @@ mod script;
 
 use std::time::Duration;
 
-use coordination::{Event, FireTime, JobConfig, RunSource};
+use coordination::{Duty, Event, FireTime, JobConfig, RunSource};
 use script::{Cluster, job_of};
 
 const ITEMS: u32 = 64;
@@ -95,6 +95,24 @@ fn whoever_is_elected_follows_all_and_assigns_what_the_former_leader_had() {
     for instance in others(&cluster, 4).into_iter().filter(|instance| *instance != former) {
         assert!(items_seen(&cluster, instance) < 32, "{instance}\n{}", cluster.story());
     }
+}
+
+#[test]
+fn nothing_is_assigned_by_whoever_sees_a_part_of_the_items() {
+    let mut cluster = quiet(4, &job_of(ITEMS));
+    let (former, next) = (cluster.leader().unwrap(), others(&cluster, 4)[0]);
+    cluster.crash(former);
+    cluster.elect(next);
+    cluster.step_until_sending(next, Duty::Resharding);
+    assert_eq!(items_seen(&cluster, next), 64, "{}", cluster.story());
+}
+
+#[test]
+fn nobody_follows_less_before_all_was_quiet_for_a_while() {
+    let mut cluster = Cluster::settled(4, &job_of(ITEMS));
+    let fire = run_once(&mut cluster);
+    assert_all_run(&cluster, fire, "at the beginning");
+    assert!((0..4).all(|instance| items_seen(&cluster, instance) == 64), "{}", cluster.story());
 }
 
 #[test]

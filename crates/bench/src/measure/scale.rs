@@ -10,13 +10,13 @@ use coordination::{
 };
 use lite::JobBuilder;
 use reg_center::model::Model;
-use reg_center::{Change, Lifetime, SessionId, Txn, TxnOutcome};
+use reg_center::{Change, Lifetime, Scope, SessionId, Txn, TxnOutcome};
 use sharding::StrategyRegistry;
 
 use crate::report::{Cell, Table};
 use crate::{Effort, Outcome};
 
-const COLUMNS: [&str; 8] = [
+const COLUMNS: [&str; 9] = [
     "instances",
     "items",
     "what",
@@ -25,6 +25,7 @@ const COLUMNS: [&str; 8] = [
     "operations",
     "KiB written",
     "notifications",
+    "nodes read in snapshots",
 ];
 
 /// When the first instance is there; a fire every ten seconds.
@@ -54,6 +55,9 @@ pub(crate) fn measure(effort: Effort) -> Outcome<Table> {
         note(&mut table, &cluster, "all start at once");
         cluster.lose_one()?;
         note(&mut table, &cluster, "one is lost");
+        // Who has few of many items follows these alone after a while without anything else.
+        cluster.fire()?;
+        note(&mut table, &cluster, "the first fire after that");
         cluster.minute()?;
         note(&mut table, &cluster, "a minute of six fires");
     }
@@ -61,7 +65,7 @@ pub(crate) fn measure(effort: Effort) -> Outcome<Table> {
 }
 
 fn note(table: &mut Table, cluster: &Cluster, what: &str) {
-    let Counts { transactions, refused, operations, bytes, notifications } = cluster.counts;
+    let Counts { transactions, refused, operations, bytes, notifications, listed } = cluster.counts;
     table.rows.push(vec![
         (cluster.nodes.len() as u32).into(),
         cluster.items.into(),
@@ -71,6 +75,7 @@ fn note(table: &mut Table, cluster: &Cluster, what: &str) {
         operations.into(),
         Cell::Number(bytes as f64 / 1024.0),
         Cell::Count(notifications),
+        Cell::Count(listed),
     ]);
 }
 
@@ -82,8 +87,10 @@ struct Counts {
     refused: u32,
     operations: u32,
     bytes: usize,
-    /// Changes, each told to every instance.
+    /// Changes, each told to every instance that follows its node.
     notifications: u64,
+    /// Nodes with which feeds have begun.
+    listed: u64,
 }
 
 /// All instances of one job, and their registry. What is told arrives at once, in order.
@@ -99,6 +106,8 @@ struct Cluster {
 struct Node {
     session: SessionId,
     coordinator: Coordinator,
+    /// What its feed is about.
+    scope: Scope,
     inbox: VecDeque<Event>,
     runs: usize,
 }
@@ -113,11 +122,7 @@ impl Cluster {
         let path = layout.config_path();
         let txn = Txn::new().create(path, encode_config(&config), Lifetime::Persistent);
         registry.commit(stored, txn.ops())?;
-        let snapshot: Vec<Change> = [Change::Init]
-            .into_iter()
-            .chain(registry.subtree(&layout.root()).cloned().map(Change::Entry))
-            .chain([Change::Ready])
-            .collect();
+        let scope = Scope::all_of(layout.root());
         let mut nodes = Vec::new();
         for number in 0..instances {
             let server = ServerIp::new(&format!("10.0.{}.{}", number / 250, number % 250 + 1))?;
@@ -125,9 +130,9 @@ impl Cluster {
             let incarnation = instance_id(&server, "1")?;
             let identity = Identity { job: config.job_name.clone(), server };
             let joined = Event::Connected { session, incarnation };
-            let inbox = [joined, Event::Registry(snapshot.clone())].into();
+            let inbox = [joined, Event::Registry(snapshot(&registry, &scope))].into();
             let coordinator = Coordinator::new(identity, StrategyRegistry::default());
-            nodes.push(Node { session, coordinator, inbox, runs: 0 });
+            nodes.push(Node { session, coordinator, scope: scope.clone(), inbox, runs: 0 });
         }
         let now = Now { wall_ms: BEGIN_MS, mono: Duration::ZERO };
         let mut cluster = Self { registry, items, nodes, now, counts: Counts::default() };
@@ -147,20 +152,28 @@ impl Cluster {
     /// The job fires some times.
     fn minute(&mut self) -> Outcome<()> {
         self.counts = Counts::default();
-        for _ in 0..FIRES {
-            self.pass(PERIOD);
-            let at = FireTime(self.now.wall_ms);
-            for node in &mut self.nodes {
-                node.inbox.push_back(Event::Fire { at, next: None, missed: Vec::new() });
-                node.runs = 0;
-            }
-            self.settle()?;
-            let runs: usize = self.nodes.iter().map(|node| node.runs).sum();
-            if runs != self.items as usize {
-                return Err(format!("{runs} runs of {} items", self.items).into());
-            }
+        (0..FIRES).try_for_each(|_| self.fire_and_settle())
+    }
+
+    /// The job fires once.
+    fn fire(&mut self) -> Outcome<()> {
+        self.counts = Counts::default();
+        self.fire_and_settle()
+    }
+
+    fn fire_and_settle(&mut self) -> Outcome<()> {
+        self.pass(PERIOD);
+        let at = FireTime(self.now.wall_ms);
+        for node in &mut self.nodes {
+            node.inbox.push_back(Event::Fire { at, next: None, missed: Vec::new() });
+            node.runs = 0;
         }
-        Ok(())
+        self.settle()?;
+        let runs: usize = self.nodes.iter().map(|node| node.runs).sum();
+        match runs == self.items as usize {
+            true => Ok(()),
+            false => Err(format!("{runs} runs of {} items", self.items).into()),
+        }
     }
 
     /// Waits until every item belongs to somebody who is there, and all have about as many.
@@ -230,8 +243,8 @@ impl Cluster {
                         outcome,
                     }));
                 }
+                Command::Follow(scope) => self.follow(index, scope),
                 Command::CallOnce { .. }
-                | Command::Follow(_)
                 | Command::Interrupt(_)
                 | Command::Schedule(_)
                 | Command::Emit(_)
@@ -258,11 +271,40 @@ impl Cluster {
         }
     }
 
+    /// An instance begins its feed anew.
+    fn follow(&mut self, index: usize, scope: Scope) {
+        let snapshot = snapshot(&self.registry, &scope);
+        self.counts.listed += snapshot.len() as u64 - 2;
+        let node = &mut self.nodes[index];
+        node.scope = scope;
+        node.inbox.retain(|event| !matches!(event, Event::Registry(_)));
+        node.inbox.push_back(Event::Registry(snapshot));
+    }
+
     fn tell_all(&mut self, changes: &[Change]) {
-        self.counts.notifications += (changes.len() * self.nodes.len()) as u64;
         for node in &mut self.nodes {
-            node.inbox.push_back(Event::Registry(changes.to_vec()));
+            let followed = |change: &&Change| is_in(change, &node.scope);
+            let told: Vec<_> = changes.iter().filter(followed).cloned().collect();
+            if !told.is_empty() {
+                self.counts.notifications += told.len() as u64;
+                node.inbox.push_back(Event::Registry(told));
+            }
         }
+    }
+}
+
+/// Returns what is in a scope, as a feed begins with it.
+fn snapshot(registry: &Model, scope: &Scope) -> Vec<Change> {
+    let nodes = scope.parts().flat_map(|part| registry.subtree(part));
+    let entries = nodes.cloned().map(Change::Entry);
+    [Change::Init].into_iter().chain(entries).chain([Change::Ready]).collect()
+}
+
+fn is_in(change: &Change, scope: &Scope) -> bool {
+    match change {
+        Change::Entry(node) | Change::Put(node) => scope.contains(&node.path),
+        Change::Gone { path, .. } => scope.contains(path),
+        Change::Init | Change::Ready => true,
     }
 }
 
@@ -289,6 +331,16 @@ mod tests {
         assert_eq!((transactions, refused), (6 * 2 * 3, 0));
         assert_eq!(operations, 6 * 5 * (12 + 3));
         assert_eq!(notifications, 6 * 12 * 4 * 3);
+        Ok(())
+    }
+
+    #[test]
+    fn of_many_items_the_leader_is_told_all_and_everybody_else_its_own() -> Outcome<()> {
+        let mut cluster = Cluster::start(4, 64)?;
+        cluster.fire()?;
+        cluster.minute()?;
+        let Counts { notifications, listed, .. } = cluster.counts;
+        assert_eq!((notifications, listed), (6 * 4 * (64 + 3 * 16), 0));
         Ok(())
     }
 }

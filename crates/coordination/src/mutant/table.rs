@@ -1151,6 +1151,54 @@ pub const MUTANTS: &[Row] = &[
         watcher: Simulation(300),
     },
     Row {
+        mutant: M::DecidedByAPart,
+        properties: &["L1"],
+        story: "a leader takes items of which it knows nothing for such as nobody has",
+        watcher: Extra(
+            told("tests/following.rs", "nothing_is_assigned_by_whoever_sees_a_part_of_the_items"),
+            "every write checks what it replaces, and is refused",
+        ),
+    },
+    Row {
+        mutant: M::LedByAPart,
+        properties: &["L1", "L2"],
+        story: "a leader does not see what becomes of the items of others",
+        watcher: Told(told("tests/following.rs", "each_follows_its_own_items_and_the_leader_all")),
+    },
+    Row {
+        mutant: M::CountsIgnored,
+        properties: &["L1", "S3"],
+        story: "an instance never learns of an item that it was given",
+        watcher: Told(told("tests/following.rs", "items_that_come_to_an_instance_are_found")),
+    },
+    Row {
+        mutant: M::QueueUnfollowed,
+        properties: &["L2"],
+        story: "what waits to be taken over is seen by nobody but the leader",
+        watcher: Told(told(
+            "tests/following.rs",
+            "what_is_left_unfinished_is_taken_over_by_those_who_did_not_follow_it",
+        )),
+    },
+    Row {
+        mutant: M::JavaUnfollowed,
+        properties: &["S1"],
+        story: "what a Java instance runs is not seen",
+        watcher: Told(told(
+            "tests/following.rs",
+            "when_a_java_instance_comes_everybody_follows_all",
+        )),
+    },
+    Row {
+        mutant: M::NarrowedAtOnce,
+        properties: &["quiet"],
+        story: "each change leads to a snapshot, and to another one",
+        watcher: Extra(
+            told("tests/following.rs", "nobody_follows_less_before_all_was_quiet_for_a_while"),
+            "it costs snapshots, and nothing else",
+        ),
+    },
+    Row {
         mutant: M::StraysLeft,
         properties: &["L1", "S9"],
         story: "an item stays with somebody who is not there",

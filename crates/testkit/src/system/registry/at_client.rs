@@ -88,9 +88,9 @@ impl Net {
             client.prove(sent, timeout);
         }
         let hub = client.hub.clone();
-        let feeds: Vec<_> = client.feeds.iter().map(|(n, feed)| (*n, feed.root.clone())).collect();
-        for (feed, root) in feeds {
-            self.send_up(id, Up::Watch { feed, root });
+        let feeds: Vec<_> = client.feeds.iter().map(|(n, feed)| (*n, feed.scope.clone())).collect();
+        for (feed, scope) in feeds {
+            self.send_up(id, Up::Watch { feed, scope });
         }
         self.client_later(id, now, AtClient::Beat);
         self.client_later(id, now + patience(timeout), AtClient::Watchdog);

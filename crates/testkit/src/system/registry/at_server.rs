@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use reg_center::{Change, Error, Lifetime, NodePath, Result, SessionId, Txn, TxnOutcome};
+use reg_center::{Change, Error, Lifetime, NodePath, Result, Scope, SessionId, Txn, TxnOutcome};
 
 use super::injection::Follows;
 use super::message::{Answer, AtClient, ClientId, Conn, Down, Event, Greeting, Request, Up};
@@ -35,7 +35,7 @@ impl Net {
         match message {
             Up::Connect(_) => {}
             Up::Beat { sent } => self.send_down(id, conn, Down::BeatAck { sent }),
-            Up::Watch { feed, root } => self.subscribe(id, conn, feed, root),
+            Up::Watch { feed, scope } => self.subscribe(id, conn, feed, scope),
             Up::Call { number, request, after } => {
                 self.serve(id, conn, session, number, request, &after);
             }
@@ -73,12 +73,14 @@ impl Net {
         session
     }
 
-    fn subscribe(&mut self, id: ClientId, conn: Conn, feed: u64, root: NodePath) {
-        let entries = self.server.model().subtree(&root).cloned().map(Change::Entry);
+    fn subscribe(&mut self, id: ClientId, conn: Conn, feed: u64, scope: Scope) {
+        let model = self.server.model();
+        let entries = scope.parts().flat_map(|part| model.subtree(part));
+        let entries = entries.cloned().map(Change::Entry);
         let changes = std::iter::once(Change::Init).chain(entries).chain([Change::Ready]).collect();
         let lanes = [self.now(); 2];
         if let Some(wire) = self.server.wires.get_mut(&id) {
-            wire.subscriptions.push(Subscription { feed, root, lanes });
+            wire.subscriptions.push(Subscription { feed, scope, lanes });
             let last = wire.subscriptions.len() - 1;
             self.tell(id, conn, last, changes, None);
         }
@@ -195,10 +197,10 @@ impl Net {
             .collect();
         for (id, conn, n) in listeners {
             let Some(wire) = self.server.wires.get(&id) else { continue };
-            let root = &wire.subscriptions[n].root;
+            let scope = &wire.subscriptions[n].scope;
             let relevant = changes
                 .iter()
-                .filter(|change| path_of(change).is_some_and(|path| path.is_within(root)));
+                .filter(|change| path_of(change).is_some_and(|path| scope.contains(path)));
             let relevant: Vec<_> = relevant.cloned().collect();
             if relevant.is_empty() {
                 continue;

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use reg_center::{
-    Error, Feed, Limits, Node, NodePath, RegistryCenter, Result, SessionChange, SessionFeed,
+    Error, Feed, Limits, Node, NodePath, RegistryCenter, Result, Scope, SessionChange, SessionFeed,
     SessionHub, SessionId, Txn, TxnOutcome, feed,
 };
 use tokio::sync::oneshot;
@@ -120,6 +120,10 @@ impl RegistryCenter for SimCenter {
     }
 
     fn watch(&self, root: &NodePath) -> Feed {
+        self.watch_parts(&Scope::all_of(root.clone()))
+    }
+
+    fn watch_parts(&self, scope: &Scope) -> Feed {
         let (sender, feed) = feed::channel();
         self.shared.with(|net| {
             let Some(client) = net.clients.get_mut(&self.id) else { return };
@@ -128,9 +132,9 @@ impl RegistryCenter for SimCenter {
             }
             let number = client.next_number;
             client.next_number += 1;
-            client.feeds.insert(number, ClientFeed { root: root.clone(), sender });
+            client.feeds.insert(number, ClientFeed { scope: scope.clone(), sender });
             if client.phase == Phase::Up {
-                net.send_up(self.id, Up::Watch { feed: number, root: root.clone() });
+                net.send_up(self.id, Up::Watch { feed: number, scope: scope.clone() });
             }
         });
         feed

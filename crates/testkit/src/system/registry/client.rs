@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use reg_center::feed::FeedSender;
-use reg_center::{Error, NodePath, Result, Revision, SessionHub, SessionId};
+use reg_center::{Error, Result, Revision, Scope, SessionHub, SessionId};
 use tokio::sync::oneshot;
 
 use super::injection::Injection;
@@ -67,7 +67,7 @@ pub(super) struct Call {
 /// A feed under way.
 #[derive(Debug)]
 pub(super) struct ClientFeed {
-    pub(super) root: NodePath,
+    pub(super) scope: Scope,
     pub(super) sender: FeedSender,
 }
 

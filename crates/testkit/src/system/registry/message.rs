@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use reg_center::{Change, Node, NodePath, Result, SessionId, Txn, TxnOutcome};
+use reg_center::{Change, Node, NodePath, Result, Scope, SessionId, Txn, TxnOutcome};
 
 use super::injection::Follows;
 
@@ -35,7 +35,7 @@ pub(super) enum Event {
 pub(super) enum Up {
     Connect(Greeting),
     Beat { sent: u64 },
-    Watch { feed: u64, root: NodePath },
+    Watch { feed: u64, scope: Scope },
     Call { number: u64, request: Request, after: Vec<Follows> },
 }
 

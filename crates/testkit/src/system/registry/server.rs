@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use checker::history::Fact;
 use fastrand::Rng;
 use reg_center::model::Model;
-use reg_center::{Change, Node, NodePath, Result, Revision, SessionId, Txn, TxnOutcome, Version};
+use reg_center::{
+    Change, Node, NodePath, Result, Revision, Scope, SessionId, Txn, TxnOutcome, Version,
+};
 
 use super::log::Before;
 use super::message::{ClientId, Conn};
@@ -74,7 +76,7 @@ pub(super) struct Wire {
 #[derive(Debug)]
 pub(super) struct Subscription {
     pub(super) feed: u64,
-    pub(super) root: NodePath,
+    pub(super) scope: Scope,
     /// When the last change arrives on each of two lanes: a node's changes all go one way.
     pub(super) lanes: [u64; 2],
 }
