@@ -142,7 +142,7 @@ mutants! {
     JavaFlagsUnchecked,
     /// Items beyond their number lose their owner although they got a record since.
     NewRecordUnchecked,
-    /// Orphans that are not shown in the queue are given up although they are in it.
+    /// What is not shown in the queue is given up, or taken over at once, although it is in it.
     QueueUnchecked,
     /// Instances stand in line for an election although somebody leads since.
     JoinUnchecked,
