@@ -180,6 +180,8 @@ mutants! {
     TornAssignmentTrusted,
     /// Of several claims of an item whose outcome is not known only the last one is.
     EarlierClaimForgotten,
+    /// A claim that has to wait for another run of its item is forgotten.
+    WaitingClaimForgotten,
     /// Items that could not move at once never do.
     NeverFollow,
     /// The token does not rise with a claim.
@@ -556,7 +558,7 @@ mutants! {
     StaticMoved,
     /// Requests to run are taken away by anybody.
     RequestClearedByAnybody,
-    /// Requests of the same moment have the same name.
+    /// Requests are named by the clock alone.
     RequestsAlike,
     /// The end of a former run is taken for that of the present one.
     FormerEndTaken,
