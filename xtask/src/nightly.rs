@@ -14,7 +14,8 @@ const DAY: Duration = Duration::from_hours(24);
 /// What of the exhaustive model is not in `cargo xtask test`.
 const MODEL: &str = "test --release -p coordination --lib -- --exact --include-ignored --nocapture \
                      --test-threads 1 exhaustive::tests::exhaustive_beginning \
-                     exhaustive::tests::exhaustive_grounds exhaustive::tests::exhaustive_nightly";
+                     exhaustive::tests::exhaustive_grounds exhaustive::tests::exhaustive_nightly \
+                     exhaustive::tests::each_of_many_walks_comes_to_rest_and_agrees_with_the_registry";
 
 /// Runs all steps, whatever comes of those before; fails if one of them did.
 pub(crate) fn run_all(arguments: &[String]) -> Result<(), Error> {

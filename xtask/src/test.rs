@@ -1,7 +1,5 @@
 //! `cargo xtask test`: what has to pass before anything else is looked at.
 
-use std::thread;
-
 use crate::beside::Beside;
 use crate::program::Programs;
 use crate::steps::{Steps, cargo, niced};
@@ -47,25 +45,10 @@ pub(crate) const MODEL: [&str; 3] = [
 pub(crate) fn run() -> Result<(), Error> {
     let mut steps = Steps::default();
     steps.step("ZooKeeper", zookeeper::ensure)?;
-    thread::scope(|scope| {
-        let model = scope.spawn(start_model);
-        let passed = run_steps(&mut steps);
-        let model = model.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        passed?;
-        steps.join(model?)
-    })?;
-    steps.end("cargo xtask test")
-}
-
-/// Builds the model, which takes a while on one processor, and begins to search it.
-fn start_model() -> Result<Beside, Error> {
-    let built = Programs::build("test --release -p coordination --lib --no-run")?;
-    let mut model = built.library_tests("coordination")?;
+    let model = || Programs::build("test --release -p coordination --lib --no-run");
+    let mut model = steps.step("build of the model", model)?.library_tests("coordination")?;
     model.args(["--exact", "--include-ignored", "--nocapture", "--test-threads", "1"]).args(MODEL);
-    Beside::start("exhaustive model", niced(model.current_dir(workspace())))
-}
-
-fn run_steps(steps: &mut Steps) -> Result<(), Error> {
+    let model = Beside::start("exhaustive model", niced(model.current_dir(workspace())))?;
     for (name, arguments) in STEPS {
         steps.command(name, &mut cargo(arguments))?;
     }
@@ -74,7 +57,8 @@ fn run_steps(steps: &mut Steps) -> Result<(), Error> {
         let mut command = programs.command(program)?;
         steps.command(name, command.args(arguments.split_whitespace()).current_dir(workspace()))?;
     }
-    Ok(())
+    steps.join(model)?;
+    steps.end("cargo xtask test")
 }
 
 #[cfg(test)]

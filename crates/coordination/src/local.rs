@@ -180,6 +180,8 @@ pub(crate) struct Local {
     pub(crate) unmonitored_request: Option<UnmonitoredRequest>,
     /// Requests that this process was asked to leave in the registry, by their ids.
     pub(crate) wanted_triggers: BTreeMap<String, WantedTrigger>,
+    /// What identifies the last request that this process was asked for.
+    pub(crate) last_request: Option<FireTime>,
     /// The wish of an operator that was seen at this life.
     pub(crate) trigger_seen: Option<Triggered>,
     /// Since when there are runs that wait to be taken over, and none was by this instance, on the monotonic clock.

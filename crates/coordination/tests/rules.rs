@@ -9,6 +9,7 @@
 
 mod script;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use coordination::{
@@ -115,6 +116,42 @@ fn requests_of_the_same_moment_each_run_once() {
         cluster.end_all_runs();
     }
     assert_eq!(cluster.items_run(), [0, 0], "{}", cluster.story());
+}
+
+/// The clock says what it said when the former request was made, which is done with.
+#[test]
+fn a_request_after_the_clock_was_set_back_is_another_one() {
+    let mut cluster = Cluster::settled(1, &job_of(1));
+    for _ in 0..2 {
+        cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
+        cluster.run_for(A_WHILE);
+        cluster.end_all_runs();
+        cluster.run_for(A_WHILE);
+        cluster.set_clocks_back(2 * A_WHILE);
+    }
+    let asked: BTreeSet<_> = cluster.runs().map(|(_, start)| start.fire).collect();
+    assert_eq!(asked.len(), 2, "{}", cluster.story());
+}
+
+/// It has to wait for a run that began unclaimed, while monitoring was off.
+#[test]
+fn a_claimed_run_that_has_to_wait_begins_with_the_configuration_of_its_claim() {
+    let monitored = JobConfig { failover: false, ..job_of(1) };
+    let unmonitored = JobConfig { monitor_execution: false, ..monitored.clone() };
+    let mut cluster = Cluster::settled(1, &monitored);
+    let claimed = cluster.fire();
+    cluster.execute_all(FIRST);
+    cluster.configure(&unmonitored);
+    cluster.deliver_only(FIRST, "config");
+    cluster.let_time_pass(A_WHILE);
+    let unclaimed = cluster.fire();
+    assert_eq!(cluster.items_run_for(unclaimed), [0], "{}", cluster.story());
+    cluster.reply_all(FIRST);
+    cluster.configure(&JobConfig { job_parameter: "later".to_owned(), ..monitored.clone() });
+    cluster.deliver_all(FIRST);
+    cluster.end_all_runs();
+    let begun: Vec<_> = cluster.runs_for(claimed).map(|(_, start)| &*start.config).collect();
+    assert_eq!(begun, [&monitored], "{}", cluster.story());
 }
 
 #[test]

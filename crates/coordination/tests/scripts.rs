@@ -356,15 +356,18 @@ fn a_disabled_item_that_was_left_unfinished_is_taken_over() {
     assert_eq!(runs, expected, "item {item}\n{}", cluster.story());
 }
 
-/// The first instance leads and is idle; the second one is lost in the middle of its item. Returns that item, the fire and who ran it.
-fn lost_beside_an_idle_leader() -> (Cluster, ShardingItem, FireTime, InstanceId) {
+/// The first instance leads, and has ended its item or not; the second one is lost in the middle of its own, and the first one's sweep is
+/// executed. Returns that item, the fire and who ran it.
+fn lost_beside_a_leader(is_idle: bool) -> (Cluster, ShardingItem, FireTime, InstanceId) {
     let mut cluster = Cluster::settled(2, &job_of(2));
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
     let (_, unfinished) = cluster.runs().find(|(instance, _)| *instance == SECOND).unwrap();
     let (item, holder) = (unfinished.item, cluster.id_of(SECOND).clone());
-    cluster.end_runs(FIRST);
-    cluster.run_for(A_WHILE);
+    if is_idle {
+        cluster.end_runs(FIRST);
+        cluster.run_for(A_WHILE);
+    }
     cluster.crash(SECOND);
     cluster.step_until_sending(FIRST, Duty::Sweep);
     cluster.execute_all(FIRST);
@@ -383,7 +386,7 @@ fn assert_taken_over_once(cluster: &Cluster, item: ShardingItem, fire: FireTime,
 fn an_idle_leader_takes_over_what_it_finds_with_one_write_and_tells_of_it() {
     for (case, reply_first) in [("the reply comes first", true), ("the change comes first", false)]
     {
-        let (mut cluster, item, fire, holder) = lost_beside_an_idle_leader();
+        let (mut cluster, item, fire, holder) = lost_beside_a_leader(true);
         if reply_first {
             cluster.reply_all(FIRST);
             cluster.deliver_all(FIRST);
@@ -399,7 +402,7 @@ fn an_idle_leader_takes_over_what_it_finds_with_one_write_and_tells_of_it() {
 
 #[test]
 fn what_a_leader_has_perhaps_taken_over_begins_when_the_view_shows_it() {
-    let (mut cluster, item, fire, _) = lost_beside_an_idle_leader();
+    let (mut cluster, item, fire, _) = lost_beside_a_leader(true);
     cluster.lose_reply(FIRST);
     cluster.run_for(A_WHILE);
     assert_taken_over_once(&cluster, item, fire, "the reply is lost");
@@ -408,14 +411,7 @@ fn what_a_leader_has_perhaps_taken_over_begins_when_the_view_shows_it() {
 /// The change reaches the instance that made it before the reply does.
 #[test]
 fn an_unfinished_run_is_told_of_although_the_view_shows_the_next_record_before_the_reply() {
-    let mut cluster = Cluster::settled(2, &job_of(2));
-    let fire = cluster.fire();
-    cluster.run_for(A_WHILE);
-    let (_, unfinished) = cluster.runs().find(|(instance, _)| *instance == SECOND).unwrap();
-    let (item, holder) = (unfinished.item, cluster.id_of(SECOND).clone());
-    cluster.crash(SECOND);
-    cluster.step_until_sending(FIRST, Duty::Sweep);
-    cluster.execute_all(FIRST);
+    let (mut cluster, item, fire, holder) = lost_beside_a_leader(false);
     cluster.deliver_all(FIRST);
     cluster.reply_all(FIRST);
     let orphaned = JobEvent::Orphaned { item, fire, holder, failover: true };

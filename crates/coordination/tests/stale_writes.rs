@@ -29,6 +29,12 @@ fn led_by_the_first(cluster: Cluster) -> Cluster {
     cluster
 }
 
+/// Returns an item of the second instance.
+fn item_of_second(cluster: &Cluster) -> u32 {
+    let second = cluster.id_of(SECOND);
+    (0..4).find(|item| cluster.owner(*item) == Some(second)).unwrap()
+}
+
 fn assert_refused(mut cluster: Cluster, commit: Commit) {
     let refused = cluster.refuses(commit);
     assert!(refused, "it is written\n{}", cluster.story());
@@ -187,8 +193,7 @@ fn an_orphan_is_not_given_up_beside_an_entry_of_the_queue_that_is_not_shown_yet(
     let mut cluster = two();
     cluster.fire();
     cluster.run_for(A_WHILE);
-    let second = cluster.id_of(SECOND).clone();
-    let item = (0..4).find(|item| cluster.owner(*item) == Some(&second)).unwrap();
+    let item = item_of_second(&cluster);
     cluster.crash(SECOND);
     let sweep = cluster.hold_back(FIRST, Duty::Sweep);
     cluster.report_unknown(&sweep);
@@ -207,8 +212,7 @@ fn an_orphan_is_not_given_up_beside_an_entry_of_the_queue_that_is_not_shown_yet(
 #[test]
 fn a_run_is_not_taken_from_somebody_whose_mark_is_not_shown_yet() {
     let mut cluster = two();
-    let second = cluster.id_of(SECOND).clone();
-    let item = (0..4).find(|item| cluster.owner(*item) == Some(&second)).unwrap();
+    let (second, item) = (cluster.id_of(SECOND).clone(), item_of_second(&cluster));
     cluster.fire();
     for instance in [FIRST, SECOND] {
         cluster.execute_all(instance);
@@ -227,8 +231,7 @@ fn about_to_take_over_at_once() -> (Cluster, u32, Commit) {
     let mut cluster = two();
     cluster.fire();
     cluster.run_for(A_WHILE);
-    let second = cluster.id_of(SECOND).clone();
-    let item = (0..4).find(|item| cluster.owner(*item) == Some(&second)).unwrap();
+    let item = item_of_second(&cluster);
     cluster.end_runs(FIRST);
     cluster.run_for(A_WHILE);
     cluster.crash(SECOND);

@@ -217,6 +217,11 @@ fn s5_nothing_moves_under_a_run() {
     );
 }
 
+/// A third one joins, and the second one is lost in the middle of its run.
+fn lost_beside_a_third(s: &mut Story) -> &mut Story {
+    s.join("c").at(3.0).deal(&["a", "b"]).at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b")
+}
+
 #[test]
 fn s8_who_writes_as_the_leader_leads() {
     assert_bad(
@@ -256,24 +261,10 @@ fn s8_who_writes_as_the_leader_leads() {
                 s.write("a", "/j/coordination/term", None);
             }),
             ("somebody sweeps who does not lead", |s| {
-                s.join("c")
-                    .at(3.0)
-                    .deal(&["a", "b"])
-                    .at(10.01)
-                    .claim("b", 1, 1)
-                    .crash("b")
-                    .at(15.0);
-                s.expire("b").sweep("c", 1);
+                lost_beside_a_third(s).sweep("c", 1);
             }),
             ("somebody takes over at once who does not lead", |s| {
-                s.join("c")
-                    .at(3.0)
-                    .deal(&["a", "b"])
-                    .at(10.01)
-                    .claim("b", 1, 1)
-                    .crash("b")
-                    .at(15.0);
-                s.expire("b").take_at_once("c", 1);
+                lost_beside_a_third(s).take_at_once("c", 1);
             }),
         ],
     );

@@ -395,8 +395,13 @@ impl Coordinator {
         let mut starts = Vec::new();
         for (item, ledger) in claimed {
             let Some(start) = start_item(item, ledger, config) else { continue };
-            self.local.maybe_claimed.remove(&item);
-            if self.local.begin(item, ledger, lasting) {
+            let begun = self.local.begin(item, ledger, lasting);
+            let waits = !begun && self.local.started.get(&item) < Some(&ledger.token);
+            // It begins after the other run of its item, with the configuration that it has checked (simulation seed 14083735).
+            if !waits || mutant::is(Mutant::WaitingClaimForgotten) {
+                self.local.maybe_claimed.remove(&item);
+            }
+            if begun {
                 let StartItem { fire, source, token, .. } = start;
                 out.push(Command::Emit(JobEvent::Claimed { item, fire, source, token }));
                 starts.push(start);

@@ -83,8 +83,8 @@ impl Coordinator {
         parameter: Option<RequestParameter>,
         out: &mut Vec<Command>,
     ) {
+        let at = self.time_of_request(now);
         let me = self.me.as_ref().map_or(self.identity.server.as_str(), InstanceId::as_str);
-        let mut at = FireTime::of_request(now.wall_ms);
         let refused = match &parameter {
             _ if !self.local.is_active() => Some(DropReason::Leaving),
             Some(_) if !self.view.carries_parameters() => Some(DropReason::ParameterNotCarried),
@@ -96,12 +96,17 @@ impl Coordinator {
             out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
             return;
         }
-        let taken = |at| self.local.wanted_triggers.values().any(|wanted| wanted.at == at);
-        while taken(at) && !mutant::is(Mutant::RequestsAlike) {
-            at = FireTime(at.0 + 2);
-        }
         let wanted = WantedTrigger::new(at, parameter);
         self.local.wanted_triggers.insert(format!("{me}-{at}"), wanted);
+    }
+
+    /// Later than that of every request before it, though the clock was set back meanwhile (simulation seed 14123270).
+    fn time_of_request(&mut self, now: Now) -> FireTime {
+        let by_clock = FireTime::of_request(now.wall_ms);
+        let last = self.local.last_request.filter(|_| !mutant::is(Mutant::RequestsAlike));
+        let at = last.map_or(by_clock, |FireTime(last)| by_clock.max(FireTime(last + 2)));
+        self.local.last_request = Some(at);
+        at
     }
 
     fn returned(&mut self, stage: OnceStage, token: FencingToken) {

@@ -97,7 +97,8 @@ fn runs_here(cx: &Context<'_>, item: ShardingItem) -> bool {
 pub(super) struct AtOnce<'a> {
     config: &'a JobConfig,
     by: Claimant,
-    left: Vec<ShardingItem>,
+    /// In ascending order.
+    part: Vec<ShardingItem>,
 }
 
 impl<'a> AtOnce<'a> {
@@ -107,21 +108,20 @@ impl<'a> AtOnce<'a> {
         cx: &Context<'a>,
         found: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
     ) -> Option<Self> {
-        let alone = !cx.view.takes_turns() || mutant::is(Mutant::TakenAtOnceBesideJava);
-        let config = cx.startable().filter(|config| config.fails_over() && alone)?;
         // What a view shows that is behind: the former run was an orphan, or taken over, once.
         let unmarked = |view: &ItemView| {
             !view.queued && view.failover.is_none() || mutant::is(Mutant::TakenAtOnceBesideMarks)
         };
         let found = found.filter(|(item, view)| unmarked(view) && !runs_here(cx, *item));
-        let mut left: Vec<_> = found.map(|(item, _)| item).collect();
-        if left.is_empty() || mutant::is(Mutant::NothingTakenAtOnce) {
+        let found: Vec<_> = found.map(|(item, _)| item).collect();
+        // Most of the time there is nothing, and nobody else has to be looked at.
+        if found.is_empty() || mutant::is(Mutant::NothingTakenAtOnce) {
             return None;
         }
-        let share = share(cx, left.len())?;
-        left.truncate(share.end);
-        left.drain(..share.start);
-        Some(Self { config, by: cx.claimant()?, left })
+        let alone = !cx.view.takes_turns() || mutant::is(Mutant::TakenAtOnceBesideJava);
+        let config = cx.startable().filter(|config| config.fails_over() && alone)?;
+        let part = found[share(cx, found.len())?].to_vec();
+        Some(Self { config, by: cx.claimant()?, part })
     }
 
     /// Returns the steps that take an item over, if it is one of those.
@@ -132,7 +132,7 @@ impl<'a> AtOnce<'a> {
         view: &ItemView,
         ledger: &Versioned<Ledger>,
     ) -> Option<Vec<Step>> {
-        self.left.binary_search(&item).ok()?;
+        self.part.binary_search(&item).ok()?;
         let mut steps = steps_to_take_over(cx, self.config, &self.by, item, view, ledger)?;
         // A Java instance that the view does not show yet may have queued it: then it takes its turn.
         steps.insert(0, Step::IsAbsent(NodeKind::QueuedItem(item)));

@@ -142,7 +142,7 @@ mutants! {
     JavaFlagsUnchecked,
     /// Items beyond their number lose their owner although they got a record since.
     NewRecordUnchecked,
-    /// Orphans that are not shown in the queue are given up although they are in it.
+    /// What is not shown in the queue is given up, or taken over at once, although it is in it.
     QueueUnchecked,
     /// Instances stand in line for an election although somebody leads since.
     JoinUnchecked,
@@ -180,6 +180,8 @@ mutants! {
     TornAssignmentTrusted,
     /// Of several claims of an item whose outcome is not known only the last one is.
     EarlierClaimForgotten,
+    /// A claim that has to wait for another run of its item is forgotten.
+    WaitingClaimForgotten,
     /// Items that could not move at once never do.
     NeverFollow,
     /// The token does not rise with a claim.
@@ -568,7 +570,7 @@ mutants! {
     StaticMoved,
     /// Requests to run are taken away by anybody.
     RequestClearedByAnybody,
-    /// Requests of the same moment have the same name.
+    /// Requests are named by the clock alone.
     RequestsAlike,
     /// The end of a former run is taken for that of the present one.
     FormerEndTaken,

@@ -679,6 +679,12 @@ pub const MUTANTS: &[Row] = &[
         watcher: Script("doubted-claim-never-begun.json"),
     },
     Row {
+        mutant: M::WaitingClaimForgotten,
+        properties: &["S11"],
+        story: "a run begins with a later configuration than its claim has checked",
+        watcher: Script("begun-after-another-run-with-a-later-configuration.json"),
+    },
+    Row {
         mutant: M::NeverFollow,
         properties: &["L1"],
         story: "an item stays without an owner",
@@ -2303,8 +2309,8 @@ pub const MUTANTS: &[Row] = &[
     },
     Row {
         mutant: M::RequestsAlike,
-        properties: &["S3"],
-        story: "one of two requests is forgotten",
+        properties: &["S1a", "S3"],
+        story: "one of two requests is forgotten, or the first is run again",
         watcher: Told(told("tests/rules.rs", "requests_of_the_same_moment_each_run_once")),
     },
     Row {

@@ -491,6 +491,11 @@ impl Cluster {
         self.now.wall_ms += i64::try_from(time.as_millis()).unwrap();
     }
 
+    /// Sets the wall clocks back; nobody is told.
+    pub(crate) fn set_clocks_back(&mut self, time: Duration) {
+        self.now.wall_ms -= i64::try_from(time.as_millis()).unwrap();
+    }
+
     fn living(&self) -> impl Iterator<Item = usize> + use<> {
         let living: Vec<_> = (0..self.instances.len()).filter(|of| self.is_alive(*of)).collect();
         living.into_iter()

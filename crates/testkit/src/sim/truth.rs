@@ -142,10 +142,7 @@ impl World {
                 if to.source != RunSource::Failover || !same {
                     self.fail("S1", format!("item {item} was stolen: {}", new.summary()));
                 }
-                if !self.is_dead(&from.holder) {
-                    let text = format!("item {item} was taken from {}, which lives", from.holder);
-                    self.fail("S6", text);
-                }
+                self.check_dead("S6", item, &from.holder);
                 self.check_claim(step.item, old, new, to);
                 self.coverage.count("taken_at_once");
             }
@@ -235,15 +232,17 @@ impl World {
         let process = writer.and_then(|id| self.sessions.get(&id)).map(|session| session.process);
         let life = self.truth.lives.get(&run.holder);
         let own = life.is_some_and(|(_, of)| Some(*of) == process);
-        if !own && !self.is_dead(&run.holder) {
-            self.fail(id, format!("item {item} was taken from {}, which lives", run.holder));
+        if !own {
+            self.check_dead(id, item, &run.holder);
         }
     }
 
-    /// The session in which an instance lived is over.
-    fn is_dead(&self, instance: &InstanceId) -> bool {
-        let life = self.truth.lives.get(instance);
-        life.is_none_or(|(session, _)| !self.sessions.contains_key(session))
+    /// The session in which an instance lived, from which an item is taken, is over.
+    fn check_dead(&mut self, id: &str, item: ShardingItem, holder: &InstanceId) {
+        let life = self.truth.lives.get(holder);
+        if life.is_some_and(|(session, _)| self.sessions.contains_key(session)) {
+            self.fail(id, format!("item {item} was taken from {holder}, which lives"));
+        }
     }
 
     fn note_end(&mut self, item: ShardingItem, run: &Run, outcome: Option<Outcome>) {
