@@ -28,26 +28,31 @@ impl Coordinator {
         if !self.connected || !self.view.is_synced() || self.view.followed() != &self.following {
             return;
         }
-        let next = match &self.following {
-            Followed::All if self.has_just_begun(now) => None,
-            Followed::All => self.few_items().map(Followed::Only),
-            Followed::Only(_) => (!self.has_all_it_needs()).then_some(Followed::All),
+        let next = if self.following.is_all() {
+            let calm = self.is_calm(now);
+            calm.then(|| self.few_items()).flatten().map(Followed::Only)
+        } else {
+            (!self.has_all_it_needs()).then_some(Followed::All)
         };
         if let Some(next) = next {
             out.push(Command::Follow(self.layout.scope(&next)));
             self.view.follow(next.clone());
             self.following = next;
-            self.wide_since = None;
+            self.calm_since = None;
         }
     }
 
-    /// Returns true if it has not followed all items for long.
-    fn has_just_begun(&mut self, now: Now) -> bool {
-        let since = *self.wide_since.get_or_insert(now.mono);
-        since + CALM > now.mono && !mutant::is(Mutant::NarrowedAtOnce)
+    /// Returns true if nothing has been out of the ordinary for long enough.
+    fn is_calm(&mut self, now: Now) -> bool {
+        if !self.me.as_ref().is_some_and(|me| self.is_in_order(me)) {
+            self.calm_since = None;
+            return false;
+        }
+        let since = *self.calm_since.get_or_insert(now.mono);
+        since + CALM <= now.mono || mutant::is(Mutant::NarrowedAtOnce)
     }
 
-    /// Returns the items of this instance, if they are few and there is nothing else that it has to know of.
+    /// Returns the items of this instance, if they are few and nothing is under way.
     fn few_items(&self) -> Option<BTreeSet<ShardingItem>> {
         let me = self.me.as_ref()?;
         let record = &self.view.assignment()?.value;
@@ -56,7 +61,7 @@ impl Coordinator {
         let complete = usize::try_from(count) == Ok(self.view.count_of(me));
         // Nothing is on its way from one to another, and nothing is left of a job that had more.
         let settled = record.pending.is_empty() && self.view.has_exactly(record.total_count);
-        let all = few && complete && settled && self.is_idle() && self.is_in_order(me);
+        let all = few && complete && settled && self.is_idle();
         all.then(|| self.view.items_of(me).map(|(item, _)| item).collect())
     }
 

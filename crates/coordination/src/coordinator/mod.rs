@@ -149,8 +149,8 @@ pub struct Coordinator {
     next_reconcile: Option<Duration>,
     /// The items that the shell was told to follow.
     following: Followed,
-    /// Since when all items are followed, and shown.
-    wide_since: Option<Duration>,
+    /// Since when nothing was out of the ordinary, while all items are followed.
+    calm_since: Option<Duration>,
     settings: Settings,
     /// What it waits for, and since when.
     waiting: Option<(&'static str, Duration)>,
@@ -274,7 +274,7 @@ impl Coordinator {
             next_ticket: 0,
             next_reconcile: None,
             following: Followed::All,
-            wide_since: None,
+            calm_since: None,
             settings: Settings::default(),
             waiting: None,
             told: Told::default(),
