@@ -85,7 +85,7 @@ fn the_same_seed_gives_the_same_run_in_every_process() {
 }
 
 /// What the product must have done in 200 seeds, and how often at least.
-const PRODUCT: [(&str, u64); 33] = [
+const PRODUCT: [(&str, u64); 35] = [
     ("claimed", 5_000),
     ("settled", 3_000),
     ("failover", 60),
@@ -120,6 +120,8 @@ const PRODUCT: [(&str, u64); 33] = [
     ("fires_of_a_day_left_out", 100),
     ("config_jitter", 50),
     ("config_excluded_days", 20),
+    ("narrowed", 100),
+    ("widened", 30),
 ];
 
 #[test]

@@ -5,7 +5,6 @@
 //! that it decides beyond its own items it decides by a view of everything.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use sharding::{InstanceId, ShardingItem};
 
@@ -18,9 +17,6 @@ use crate::{Command, Now};
 const MOST_ITEMS: u32 = 100;
 /// An instance with more than a part of all items follows all: of that many it needs to be told anyway.
 const LEAST_GAIN: u32 = 2;
-/// How long an instance follows all before it follows less: one thing that is out of the ordinary leads to another, and each
-/// beginning costs a snapshot.
-const CALM: Duration = Duration::from_secs(5);
 
 impl Coordinator {
     /// Tells the shell to follow something else, if that is better.
@@ -49,7 +45,7 @@ impl Coordinator {
             return false;
         }
         let since = *self.calm_since.get_or_insert(now.mono);
-        since + CALM <= now.mono || mutant::is(Mutant::NarrowedAtOnce)
+        since + self.settings.narrow_after <= now.mono || mutant::is(Mutant::NarrowedAtOnce)
     }
 
     /// Returns the items of this instance, if they are few and nothing is under way.

@@ -42,6 +42,8 @@ const REFUSED_WAIT: Duration = Duration::from_secs(30);
 
 /// Of jobs with fewer items everybody follows all: there is little to save.
 const NARROW_FROM: u32 = 64;
+/// How long nothing was out of the ordinary before less is followed.
+const NARROW_AFTER: Duration = Duration::from_secs(5);
 
 /// Which job, on which server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +65,8 @@ pub(crate) struct Settings {
     pub(crate) calls_back: bool,
     /// Of jobs with so many items, or more, an instance follows no more than it needs to.
     pub(crate) narrow_from: u32,
+    /// How long nothing was out of the ordinary before it does.
+    pub(crate) narrow_after: Duration,
 }
 
 impl Default for Settings {
@@ -72,6 +76,7 @@ impl Default for Settings {
             stable_name: None,
             calls_back: false,
             narrow_from: NARROW_FROM,
+            narrow_after: NARROW_AFTER,
         }
     }
 }
@@ -334,6 +339,14 @@ impl Coordinator {
     #[must_use]
     pub fn narrow_from(mut self, items: u32) -> Self {
         self.settings.narrow_from = items;
+        self
+    }
+
+    /// Follows less when nothing was out of the ordinary for so long. The default is 5 s: one thing that is leads to another, and each
+    /// change costs a snapshot.
+    #[must_use]
+    pub fn narrow_after(mut self, calm: Duration) -> Self {
+        self.settings.narrow_after = calm;
         self
     }
 

@@ -18,6 +18,9 @@ use super::rhythm::Rhythm;
 /// The name of the job under test.
 pub(crate) const JOB: &str = "sim";
 
+/// How long nothing is out of the ordinary before less is followed: not long, so that it happens often.
+const SHORT_CALM: Duration = Duration::from_millis(300);
+
 /// The paths of the job under test.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
@@ -167,7 +170,10 @@ pub(crate) fn coordinator(server: &ServerIp, settings: &JobSettings) -> Coordina
     let identity = Identity { job: job(), server: server.clone() };
     let coordinator =
         Coordinator::new(identity, StrategyRegistry::default()).limited_to(limits(settings));
-    let coordinator = if settings.narrow { coordinator.narrow_from(1) } else { coordinator };
+    let coordinator = match settings.narrow {
+        true => coordinator.narrow_from(1).narrow_after(SHORT_CALM),
+        false => coordinator,
+    };
     let coordinator = if settings.once { coordinator.calling_back() } else { coordinator };
     if settings.named { coordinator.named(format!("name-{server}")) } else { coordinator }
 }
