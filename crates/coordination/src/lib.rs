@@ -32,6 +32,7 @@ pub use command::{Command, InterruptReason, StartItem};
 pub use coordinator::{Coordinator, Identity, Status};
 pub use duty::Duty;
 pub use event::{Event, Now, Reply, Ticket};
+pub use followed::Following;
 pub use id::{
     FencingToken, FireTime, ID_DELIMITER, InvalidName, JobName, MAX_JOB_NAME_BYTES, ServerIp,
     instance_id, server_of, task_id,

@@ -257,12 +257,13 @@ impl Registration {
 
     /// Makes the coordinator of the job, whose nodes are in this dialect.
     fn coordinator(&self, dialect: Dialect) -> Coordinator {
-        let Inner { lives, strategies, seams, stable_name, .. } = &*self.scheduler;
+        let Inner { lives, strategies, seams, stable_name, following, .. } = &*self.scheduler;
         let identity =
             Identity { job: self.config.job_name.clone(), server: lives.server().clone() };
         let mut coordinator = Coordinator::new(identity, strategies.clone());
         coordinator = coordinator
             .speaking(dialect)
+            .following(*following)
             .limited_to(seams.registry.limits())
             .checked_by(config_check::check_timing);
         if let Some(name) = stable_name {

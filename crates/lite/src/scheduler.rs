@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use coordination::{Dialect, InvalidName, JobConfig, JobName, Label, ServerIp};
+use coordination::{Dialect, Following, InvalidName, JobConfig, JobName, Label, ServerIp};
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use reg_center::RegistryCenter;
@@ -61,6 +61,7 @@ pub(crate) struct Inner {
     pub(crate) lives: Arc<Lives>,
     pub(crate) stable_name: Option<String>,
     pub(crate) dialect: Option<Dialect>,
+    pub(crate) following: Following,
     /// The zone of configurations that name none.
     pub(crate) default_time_zone: Zone,
     pub(crate) strategies: StrategyRegistry,
@@ -301,6 +302,7 @@ impl fmt::Debug for Inner {
 /// | [`network_interface`](Self::network_interface), [`network`](Self::network) | any |
 /// | [`life`](Self::life), [`java_life`](Self::java_life) | process id and random suffix, `4123-k3f9a` |
 /// | [`dialect`](Self::dialect) | that of what is stored of the job, else ElasticJob 2.1.5 |
+/// | [`following`](Self::following) | in jobs with 64 items or more, an instance follows its own |
 /// | [`default_time_zone`](Self::default_time_zone) | UTC |
 /// | [`connect_deadline`](Self::connect_deadline) | 30 s |
 /// | [`strategies`](Self::strategies) | those of the `sharding` crate |
@@ -316,6 +318,7 @@ pub struct SchedulerBuilder {
     life: Option<String>,
     stable_name: Option<String>,
     dialect: Option<Dialect>,
+    following: Following,
     default_time_zone: Zone,
     strategies: StrategyRegistry,
     error_handlers: ErrorHandlers,
@@ -340,6 +343,7 @@ impl SchedulerBuilder {
             life: None,
             stable_name: None,
             dialect: None,
+            following: Following::default(),
             default_time_zone: Zone::utc(),
             strategies: StrategyRegistry::default(),
             error_handlers: ErrorHandlers::default(),
@@ -488,6 +492,13 @@ impl SchedulerBuilder {
         self
     }
 
+    /// Says of which jobs this process is told of its own items only, as long as nothing else concerns it.
+    #[must_use]
+    pub fn following(mut self, following: Following) -> Self {
+        self.following = following;
+        self
+    }
+
     /// Adds somebody to be told what happens to all jobs.
     #[must_use]
     pub fn event_subscriber(mut self, subscriber: impl EventSubscriber) -> Self {
@@ -532,6 +543,7 @@ impl SchedulerBuilder {
             lives: Arc::new(lives(server, self.life)?),
             stable_name: self.stable_name,
             dialect: self.dialect,
+            following: self.following,
             default_time_zone: self.default_time_zone,
             seams: self.seams,
             strategies: self.strategies,

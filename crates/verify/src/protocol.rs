@@ -30,6 +30,10 @@ pub(crate) struct Plan {
     pub(crate) history: PathBuf,
     /// Where the resource is.
     pub(crate) resource: PathBuf,
+    /// Of jobs with so many items, or more, it follows its own only.
+    pub(crate) own_from: u32,
+    /// How many milliseconds after the last thing that was out of the ordinary.
+    pub(crate) own_after_ms: u64,
     /// By how many milliseconds its own clock is wrong from the beginning; 0 if another means is used.
     pub(crate) skew_ms: i64,
     /// What happens at which of its writes.

@@ -21,10 +21,10 @@ const LEAST_GAIN: u32 = 2;
 impl Coordinator {
     /// Tells the shell to follow something else, if that is better.
     pub(super) fn follow(&mut self, now: Now, out: &mut Vec<Command>) {
-        if !self.connected || !self.view.is_synced() || self.view.followed() != &self.following {
+        if !self.connected || !self.view.is_synced() || self.view.followed() != &self.told_to_follow {
             return;
         }
-        let next = if self.following.is_all() {
+        let next = if self.told_to_follow.is_all() {
             let calm = self.is_calm(now);
             calm.then(|| self.few_items()).flatten().map(Followed::Only)
         } else {
@@ -33,7 +33,7 @@ impl Coordinator {
         if let Some(next) = next {
             out.push(Command::Follow(self.layout.scope(&next)));
             self.view.follow(next.clone());
-            self.following = next;
+            self.told_to_follow = next;
             self.calm_since = None;
         }
     }
@@ -45,7 +45,7 @@ impl Coordinator {
             return false;
         }
         let since = *self.calm_since.get_or_insert(now.mono);
-        since + self.settings.narrow_after <= now.mono || mutant::is(Mutant::NarrowedAtOnce)
+        since + self.settings.following.after <= now.mono || mutant::is(Mutant::NarrowedAtOnce)
     }
 
     /// Returns the items of this instance, if they are few and nothing is under way.
@@ -81,7 +81,7 @@ impl Coordinator {
     fn is_in_order(&self, me: &InstanceId) -> bool {
         let view = &self.view;
         let large = view.config().is_some_and(|config| {
-            config.sharding_total_count >= self.settings.narrow_from && config.catch_up.is_none()
+            config.sharding_total_count >= self.settings.following.own_from && config.catch_up.is_none()
         });
         let leads = view.leader() == Some(me) || view.term_of(me).is_some();
         let leads = leads && !mutant::is(Mutant::LedByAPart);

@@ -19,7 +19,7 @@ use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::{Duty, MAX_ITEMS_PER_PLAN, items_per_plan};
-use crate::followed::Followed;
+use crate::followed::{Followed, Following};
 use crate::layout::Layout;
 use crate::local::{Local, Phase};
 use crate::mutant::{self, Mutant};
@@ -40,11 +40,6 @@ const RETRY_WAIT: Duration = Duration::from_millis(250);
 /// How long a duty waits after the registry refused its transaction for its size.
 const REFUSED_WAIT: Duration = Duration::from_secs(30);
 
-/// Of jobs with fewer items everybody follows all: there is little to save.
-const NARROW_FROM: u32 = 64;
-/// How long nothing was out of the ordinary before less is followed.
-const NARROW_AFTER: Duration = Duration::from_secs(5);
-
 /// Which job, on which server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
@@ -63,10 +58,7 @@ pub(crate) struct Settings {
     pub(crate) stable_name: Option<String>,
     /// Whether once-per-cluster callbacks can be called here.
     pub(crate) calls_back: bool,
-    /// Of jobs with so many items, or more, an instance follows no more than it needs to.
-    pub(crate) narrow_from: u32,
-    /// How long nothing was out of the ordinary before it does.
-    pub(crate) narrow_after: Duration,
+    pub(crate) following: Following,
 }
 
 impl Default for Settings {
@@ -75,8 +67,7 @@ impl Default for Settings {
             items_per_plan: MAX_ITEMS_PER_PLAN,
             stable_name: None,
             calls_back: false,
-            narrow_from: NARROW_FROM,
-            narrow_after: NARROW_AFTER,
+            following: Following::default(),
         }
     }
 }
@@ -153,7 +144,7 @@ pub struct Coordinator {
     next_ticket: u64,
     next_reconcile: Option<Duration>,
     /// The items that the shell was told to follow.
-    following: Followed,
+    told_to_follow: Followed,
     /// Since when nothing was out of the ordinary, while all items are followed.
     calm_since: Option<Duration>,
     settings: Settings,
@@ -278,7 +269,7 @@ impl Coordinator {
             unsure: Vec::new(),
             next_ticket: 0,
             next_reconcile: None,
-            following: Followed::All,
+            told_to_follow: Followed::All,
             calm_since: None,
             settings: Settings::default(),
             waiting: None,
@@ -332,21 +323,10 @@ impl Coordinator {
         self
     }
 
-    /// Follows no more items than it needs to of jobs that have so many, or more. The default is 64.
-    ///
-    /// Most instances of a large job need to know of their own items only, and what the registry tells them of the others is most of
-    /// its work. The leader follows all items, and so does everybody while anything is out of the ordinary.
+    /// Says of which jobs it follows its own items only.
     #[must_use]
-    pub fn narrow_from(mut self, items: u32) -> Self {
-        self.settings.narrow_from = items;
-        self
-    }
-
-    /// Follows less when nothing was out of the ordinary for so long. The default is 5 s: one thing that is leads to another, and each
-    /// change costs a snapshot.
-    #[must_use]
-    pub fn narrow_after(mut self, calm: Duration) -> Self {
-        self.settings.narrow_after = calm;
+    pub fn following(mut self, following: Following) -> Self {
+        self.settings.following = following;
         self
     }
 

@@ -69,7 +69,7 @@ fn counts(
     members: &[InstanceId],
     owners: &Assignment,
 ) -> BTreeMap<InstanceId, u32> {
-    if owners.total_count() < cx.settings.narrow_from {
+    if owners.total_count() < cx.settings.following.own_from {
         return BTreeMap::new();
     }
     let mut counts: BTreeMap<_, u32> = members.iter().map(|member| (member.clone(), 0)).collect();

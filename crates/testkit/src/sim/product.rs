@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use coordination::{
-    CatchUp, Coordinator, Event, FireTime, Identity, JobConfig, JobName, Layout, Now,
+    CatchUp, Coordinator, Event, FireTime, Following, Identity, JobConfig, JobName, Layout, Now,
     RequestParameter, ServerIp, encode_config,
 };
 use reg_center::model::Model;
@@ -18,8 +18,8 @@ use super::rhythm::Rhythm;
 /// The name of the job under test.
 pub(crate) const JOB: &str = "sim";
 
-/// How long nothing is out of the ordinary before less is followed: not long, so that it happens often.
-const SHORT_CALM: Duration = Duration::from_millis(300);
+/// Instances follow their own items, whatever the job, and not long after something was out of the ordinary: it shall happen often.
+const OWN_ITEMS: Following = Following { own_from: 1, after: Duration::from_millis(300) };
 
 /// The paths of the job under test.
 #[derive(Clone, Debug)]
@@ -171,7 +171,7 @@ pub(crate) fn coordinator(server: &ServerIp, settings: &JobSettings) -> Coordina
     let coordinator =
         Coordinator::new(identity, StrategyRegistry::default()).limited_to(limits(settings));
     let coordinator = match settings.narrow {
-        true => coordinator.narrow_from(1).narrow_after(SHORT_CALM),
+        true => coordinator.following(OWN_ITEMS),
         false => coordinator,
     };
     let coordinator = if settings.once { coordinator.calling_back() } else { coordinator };

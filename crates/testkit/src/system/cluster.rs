@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use checker::history::{FORMAT, Fact, Record};
 use jiff::Timestamp;
-use lite::JobConfig;
+use lite::{Following, JobConfig};
 
 use super::process::{Gate, GatedSpawn, JobToRun, Process, Start};
 use super::recorder::{Recorder, Voice};
@@ -32,6 +32,8 @@ pub struct ClusterOptions {
     pub require: BTreeMap<String, u64>,
     /// Whether processes take part in callbacks that come once per cluster and fire; the history shows them.
     pub calls_back: bool,
+    /// Of which jobs processes follow their own items only: with an odd seed of all.
+    pub following: Following,
 }
 
 impl ClusterOptions {
@@ -43,7 +45,24 @@ impl ClusterOptions {
         let start = Timestamp::from_second(1_709_207_995).expect("a time of our era");
         let run = format!("seed-{seed}");
         let (weather, require) = (Weather::USUAL, BTreeMap::new());
-        Self { run, seed, weather, start, require, calls_back: false }
+        Self {
+            run,
+            seed,
+            weather,
+            start,
+            require,
+            calls_back: false,
+            following: following(seed),
+        }
+    }
+}
+
+/// With odd seeds processes follow their own items only, whatever the job.
+#[must_use]
+pub fn following(seed: u64) -> Following {
+    match seed.is_multiple_of(2) {
+        true => Following::default(),
+        false => Following { own_from: 1, after: Duration::from_secs(1) },
     }
 }
 
@@ -59,6 +78,7 @@ pub struct ScenarioCluster {
     resource: Arc<FencedResource>,
     streams: Streams,
     calls_back: bool,
+    following: Following,
     pub(super) processes: BTreeMap<String, Process>,
     /// Earlier lives. What they own is never dropped before the world ends.
     past: Vec<Process>,
@@ -94,7 +114,7 @@ impl ScenarioCluster {
     /// Outside of [`run`](super::run), or of another tokio runtime with time.
     #[must_use]
     pub fn with_options(options: ClusterOptions) -> Self {
-        let ClusterOptions { run, seed, weather, start, require, calls_back } = options;
+        let ClusterOptions { run, seed, weather, start, require, calls_back, following } = options;
         let recorder = Recorder::new(WorldClock::starting_at(start));
         let nemesis = Arc::new(recorder.voice("nemesis", 0));
         nemesis.say(Fact::RunMeta {
@@ -122,6 +142,7 @@ impl ScenarioCluster {
             job: None,
             streams,
             calls_back,
+            following,
             processes: BTreeMap::new(),
             past: Vec::new(),
             links: BTreeMap::new(),
@@ -221,6 +242,7 @@ impl ScenarioCluster {
             life: life.unwrap_or_else(|| format!("{name}{inc}")),
             skew_ms: self.skews.get(name).copied().unwrap_or(0),
             rng: self.streams.lives.fork(),
+            following: self.following,
             jobs,
         };
         let process = Process::start(start, &self.recorder, &self.registry).map_err(|error| {

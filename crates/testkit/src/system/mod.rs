@@ -25,7 +25,7 @@ pub use chaos::{
     CatchUpPlan, ChaosPlan, Fault, JobPlan, Outcome, Scheduled, Strike, Way, digest, replay,
     run_seed, shrink,
 };
-pub use cluster::{ClusterOptions, ScenarioCluster};
+pub use cluster::{ClusterOptions, ScenarioCluster, following};
 pub use kit::{FencedStore, Overtaken, Seen, SimCluster};
 pub use registry::Weather;
 

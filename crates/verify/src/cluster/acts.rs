@@ -259,6 +259,8 @@ impl ZkCluster {
             work: WorkPlan::new(&opts.work, ms(PERIOD)),
             history: parts(&self.options.folder).join(format!("{name}.{life}.jsonl")),
             resource: self.options.folder.join("resource.log"),
+            own_from: self.options.following.own_from,
+            own_after_ms: ms(self.options.following.after),
             skew_ms: if self.means == SkewMeans::Clock { worker.skew_ms } else { 0 },
             arms: worker.arms.clone(),
         })

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use checker::history::{FORMAT, Fact, NemesisEvent, Record};
-use lite::JobConfig;
+use lite::{Following, JobConfig};
 use testkit::scenario::{ClusterError, LinkMode};
 use tokio::task::block_in_place;
 
@@ -62,6 +62,8 @@ pub struct ZkOptions {
     pub run: String,
     /// What the run must have reached to count, by the names of the checker's coverage rows.
     pub require: BTreeMap<String, u64>,
+    /// Of which jobs workers follow their own items only.
+    pub following: Following,
 }
 
 /// A cluster of processes on this machine. All of them end when it is dropped, also when a test panics.

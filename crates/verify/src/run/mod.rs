@@ -169,7 +169,8 @@ impl Run {
             .build()?;
         let run = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let worker = self.program.with_file_name("ejob-worker");
-        let options = ZkOptions { folder, worker, run, require: BTreeMap::new() };
+        let following = testkit::system::following(seed);
+        let options = ZkOptions { folder, worker, run, require: BTreeMap::new(), following };
         Ok(runtime.block_on(async {
             let cluster = Box::new(ZkCluster::start(options).await?);
             case.play(cluster, seed, &real_options()).await

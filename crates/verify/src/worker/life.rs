@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use checker::history::{Fact, ProcessEvent};
 use coordination::ID_DELIMITER;
-use lite::{Clock, JobHandle, JobRecord, Scheduler};
+use lite::{Clock, Following, JobHandle, JobRecord, Scheduler};
 use reg_center::{RegistryCenter, SessionChange, SessionFeed};
 use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -149,6 +149,10 @@ impl Worker {
         let scheduler = Scheduler::builder(Arc::new(injected))
             .server_ip(&self.plan.server)?
             .life(&self.plan.life_name)
+            .following(Following {
+                own_from: self.plan.own_from,
+                after: Duration::from_millis(self.plan.own_after_ms),
+            })
             .clock(clock)
             .connect_deadline(CONNECT_TIMEOUT)
             .event_subscriber(move |record: &JobRecord| recorder.note(fact_of(record)))

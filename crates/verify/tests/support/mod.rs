@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use lite::Following;
 use verify::cluster::{ZkCluster, ZkOptions};
 
 /// Starts a cluster whose files are kept in a folder of their own.
@@ -10,6 +11,12 @@ pub(crate) async fn cluster(run: &str) -> ZkCluster {
     let folder = format!("{run}-{}", std::process::id());
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     let worker = PathBuf::from(env!("CARGO_BIN_EXE_ejob-worker"));
-    let options = ZkOptions { folder, worker, run: run.to_owned(), require: BTreeMap::new() };
+    let options = ZkOptions {
+        folder,
+        worker,
+        run: run.to_owned(),
+        require: BTreeMap::new(),
+        following: Following::default(),
+    };
     ZkCluster::start(options).await.expect("a ZooKeeper on this machine")
 }

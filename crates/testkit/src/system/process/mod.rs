@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use checker::history::{Fact, ProcessEvent};
 use fastrand::Rng;
-use lite::{Job, JobConfig, JobHandle, JobRecord, Scheduler, Spawn};
+use lite::{Following, Job, JobConfig, JobHandle, JobRecord, Scheduler, Spawn};
 use parking_lot::Mutex;
 use reg_center::{RegistryCenter, SessionChange};
 
@@ -48,6 +48,7 @@ pub(crate) struct Start<'a> {
     pub(crate) life: String,
     pub(crate) skew_ms: i64,
     pub(crate) rng: Rng,
+    pub(crate) following: Following,
     pub(crate) jobs: Vec<JobToRun>,
 }
 
@@ -86,6 +87,7 @@ impl Process {
         let scheduler = Scheduler::builder(Arc::clone(&center) as Arc<dyn RegistryCenter>)
             .server_ip(&server)?
             .life(start.life.clone())
+            .following(start.following)
             .clock(Arc::clone(&clock) as Arc<dyn lite::Clock>)
             .spawner(Arc::new(spawn.clone()))
             .randomness(Arc::new(SeededRandomness::new(start.rng)))
