@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use testkit::sim::{
-    FAULTS, Judge, Keep, OPERATORS, Script, Source, parse_corpus, points, run, run_calm, run_points,
-    run_seeds,
+    FAULTS, Judge, Keep, OPERATORS, Script, Source, parse_corpus, points, run, run_calm,
+    run_points, run_seeds,
 };
 
 const THREADS: usize = 2;
