@@ -52,14 +52,15 @@ pub(crate) struct Due {
     pub(crate) at: FireTime,
     /// What the schedule has next.
     pub(crate) next: Option<FireTime>,
-    /// Fires before it that a job which catches up still runs, in ascending order.
-    pub(crate) missed: Vec<FireTime>,
+    /// Fires before it that a job which catches up still runs, in ascending order. `None`: nobody has said, because it was found in the
+    /// assignment.
+    pub(crate) missed: Option<Vec<FireTime>>,
 }
 
 impl Due {
     /// Returns the first fire that an item with this last fire has to catch up with, and what follows it.
     pub(crate) fn missed_after(&self, last: FireTime) -> Option<(FireTime, FireTime)> {
-        let mut later = self.missed.iter().copied().filter(|fire| *fire > last);
+        let mut later = self.missed.iter().flatten().copied().filter(|fire| *fire > last);
         if mutant::is(Mutant::CaughtUpBackwards) {
             return Some((later.next_back()?, self.at));
         }

@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use coordination::{
-    Duty, Event, FencingToken, FireTime, JobConfig, OnceStage, Outcome, RunSource, StartItem,
+    CatchUp, Duty, Event, FencingToken, FireTime, JobConfig, OnceStage, Outcome, RunSource,
+    StartItem,
 };
 use script::{Cluster, Delivery, STRANGER, job_of};
 use sharding::ShardingItem;
@@ -131,6 +132,38 @@ fn a_request_after_the_clock_was_set_back_is_another_one() {
     }
     let asked: BTreeSet<_> = cluster.runs().map(|(_, start)| start.fire).collect();
     assert_eq!(asked.len(), 2, "{}", cluster.story());
+}
+
+/// It was found before the job began to catch up. The next fire comes with what was before it.
+#[test]
+fn a_fire_that_a_newcomer_found_waits_once_the_job_catches_up() {
+    let catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
+    let mut cluster = Cluster::settled(2, &job_of(6));
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    let fire = cluster.fire();
+    let _late_claims = cluster.hold_commits_back();
+    cluster.join();
+    let newcomer = 2;
+    while !cluster.is_sending(newcomer, Duty::Claim) {
+        let goes_on =
+            (0..3).any(|of| cluster.deliver(of) || cluster.execute(of) || cluster.reply(of));
+        assert!(goes_on, "it finds nothing due\n{}", cluster.story());
+    }
+    cluster.configure(&JobConfig { catch_up, ..job_of(6) });
+    cluster.run_for(A_WHILE);
+    let runs_of = |cluster: &Cluster, fire| {
+        cluster.runs_for(fire).filter(|(instance, _)| *instance == newcomer).count()
+    };
+    assert_eq!(runs_of(&cluster, fire), 0, "{}", cluster.story());
+    let next = cluster.fire_after(&[fire]);
+    for _ in 0..2 {
+        cluster.run_for(A_WHILE);
+        cluster.end_all_runs();
+    }
+    assert_eq!([fire, next].map(|fire| runs_of(&cluster, fire)), [2, 2], "{}", cluster.story());
 }
 
 /// It has to wait for a run that began unclaimed, while monitoring was off.

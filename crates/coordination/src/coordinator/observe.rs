@@ -134,7 +134,7 @@ impl Coordinator {
         let due = due.filter(|_| record.members.contains(me));
         if let Some(at) = due.filter(|at| at.0 <= now.wall_ms) {
             self.local.last_fire_seen = Some(at);
-            self.local.due = Some(Due { at, next: None, missed: Vec::new() });
+            self.local.due = Some(Due { at, next: None, missed: None });
         }
     }
 

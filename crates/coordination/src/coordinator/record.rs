@@ -22,7 +22,9 @@ impl Coordinator {
             Event::LeaseExpired => self.interrupt(InterruptReason::LeaseExpired, out),
             Event::Lost => self.lose(out),
             Event::Registry(changes) => self.apply(changes, out),
-            Event::Fire { at, next, missed } => self.fire(Due { at, next, missed }, out),
+            Event::Fire { at, next, missed } => {
+                self.fire(Due { at, next, missed: Some(missed) }, out);
+            }
             Event::TriggerRequested { parameter } => self.want_trigger(now, parameter, out),
             Event::OnceReturned { stage, token } => self.returned(stage, token),
             Event::Replied { ticket, reply } => self.replied(now, ticket, reply, out),

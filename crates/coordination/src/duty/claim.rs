@@ -21,10 +21,15 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
         if ledger.has_settled(due.at) {
             return None;
         }
+        let catches_up = config.catch_up.and(ledger.last_fire);
+        if catches_up.is_some() && due.missed.is_none() && !mutant::is(Mutant::CaughtUpUntold) {
+            // What came before it is told with the next fire, and it as well (simulation seed 15183726).
+            return None;
+        }
         if own.view.is_disabled() && !mutant::is(Mutant::DisabledUnnoticed) {
             return ledger.skip_disabled(due.at, due.next);
         }
-        let before = config.catch_up.and(ledger.last_fire).and_then(|last| due.missed_after(last));
+        let before = catches_up.and_then(|last| due.missed_after(last));
         let before = before.filter(|_| !mutant::is(Mutant::NotCaughtUp));
         match before {
             Some((fire, next))
@@ -182,10 +187,12 @@ mod tests {
     #[test]
     fn a_job_that_catches_up_runs_each_missed_fire_by_itself_oldest_first() {
         let catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
-        let due = |scene: Scene, missed: &[i64]| {
-            let missed = missed.iter().copied().map(FireTime).collect();
+        let finds = |scene: Scene, missed| {
             let due = Due { at: FireTime(500), next: None, missed };
             scene.configure(|c| c.catch_up = catch_up).local(|local| local.due = Some(due))
+        };
+        let due = |scene, missed: &[i64]| {
+            finds(scene, Some(missed.iter().copied().map(FireTime).collect()))
         };
         let claim = |source: &str, fire: i64| {
             format!(
@@ -197,6 +204,16 @@ mod tests {
             ("nothing was missed", due(Scene::cluster(1, 1), &[]), claim("NORMAL", 500)),
             ("all of it was done", due(Scene::cluster(1, 1), &[50, 100]), claim("NORMAL", 500)),
             ("two were missed", due(Scene::cluster(1, 1), &[100, 200, 300]), claim("MISFIRE", 200)),
+            (
+                "nobody has said what was missed",
+                finds(Scene::cluster(1, 1), None),
+                "nothing".to_owned(),
+            ),
+            (
+                "nor of an item that has never run",
+                finds(Scene::cluster(1, 1).ledger(0, Ledger::new(None)), None),
+                claim("NORMAL", 500),
+            ),
             ("it runs", due(Scene::cluster(1, 1).running(0, 1), &[200]), "nothing".to_owned()),
         ];
         for (case, scene, expected) in rows {

@@ -304,7 +304,7 @@ impl Scene {
 
     pub(crate) fn due(self, fire: i64) -> Self {
         self.local(|local| {
-            local.due = Some(Due { at: FireTime(fire), next: None, missed: Vec::new() });
+            local.due = Some(Due { at: FireTime(fire), next: None, missed: Some(Vec::new()) });
             local.last_fire_seen = Some(FireTime(fire));
         })
     }

@@ -180,6 +180,8 @@ mutants! {
     TornAssignmentTrusted,
     /// Of several claims of an item whose outcome is not known only the last one is.
     EarlierClaimForgotten,
+    /// Jobs that catch up run a fire though nobody has said what came before it.
+    CaughtUpUntold,
     /// A claim that has to wait for another run of its item is forgotten.
     WaitingClaimForgotten,
     /// Items that could not move at once never do.

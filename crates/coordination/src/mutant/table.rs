@@ -679,6 +679,12 @@ pub const MUTANTS: &[Row] = &[
         watcher: Script("doubted-claim-never-begun.json"),
     },
     Row {
+        mutant: M::CaughtUpUntold,
+        properties: &["S3"],
+        story: "fires before the one that a newcomer found are left out",
+        watcher: Script("left-out-by-a-newcomer.json"),
+    },
+    Row {
         mutant: M::WaitingClaimForgotten,
         properties: &["S11"],
         story: "a run begins with a later configuration than its claim has checked",
