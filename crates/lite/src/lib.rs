@@ -41,8 +41,8 @@ pub use checkpoint::{Checkpoint, CheckpointError};
 pub use config_store::ConfigDifference;
 pub use context::ShardingContext;
 pub use coordination::{
-    CatchUp, Dialect, DropReason, FencingToken, FireRange, FireTime, Following, InvalidConfig, InvalidName,
-    InvalidParameter, JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType,
+    CatchUp, Dialect, DropReason, FencingToken, FireRange, FireTime, Following, InvalidConfig,
+    InvalidName, InvalidParameter, JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType,
     JavaSettings, JobConfig, JobEvent, JobName, Label, MAX_REQUEST_PARAMETER_BYTES, MAX_TOLD_BYTES,
     MissReason, Outcome, Phase, RequestParameter, RunSource, ServerIp, TemplateName,
 };

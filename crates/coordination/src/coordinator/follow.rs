@@ -21,7 +21,8 @@ const LEAST_GAIN: u32 = 2;
 impl Coordinator {
     /// Tells the shell to follow something else, if that is better.
     pub(super) fn follow(&mut self, now: Now, out: &mut Vec<Command>) {
-        if !self.connected || !self.view.is_synced() || self.view.followed() != &self.told_to_follow {
+        if !self.connected || !self.view.is_synced() || self.view.followed() != &self.told_to_follow
+        {
             return;
         }
         let next = if self.told_to_follow.is_all() {
@@ -81,7 +82,8 @@ impl Coordinator {
     fn is_in_order(&self, me: &InstanceId) -> bool {
         let view = &self.view;
         let large = view.config().is_some_and(|config| {
-            config.sharding_total_count >= self.settings.following.own_from && config.catch_up.is_none()
+            config.sharding_total_count >= self.settings.following.own_from
+                && config.catch_up.is_none()
         });
         let leads = view.leader() == Some(me) || view.term_of(me).is_some();
         let leads = leads && !mutant::is(Mutant::LedByAPart);

@@ -45,15 +45,7 @@ impl ClusterOptions {
         let start = Timestamp::from_second(1_709_207_995).expect("a time of our era");
         let run = format!("seed-{seed}");
         let (weather, require) = (Weather::USUAL, BTreeMap::new());
-        Self {
-            run,
-            seed,
-            weather,
-            start,
-            require,
-            calls_back: false,
-            following: following(seed),
-        }
+        Self { run, seed, weather, start, require, calls_back: false, following: following(seed) }
     }
 }
 
