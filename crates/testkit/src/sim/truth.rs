@@ -34,10 +34,21 @@ pub(crate) struct Truth {
     pub(crate) done: BTreeSet<(ShardingItem, FireTime)>,
     /// The items that have run for an operator's request, by its id.
     answered: BTreeSet<(ShardingItem, Arc<str>)>,
+    /// The requests of each moment, of which there may be several.
+    asked: BTreeMap<(ShardingItem, FireTime), Asked>,
     /// What each request that was left tells its runs, by its id.
     pub(crate) requests: BTreeMap<String, Option<String>>,
     /// The scheduled fires that were claimed and whose run nobody finished.
     pub(crate) abandoned: BTreeSet<(ShardingItem, FireTime)>,
+}
+
+/// How often an item ran for requests of one moment.
+#[derive(Debug, Default)]
+struct Asked {
+    /// How many requests were answered with a run.
+    answered: u32,
+    /// How many runs were finished.
+    done: u32,
 }
 
 impl Truth {
@@ -178,8 +189,12 @@ impl World {
         if let Some(asked) = old.request.as_ref().filter(|_| new.request != old.request) {
             let answered =
                 begun.is_some_and(|run| run.source == RunSource::Manual && run.fire == asked.at);
-            if answered && !self.truth.answered.insert((step.item, asked.id.clone())) {
-                self.fail("S1a", format!("item {} ran twice for request {}", step.item, asked.id));
+            if answered {
+                self.truth.asked.entry((step.item, asked.at)).or_default().answered += 1;
+                if !self.truth.answered.insert((step.item, asked.id.clone())) {
+                    let text = format!("item {} ran twice for request {}", step.item, asked.id);
+                    self.fail("S1a", text);
+                }
             }
             if !answered && !dropped {
                 let text = format!("the request of {} for item {} is gone", asked.at, step.item);
@@ -246,7 +261,11 @@ impl World {
     }
 
     fn note_end(&mut self, item: ShardingItem, run: &Run, outcome: Option<Outcome>) {
-        if run.source == RunSource::Manual {
+        if let Some(asked) = self.truth.asked.get_mut(&(item, run.fire)) {
+            asked.done += u32::from(outcome != Some(Outcome::Interrupted));
+            if asked.done > asked.answered {
+                self.fail("S1a", format!("item {item} was done again for {}", run.fire));
+            }
             return;
         }
         if outcome == Some(Outcome::Interrupted) {
