@@ -10,8 +10,8 @@ mod script;
 
 use std::time::Duration;
 
-use coordination::{Duty, Event, FireTime, JobConfig, RunSource};
-use script::{Cluster, job_of};
+use coordination::{Coordinator, Duty, Event, FireTime, JobConfig, RunSource};
+use script::{Cluster, Delivery, job_of};
 
 const ITEMS: u32 = 64;
 const A_WHILE: Duration = Duration::from_secs(2);
@@ -20,7 +20,10 @@ const LONG: Duration = Duration::from_secs(10);
 
 /// A cluster that has been quiet for a while; all of it has then fired once.
 fn quiet(instances: usize, config: &JobConfig) -> Cluster {
-    let mut cluster = Cluster::settled(instances, config);
+    calmed(Cluster::settled(instances, config))
+}
+
+fn calmed(mut cluster: Cluster) -> Cluster {
     cluster.run_for(LONG);
     run_once(&mut cluster);
     cluster
@@ -99,7 +102,8 @@ fn whoever_is_elected_follows_all_and_assigns_what_the_former_leader_had() {
 
 #[test]
 fn nothing_is_assigned_by_whoever_sees_a_part_of_the_items() {
-    let mut cluster = quiet(4, &job_of(ITEMS));
+    // It sees with one change that it leads, and in which term.
+    let mut cluster = calmed(Cluster::starting(4, &job_of(ITEMS), Delivery::WholeTransactions));
     let (former, next) = (cluster.leader().unwrap(), others(&cluster, 4)[0]);
     cluster.crash(former);
     let election = cluster.hold_back(next, Duty::Election);
@@ -152,10 +156,35 @@ fn what_is_left_unfinished_is_taken_over_by_those_who_did_not_follow_it() {
     assert!(takers.iter().all(|taker| cluster.leader() != Some(*taker)), "{takers:?}");
 }
 
+/// The items of somebody who has a name wait for him, so that nobody else gets any: the queue alone tells of them.
 #[test]
-fn when_a_java_instance_comes_everybody_follows_all() {
+fn when_something_waits_to_be_taken_over_everybody_follows_all() {
+    let config = JobConfig { static_sharding: true, failover: true, ..job_of(ITEMS) };
+    let named = |coordinator: Coordinator, instance| coordinator.named(format!("name-{instance}"));
+    let mut cluster = calmed(Cluster::settled_with(4, &config, named));
+    let lost = others(&cluster, 4)[0];
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    for instance in (0..4).filter(|instance| *instance != lost) {
+        cluster.end_runs(instance);
+        cluster.tell(instance, Event::Paused);
+    }
+    cluster.run_for(LONG);
+    cluster.crash(lost);
+    cluster.run_for(A_WHILE);
+    let seen: Vec<_> = (0..4).map(|instance| items_seen(&cluster, instance)).collect();
+    let rest = (0..4).filter(|instance| *instance != lost);
+    assert!(rest.into_iter().all(|instance| seen[instance] == 64), "{seen:?}\n{}", cluster.story());
+}
+
+#[test]
+fn while_a_java_instance_is_there_everybody_follows_all() {
     let mut cluster = quiet(4, &job_of(ITEMS));
     cluster.java_joins("10.0.0.99");
+    cluster.run_for(LONG);
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
     cluster.run_for(A_WHILE);
     assert!((0..4).all(|instance| items_seen(&cluster, instance) == 64), "{}", cluster.story());
 }

@@ -1189,7 +1189,7 @@ pub const MUTANTS: &[Row] = &[
         story: "what waits to be taken over is seen by nobody but the leader",
         watcher: Told(told(
             "tests/following.rs",
-            "what_is_left_unfinished_is_taken_over_by_those_who_did_not_follow_it",
+            "when_something_waits_to_be_taken_over_everybody_follows_all",
         )),
     },
     Row {
@@ -1198,7 +1198,7 @@ pub const MUTANTS: &[Row] = &[
         story: "what a Java instance runs is not seen",
         watcher: Told(told(
             "tests/following.rs",
-            "when_a_java_instance_comes_everybody_follows_all",
+            "while_a_java_instance_is_there_everybody_follows_all",
         )),
     },
     Row {
