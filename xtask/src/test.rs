@@ -12,15 +12,14 @@ const TESTS: &str = "test --workspace --all-features --lib --bins --tests --exam
 const PROGRAMS: &str = "--bin ejob-sim --bin ejob-verify --bin ejob-worker --example sharding_vectors \
                         --example cron_vectors";
 
-/// The steps that cargo takes.
-const STEPS: [(&str, &str); 3] = [
-    ("tests", TESTS),
+/// The steps that cargo takes after the tests.
+const STEPS: [(&str, &str); 2] = [
     ("doc tests", "test --workspace --all-features --doc"),
     ("quick start", "run --example quickstart"),
 ];
 
 /// Those that our own programs take, with what they are told. It would take longer to build an optimized simulation than that saves.
-const RUNS: [(&str, &str, &str); 5] = [
+const RUNS: [(&str, &str, &str); 4] = [
     ("simulation", "ejob-sim", "run --seeds 2000"),
     ("crash points", "ejob-sim", "points"),
     (
@@ -31,7 +30,6 @@ const RUNS: [(&str, &str, &str); 5] = [
          crates/sharding/testdata/children-sort-vectors.jsonl",
     ),
     ("cron vectors", "cron_vectors", "crates/trigger/testdata/quartz-cron-vectors.jsonl"),
-    ("ten scenarios on ZooKeeper", "ejob-verify", ""),
 ];
 
 /// What of the exhaustive model is searched each time. It keeps one processor busy for longer than all other steps take.
@@ -49,14 +47,20 @@ pub(crate) fn run() -> Result<(), Error> {
     let mut model = steps.step("build of the model", model)?.library_tests("coordination")?;
     model.args(["--exact", "--include-ignored", "--nocapture", "--test-threads", "1"]).args(MODEL);
     let model = Beside::start("exhaustive model", niced(model.current_dir(workspace())))?;
+    steps.command("tests", &mut cargo(TESTS))?;
+    let programs = steps.step("build of programs", || Programs::build_as_tested(PROGRAMS))?;
+    // They wait for fires and sessions far more than they compute.
+    let mut scenarios = programs.command("ejob-verify")?;
+    scenarios.current_dir(workspace());
+    let scenarios = Beside::start("ten scenarios on ZooKeeper", scenarios)?;
     for (name, arguments) in STEPS {
         steps.command(name, &mut cargo(arguments))?;
     }
-    let programs = steps.step("build of programs", || Programs::build_as_tested(PROGRAMS))?;
     for (name, program, arguments) in RUNS {
         let mut command = programs.command(program)?;
         steps.command(name, command.args(arguments.split_whitespace()).current_dir(workspace()))?;
     }
+    steps.join(scenarios)?;
     steps.join(model)?;
     steps.end("cargo xtask test")
 }

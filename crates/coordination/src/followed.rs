@@ -54,6 +54,14 @@ impl Followed {
         *self == Self::All
     }
 
+    /// Returns how many items these are; `None` if it is all of them.
+    pub(crate) fn n_items(&self) -> Option<usize> {
+        match self {
+            Self::All => None,
+            Self::Only(items) => Some(items.len()),
+        }
+    }
+
     pub(crate) fn has(&self, item: ShardingItem) -> bool {
         match self {
             Self::All => true,

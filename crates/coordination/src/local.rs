@@ -52,8 +52,8 @@ pub(crate) struct Due {
     pub(crate) at: FireTime,
     /// What the schedule has next.
     pub(crate) next: Option<FireTime>,
-    /// Fires before it that a job which catches up still runs, in ascending order. `None`: nobody has said, because it was found in the
-    /// assignment.
+    /// Fires before it that a job which catches up still runs, in ascending order. `None`: nobody can say, because it
+    /// was found in the assignment, or not all items are shown.
     pub(crate) missed: Option<Vec<FireTime>>,
 }
 

@@ -945,6 +945,16 @@ impl JobView {
             && self.items.last().is_none_or(|last| last.index() < total_count)
     }
 
+    /// Returns true if something is known of each item of a job with so many, and of others only that they are retired.
+    pub(crate) fn has_no_other(&self, total_count: u32) -> bool {
+        let first_beyond = ShardingItem::new(total_count);
+        let surplus = |(_, view): (_, &ItemView)| resharding::is_surplus(view);
+        let known = || self.items().take_while(|(item, _)| *item < first_beyond).count();
+        self.has_exactly(total_count)
+            || (!self.items_from(first_beyond).any(surplus)
+                && u32::try_from(known()) == Ok(total_count))
+    }
+
     /// Returns the items from this one on of which anything is known, in ascending order.
     pub(crate) fn items_from(
         &self,

@@ -10,8 +10,9 @@ mod script;
 
 use std::time::Duration;
 
-use coordination::{Coordinator, Duty, Event, FireTime, JobConfig, RunSource};
+use coordination::{CatchUp, Coordinator, Duty, Event, FireTime, JobConfig, RunSource};
 use script::{Cluster, Delivery, job_of};
+use sharding::ShardingItem;
 
 const ITEMS: u32 = 64;
 const A_WHILE: Duration = Duration::from_secs(2);
@@ -187,6 +188,110 @@ fn while_a_java_instance_is_there_everybody_follows_all() {
     cluster.end_all_runs();
     cluster.run_for(A_WHILE);
     assert!((0..4).all(|instance| items_seen(&cluster, instance) == 64), "{}", cluster.story());
+}
+
+/// The leader has nothing to do and takes all of what was lost; the items move when these runs have ended.
+#[test]
+fn whoever_is_to_get_an_item_follows_it_before_it_has_it() {
+    let config = JobConfig { failover: true, ..job_of(ITEMS) };
+    let mut cluster = quiet(4, &config);
+    let (leader, lost) = (cluster.leader().unwrap(), others(&cluster, 4)[0]);
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.end_runs(leader);
+    cluster.run_for(LONG);
+    cluster.crash(lost);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.leader(), Some(leader), "{}", cluster.story());
+    let next = cluster.fire();
+    cluster.run_for(A_WHILE);
+    let noted = (0..ITEMS).filter(|item| {
+        let ledger = cluster.ledger(ShardingItem::new(*item));
+        ledger.misfire.is_some_and(|range| range.last == next)
+    });
+    // Those that still run: of the other two, and what the leader took over.
+    assert_eq!(noted.count(), 3 * 16, "{}", cluster.story());
+}
+
+/// It knows that it was given more items, and not which.
+#[test]
+fn a_request_is_not_taken_for_one_for_the_items_that_are_shown() {
+    let mut cluster = quiet(4, &job_of(ITEMS));
+    let [asked, gone] = [0, 1].map(|n| others(&cluster, 4)[n]);
+    let node = format!("instances/{}", cluster.id_of(asked));
+    cluster.write(&node, "TRIGGER");
+    cluster.deliver_only(asked, &node);
+    let too_late = cluster.take_back(asked, Duty::Trigger);
+    cluster.tell(gone, Event::Drain);
+    let leader = cluster.leader().unwrap();
+    while cluster.truth().items_of(cluster.id_of(gone)).count() > 0 {
+        let steps = |of| cluster.deliver(of) || cluster.execute(of) || cluster.reply(of);
+        assert!([gone, leader].into_iter().any(steps), "it has to leave\n{}", cluster.story());
+    }
+    cluster.send(vec![too_late]);
+    cluster.execute_all(asked);
+    cluster.reply_all(asked);
+    cluster.deliver_only(asked, "coordination/assignment");
+    assert!(!cluster.is_sending(asked, Duty::Trigger), "{}", cluster.story());
+    cluster.run_for(A_WHILE);
+    let mine = cluster.truth().items_of(cluster.id_of(asked)).count();
+    assert_eq!(cluster.n_executing(asked), mine, "{}", cluster.story());
+}
+
+#[test]
+fn what_was_missed_is_not_taken_from_a_part_of_the_items() {
+    let mut cluster = quiet(4, &job_of(ITEMS));
+    let other = others(&cluster, 4)[0];
+    let catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
+    cluster.configure(&JobConfig { catch_up, ..job_of(ITEMS) });
+    cluster.deliver_only(other, "config");
+    cluster.let_time_pass(A_WHILE);
+    cluster.fire();
+    assert!(!cluster.is_sending(other, Duty::Claim), "{}", cluster.story());
+}
+
+#[test]
+fn of_a_job_that_is_not_monitored_everybody_follows_all() {
+    let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(ITEMS) };
+    let cluster = quiet(4, &unmonitored);
+    assert!((0..4).all(|instance| items_seen(&cluster, instance) == 64), "{}", cluster.story());
+}
+
+/// Whoever has it now has as many items as it should, for all it knows.
+#[test]
+fn an_owner_that_somebody_has_changed_is_assigned_anew() {
+    let mut cluster = quiet(4, &job_of(ITEMS));
+    let [former, next] = [0, 1].map(|n| cluster.id_of(others(&cluster, 4)[n]).clone());
+    let item = (0..ITEMS).find(|item| cluster.owner(*item) == Some(&former)).unwrap();
+    cluster.write(&format!("sharding/{item}/instance"), next.as_str());
+    cluster.run_for(A_WHILE);
+    let fire = run_once(&mut cluster);
+    assert_all_run(&cluster, fire, "an owner was changed by hand");
+}
+
+#[test]
+fn when_a_job_has_shrunk_less_is_followed_again() {
+    let mut cluster = quiet(4, &job_of(ITEMS + 1));
+    cluster.configure(&job_of(ITEMS));
+    cluster.run_for(A_WHILE);
+    let cluster = calmed(cluster);
+    for instance in others(&cluster, 4) {
+        assert!(items_seen(&cluster, instance) < 32, "{instance}\n{}", cluster.story());
+    }
+}
+
+#[test]
+fn whoever_has_lost_many_items_follows_those_that_it_has() {
+    let config = JobConfig { strategy: "MINIMAL_MOVEMENT".to_owned(), ..job_of(ITEMS) };
+    let mut cluster = calmed(Cluster::starting(3, &config, Delivery::WholeTransactions));
+    for _ in 0..5 {
+        cluster.join();
+    }
+    cluster.run_for(A_WHILE);
+    run_once(&mut cluster);
+    for instance in others(&cluster, 3) {
+        assert_eq!(items_seen(&cluster, instance), 8, "{instance}\n{}", cluster.story());
+    }
 }
 
 #[test]

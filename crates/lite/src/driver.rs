@@ -97,11 +97,11 @@ impl Driver {
             let signal = inbox.next(&self.seams, wake).await;
             let _entered = self.state.span.clone().entered();
             self.take(signal);
+            self.watch_stop();
+            self.meet_deadlines();
             if let Some(scope) = self.state.follow.take() {
                 inbox.feed = self.seams.registry.watch_parts(&scope);
             }
-            self.watch_stop();
-            self.meet_deadlines();
         }
         self.finish_error_handlers(&mut inbox).await;
         let _entered = self.state.span.clone().entered();

@@ -25,6 +25,7 @@ impl Coordinator {
         if self.has_namesake() {
             return;
         }
+        let shows_enough = self.shows_enough() || mutant::is(Mutant::NamedByAPart);
         for (duty, plan_of) in Duty::ALL {
             let under_way = self.in_flight.get(&duty);
             let refused = under_way.filter(|flight| matches!(flight.stage, Stage::Refused { .. }));
@@ -32,6 +33,9 @@ impl Coordinator {
                 continue;
             }
             if duty == Duty::Resharding && self.is_assignment_torn() {
+                continue;
+            }
+            if duty.names_all_own_items() && !shows_enough {
                 continue;
             }
             let plan = plan_of(&self.context(now, &me));

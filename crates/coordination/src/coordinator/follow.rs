@@ -11,12 +11,15 @@ use sharding::{InstanceId, ShardingItem};
 use super::Coordinator;
 use crate::followed::Followed;
 use crate::mutant::{self, Mutant};
-use crate::{Command, Now};
+use crate::{Command, JobConfig, Now};
 
 /// The most items that are followed one by one: each is a few subscriptions.
 const MOST_ITEMS: u32 = 100;
 /// An instance with more than a part of all items follows all: of that many it needs to be told anyway.
 const LEAST_GAIN: u32 = 2;
+
+/// An instance that follows more than so many times what it owns follows its own items anew.
+const MOST_WASTE: usize = 2;
 
 impl Coordinator {
     /// Tells the shell to follow something else, if that is better.
@@ -25,11 +28,13 @@ impl Coordinator {
         {
             return;
         }
-        let next = if self.told_to_follow.is_all() {
-            let calm = self.is_calm(now);
-            calm.then(|| self.few_items()).flatten().map(Followed::Only)
-        } else {
-            (!self.has_all_it_needs()).then_some(Followed::All)
+        let next = match self.told_to_follow.n_items() {
+            None if self.is_calm(now) => self.own_items().map(Followed::Only),
+            None => None,
+            Some(_) if !self.shows_enough() => Some(Followed::All),
+            Some(n) => {
+                self.own_items().filter(|own| n > MOST_WASTE * own.len()).map(Followed::Only)
+            }
         };
         if let Some(next) = next {
             out.push(Command::Follow(self.layout.scope(&next)));
@@ -41,7 +46,7 @@ impl Coordinator {
 
     /// Returns true if nothing has been out of the ordinary for long enough.
     fn is_calm(&mut self, now: Now) -> bool {
-        if !self.me.as_ref().is_some_and(|me| self.is_in_order(me)) {
+        if !self.is_settled() {
             self.calm_since = None;
             return false;
         }
@@ -49,57 +54,73 @@ impl Coordinator {
         since + self.settings.following.after <= now.mono || mutant::is(Mutant::NarrowedAtOnce)
     }
 
-    /// Returns the items of this instance, if they are few and nothing is under way.
-    fn few_items(&self) -> Option<BTreeSet<ShardingItem>> {
-        let me = self.me.as_ref()?;
-        let record = &self.view.assignment()?.value;
-        let count = *record.counts.get(me)?;
-        let few = count <= MOST_ITEMS && count.saturating_mul(LEAST_GAIN) <= record.total_count;
-        let complete = usize::try_from(count) == Ok(self.view.count_of(me));
-        // Nothing is on its way from one to another, and nothing is left of a job that had more.
-        let settled = record.pending.is_empty() && self.view.has_exactly(record.total_count);
-        let all = few && complete && settled && self.is_idle();
-        all.then(|| self.view.items_of(me).map(|(item, _)| item).collect())
-    }
-
-    /// Returns true if all items that are this instance's, or will be, are among those that it follows, and there is nothing else that
-    /// it has to know of. It sees each item that it loses; so it has all of them as long as it has as many as it should.
-    fn has_all_it_needs(&self) -> bool {
+    /// Returns true if this instance has few of the items, and nothing else to know of: nothing is on its way from one to
+    /// another, and nothing is left of a job that had more.
+    fn is_settled(&self) -> bool {
         let Some(me) = self.me.as_ref().filter(|me| self.is_in_order(me)) else { return false };
         let Some(assignment) = self.view.assignment() else { return false };
         let record = &assignment.value;
-        let comes = |(item, next): &(&ShardingItem, &InstanceId)| {
-            *next == me && !self.view.item(**item).is_of(me)
-        };
+        let Some(count) = record.counts.get(me).copied() else { return false };
+        let few = count <= MOST_ITEMS && count.saturating_mul(LEAST_GAIN) <= record.total_count;
+        let complete = usize::try_from(count) == Ok(self.view.count_of(me));
+        few && complete && record.pending.is_empty() && self.view.has_no_other(record.total_count)
+    }
+
+    /// Returns the items of this instance, unless something is under way here, or runs, or may have begun, that is of another item.
+    fn own_items(&self) -> Option<BTreeSet<ShardingItem>> {
+        let me = self.me.as_ref()?;
+        let doubted = self.local.maybe_claimed.keys();
+        let owned =
+            self.local.runs.keys().chain(doubted).all(|item| self.view.item(*item).is_of(me));
+        let idle = owned && self.in_flight.is_empty() && self.unsure.is_empty();
+        idle.then(|| self.view.items_of(me).map(|(item, _)| item).collect())
+    }
+
+    /// Returns true if the view shows all items, or all that are this instance's or will be, and there is nothing else that it has to
+    /// know of. It sees each item that it loses; so it has all of them as long as it has as many as it should, or more, of which it has
+    /// yet to see that they are lost.
+    pub(super) fn shows_enough(&self) -> bool {
+        if self.view.followed().is_all() {
+            return true;
+        }
+        let Some(me) = self.me.as_ref().filter(|me| self.is_in_order(me)) else { return false };
+        let Some(assignment) = self.view.assignment() else { return false };
+        let record = &assignment.value;
+        let comes =
+            |item: &ShardingItem, next: &InstanceId| next == me && !self.view.item(*item).is_of(me);
+        let coming = record.pending.iter().filter(|(item, next)| comes(item, next));
+        let (mut n_coming, mut sees_coming) = (0, true);
+        for (item, _) in coming {
+            n_coming += 1;
+            sees_coming &= self.view.followed().has(*item) || mutant::is(Mutant::ComingUnfollowed);
+        }
         let goes = |item| record.pending.get(&item).is_some_and(|next| next != me);
-        let n_coming = record.pending.iter().filter(comes).count();
         let n_staying = self.view.items_of(me).filter(|(item, _)| !goes(*item)).count();
         let count = record.counts.get(me).and_then(|count| usize::try_from(*count).ok());
-        count == Some(n_staying + n_coming) || mutant::is(Mutant::CountsIgnored)
+        let as_many = count.is_some_and(|count| count <= n_staying + n_coming);
+        let as_many = as_many || mutant::is(Mutant::CountsIgnored);
+        as_many && sees_coming
     }
 
-    /// Returns true if nothing is going on for which an instance has to know of items that are not its own.
+    /// Returns true if nothing is going on for which an instance has to know of items that are not its own. Nothing is told of the
+    /// items of a job that is not monitored, so that there is nothing to save.
     fn is_in_order(&self, me: &InstanceId) -> bool {
         let view = &self.view;
-        let large = view.config().is_some_and(|config| {
+        let is_large = |config: &JobConfig| {
             config.sharding_total_count >= self.settings.following.own_from
                 && config.catch_up.is_none()
-        });
-        let leads = view.leader() == Some(me) || view.term_of(me).is_some();
-        let leads = leads && !mutant::is(Mutant::LedByAPart);
-        let among_java = view.takes_turns() || view.has_foreign_leader();
-        let among_java = among_java && !mutant::is(Mutant::JavaUnfollowed);
-        let queue = view.has_queue() && !mutant::is(Mutant::QueueUnfollowed);
-        large && !self.settings.calls_back && !leads && !among_java && !queue
-    }
-
-    /// Returns true if nothing is under way here, and all that runs here, or may have begun here, is of items that this instance owns.
-    fn is_idle(&self) -> bool {
-        let owned = |item: &ShardingItem| {
-            self.me.as_ref().is_some_and(|me| self.view.item(*item).is_of(me))
+                && (config.monitor_execution || mutant::is(Mutant::UnmonitoredNarrow))
         };
-        let doubted = self.local.maybe_claimed.keys();
-        let known = self.local.runs.keys().chain(doubted).all(owned);
-        known && self.in_flight.is_empty() && self.unsure.is_empty()
+        let leads = || {
+            let leads = view.leader() == Some(me) || view.term_of(me).is_some();
+            leads && !mutant::is(Mutant::LedByAPart)
+        };
+        let among_java = || {
+            let among_java = view.has_foreign_leader() || view.takes_turns();
+            among_java && !mutant::is(Mutant::JavaUnfollowed)
+        };
+        let queue = || view.has_queue() && !mutant::is(Mutant::QueueUnfollowed);
+        let large = view.config().is_some_and(|config| is_large(config));
+        large && !self.settings.calls_back && !leads() && !among_java() && !queue()
     }
 }

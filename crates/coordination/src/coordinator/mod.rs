@@ -377,7 +377,7 @@ impl Coordinator {
     }
 
     /// Returns the fire after which a job that catches up may have something left to run, if there is any: the shell
-    /// looks up what the schedule has since, for the next [`Event::Fire`]. It is that of the item that is the furthest
+    /// looks up what the schedule has since, for the next [`Event::Fire`]. It is that of the item that is shown and the furthest
     /// behind, whoever has it: the item may come to this instance before the fire after the next one.
     #[must_use]
     pub fn catch_up_since(&self) -> Option<FireTime> {

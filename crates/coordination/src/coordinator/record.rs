@@ -23,7 +23,9 @@ impl Coordinator {
             Event::Lost => self.lose(out),
             Event::Registry(changes) => self.apply(changes, out),
             Event::Fire { at, next, missed } => {
-                self.fire(Due { at, next, missed: Some(missed) }, out);
+                // It was looked up by the items that are shown.
+                let all = self.view.followed().is_all() || mutant::is(Mutant::MissedByAPart);
+                self.fire(Due { at, next, missed: all.then_some(missed) }, out);
             }
             Event::TriggerRequested { parameter } => self.want_trigger(now, parameter, out),
             Event::OnceReturned { stage, token } => self.returned(stage, token),

@@ -122,6 +122,11 @@ impl Duty {
         (Self::Cleanup, cleanup::plan),
     ];
 
+    /// Returns true if it says for all items of an instance what becomes of them, so that the view has to show all of these.
+    pub(crate) fn names_all_own_items(self) -> bool {
+        matches!(self, Self::Trigger | Self::Cleanup)
+    }
+
     /// Returns its name, in lower case: `claim`.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -228,9 +228,19 @@ fn reason(
     ];
     let mut rows = rows.into_iter().filter(|(.., left_out)| !mutant::is(*left_out));
     let reason = rows.find_map(|(holds, reason, _)| holds.then_some(reason));
+    let miscounted =
+        || is_miscounted(view, current).then_some("the owners are not those that were assigned");
     // Can have to look at every item, so it comes last.
     let stray = || (!mutant::is(Mutant::StraysLeft) && strays()).then_some(STRAY);
-    reason.or_else(stray)
+    reason.or_else(miscounted).or_else(stray)
+}
+
+/// Returns true if somebody has another number of items than it was given: somebody else has changed an owner. Whoever follows its
+/// own items knows by their number that it has all.
+fn is_miscounted(view: &JobView, current: &AssignmentRecord) -> bool {
+    let done = current.pending.is_empty() && view.has_exactly(current.total_count);
+    let differs = |(member, count): (_, &u32)| usize::try_from(*count) != Ok(view.count_of(member));
+    done && current.counts.iter().any(differs) && !mutant::is(Mutant::MiscountsKept)
 }
 
 /// Returns true if `necessary` is the leader's own announcement, of which something is left to write: whatever Java
@@ -282,7 +292,7 @@ fn may_retire(view: &JobView) -> bool {
     view.has_usable_config() || mutant::is(Mutant::RetiredByOlderConfig)
 }
 
-fn is_surplus(view: &ItemView) -> bool {
+pub(crate) fn is_surplus(view: &ItemView) -> bool {
     let retired = |ledger: &Ledger| ledger.state == LedgerState::Retired;
     view.owner.is_some() || view.ledger.as_ref().is_some_and(|ledger| !retired(&ledger.value))
 }

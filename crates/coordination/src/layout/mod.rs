@@ -400,8 +400,10 @@ impl Layout {
         let path = |text: &str| NodePath::parse(&format!("{}/{text}", self.root));
         let common = COMMON.iter().map(|text| path(text).expect("the names are valid"));
         let of_items = items.iter().flat_map(|item| {
-            let nodes = [NodeKind::Item(*item), NodeKind::Ledger(*item), NodeKind::Alive(*item)];
-            nodes.map(|node| self.path(&node))
+            // Only where marks of runs outlast sessions there are others of sessions.
+            let alive = (self.dialect == Dialect::V3).then_some(NodeKind::Alive(*item));
+            let nodes = [NodeKind::Item(*item), NodeKind::Ledger(*item)];
+            nodes.into_iter().chain(alive).map(|node| self.path(&node))
         });
         Scope::parts_of(self.root(), common.chain(of_items))
     }

@@ -314,6 +314,16 @@ mutants! {
     QueueUnfollowed,
     /// Instances follow a part of the items although Java instances take part.
     JavaUnfollowed,
+    /// Instances follow a part of the items although another one is about to be theirs.
+    ComingUnfollowed,
+    /// Requests become those for the items that are shown.
+    NamedByAPart,
+    /// What was missed is what the items that are shown have missed.
+    MissedByAPart,
+    /// Instances follow a part of the items of jobs that are not monitored.
+    UnmonitoredNarrow,
+    /// Instances keep items that nobody has given them, or lack some that were.
+    MiscountsKept,
     /// Instances follow a part of the items as soon as they can.
     NarrowedAtOnce,
     /// Items stay with owners that nobody has given them to.

@@ -1202,6 +1202,51 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::ComingUnfollowed,
+        properties: &["S3"],
+        story: "fires that meet the run before an item moves are not noted",
+        watcher: Told(told(
+            "tests/following.rs",
+            "whoever_is_to_get_an_item_follows_it_before_it_has_it",
+        )),
+    },
+    Row {
+        mutant: M::NamedByAPart,
+        properties: &["S3"],
+        story: "a request leaves items out",
+        watcher: Told(told(
+            "tests/following.rs",
+            "a_request_is_not_taken_for_one_for_the_items_that_are_shown",
+        )),
+    },
+    Row {
+        mutant: M::MissedByAPart,
+        properties: &["S3"],
+        story: "fires that were missed are left out",
+        watcher: Told(told(
+            "tests/following.rs",
+            "what_was_missed_is_not_taken_from_a_part_of_the_items",
+        )),
+    },
+    Row {
+        mutant: M::UnmonitoredNarrow,
+        properties: &["L0"],
+        story: "an item that has just moved does not run",
+        watcher: Told(told(
+            "tests/following.rs",
+            "of_a_job_that_is_not_monitored_everybody_follows_all",
+        )),
+    },
+    Row {
+        mutant: M::MiscountsKept,
+        properties: &["L1"],
+        story: "an item whose owner was changed by hand runs nowhere",
+        watcher: Told(told(
+            "tests/following.rs",
+            "an_owner_that_somebody_has_changed_is_assigned_anew",
+        )),
+    },
+    Row {
         mutant: M::NarrowedAtOnce,
         properties: &["quiet"],
         story: "each change leads to a snapshot, and to another one",

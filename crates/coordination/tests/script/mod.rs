@@ -872,6 +872,11 @@ impl Cluster {
         !self.instances[instance].executing.is_empty()
     }
 
+    /// Returns how many runs an instance was told to begin and has not ended.
+    pub(crate) fn n_executing(&self, instance: usize) -> usize {
+        self.instances[instance].executing.len()
+    }
+
     /// Returns how often an instance was told to cancel its runs.
     pub(crate) fn interrupts(&self, instance: usize) -> usize {
         self.instances[instance].interrupts
