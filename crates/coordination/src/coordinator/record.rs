@@ -24,8 +24,9 @@ impl Coordinator {
             Event::Registry(changes) => self.apply(changes, out),
             Event::Fire { at, next, missed } => {
                 // It was looked up by the items that are shown.
-                let all = self.view.followed().is_all() || mutant::is(Mutant::MissedByAPart);
-                self.fire(Due { at, next, missed: all.then_some(missed) }, out);
+                let by_a_part = self.catch_up_since().is_some() && !self.view.followed().is_all();
+                let told = !by_a_part || mutant::is(Mutant::MissedByAPart);
+                self.fire(Due { at, next, missed: told.then_some(missed) }, out);
             }
             Event::TriggerRequested { parameter } => self.want_trigger(now, parameter, out),
             Event::OnceReturned { stage, token } => self.returned(stage, token),

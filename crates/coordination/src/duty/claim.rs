@@ -1,6 +1,7 @@
 //! Claim: before an item runs, its record says who runs it and for which fire.
 
 use super::{Context, Duty, OwnItem, change_items};
+use crate::local::Due;
 use crate::mutant::{self, Mutant};
 use crate::plan::Plan;
 use crate::{JobConfig, Ledger};
@@ -21,15 +22,13 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
         if ledger.has_settled(due.at) {
             return None;
         }
-        let catches_up = config.catch_up.and(ledger.last_fire);
-        if catches_up.is_some() && due.missed.is_none() && !mutant::is(Mutant::CaughtUpUntold) {
-            // What came before it is told with the next fire, and it as well (simulation seed 15183726).
+        if waits_for_next(config, due, ledger) {
             return None;
         }
         if own.view.is_disabled() && !mutant::is(Mutant::DisabledUnnoticed) {
             return ledger.skip_disabled(due.at, due.next);
         }
-        let before = catches_up.and_then(|last| due.missed_after(last));
+        let before = config.catch_up.and(ledger.last_fire).and_then(|last| due.missed_after(last));
         let before = before.filter(|_| !mutant::is(Mutant::NotCaughtUp));
         match before {
             Some((fire, next))
@@ -41,6 +40,13 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
         }
     };
     claim(cx, &format!("fire {} is due", due.at), cx.claimable_for(due.at), next)
+}
+
+/// Returns true if an item leaves a due fire alone: what came before it is told with the next fire, and it as well
+/// (simulation seed 15183726).
+pub(super) fn waits_for_next(config: &JobConfig, due: &Due, ledger: &Ledger) -> bool {
+    let catches_up = config.catch_up.is_some() && ledger.last_fire.is_some();
+    catches_up && due.missed.is_none() && !mutant::is(Mutant::CaughtUpUntold)
 }
 
 /// Runs what operators have asked for. A request for an item that is disabled is dropped: nobody expects it to run when
@@ -73,7 +79,6 @@ mod tests {
     use super::super::scene::{Scene, check, id, idle, item, running_by};
     use super::*;
     use crate::layout::NodeKind;
-    use crate::local::Due;
     use crate::{CatchUp, FireTime, ManualRequest, Outcome};
 
     const BOTH: &str = "claim: fire 200 is due\n  item 0 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 0 running\n  item 2 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 2 running";

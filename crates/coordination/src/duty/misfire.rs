@@ -1,6 +1,9 @@
 //! Misfire: a fire that meets a busy item is noted, and run once when the item is free.
 
+use super::claim::waits_for_next;
 use super::{Context, Duty, OwnItem, change_items};
+use crate::JobConfig;
+use crate::local::Due;
 use crate::mutant::{self, Mutant};
 use crate::plan::Plan;
 
@@ -13,7 +16,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     } else {
         None
     };
-    noted.or_else(|| run(cx).filter(|_| !mutant::is(Mutant::MisfireUnplayed)))
+    noted.or_else(|| run(cx, config).filter(|_| !mutant::is(Mutant::MisfireUnplayed)))
 }
 
 fn note(cx: &Context<'_>) -> Option<Plan> {
@@ -23,14 +26,17 @@ fn note(cx: &Context<'_>) -> Option<Plan> {
     change_items(Duty::Misfire, cx, &reason, cx.restless_accounted_items(), next)
 }
 
-/// Leaves items alone for which a fire is due: its claim stands for the noted fires as well.
-fn run(cx: &Context<'_>) -> Option<Plan> {
+/// Leaves items alone for which a fire is due: its claim stands for the noted fires as well, unless it has to wait.
+fn run(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     let by = cx.claimant()?;
     let due = cx.local.due.as_ref();
     let next = |own: &OwnItem<'_>| {
         let noted = own.ledger.misfire?;
-        let claimed_anyway = due.is_some_and(|due| !own.ledger.has_settled(due.at))
-            && !mutant::is(Mutant::ReplayBesideDue);
+        let is_claimed = |due: &&Due| {
+            !own.ledger.has_settled(due.at) && !waits_for_next(config, due, &own.ledger)
+        };
+        let claimed_anyway =
+            due.filter(is_claimed).is_some() && !mutant::is(Mutant::ReplayBesideDue);
         let disabled = own.view.is_disabled() && !mutant::is(Mutant::DisabledUnnoticed);
         if disabled || claimed_anyway || !own.is_free(cx.local) {
             return None;
@@ -46,7 +52,7 @@ mod tests {
     use super::super::scene::{Scene, check, item, running_by};
     use super::*;
     use crate::layout::NodeKind;
-    use crate::{FireTime, Outcome};
+    use crate::{CatchUp, FireTime, Outcome};
 
     #[test]
     fn a_fire_that_meets_a_run_is_noted_and_run_afterwards() {
@@ -60,6 +66,11 @@ mod tests {
         };
         let note = "misfire: fire 300 met running items\n  item 0 running NORMAL for 200 by 10.0.0.1@-@1, token 1, misfired 300..=300 (1)\n  show 0 misfired";
         let run = "misfire: misfired before\n  item 0 running MISFIRE for 300 by 10.0.0.1@-@1, token 2\n  show 0 running\n  show 0 not misfired";
+        let waits = |scene: Scene| {
+            let due = Due { at: FireTime(400), next: None, missed: None };
+            let catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
+            scene.configure(|c| c.catch_up = catch_up).local(|local| local.due = Some(due))
+        };
         let rows = vec![
             ("it still runs", met(), note),
             ("the job does not make up for it", met().configure(|c| c.misfire = false), "nothing"),
@@ -73,6 +84,7 @@ mod tests {
             ("free again", noted(), run),
             ("free again, the noted fire being the last one", noted().due(300), run),
             ("free again and due: the claim stands for both", noted().due(400), "nothing"),
+            ("free again and due, and it has to wait for the next one", waits(noted()), run),
             ("disabled meanwhile", noted().marked(&NodeKind::ItemDisabled(item(0))), "nothing"),
             ("paused meanwhile", noted().local(|local| local.paused = true), "nothing"),
         ];
