@@ -32,7 +32,9 @@ pub enum Change {
 }
 
 impl Change {
-    fn path(&self) -> Option<&NodePath> {
+    /// Returns the node that it is about; `None` for the ends of a snapshot.
+    #[must_use]
+    pub fn path(&self) -> Option<&NodePath> {
         match self {
             Self::Entry(node) | Self::Put(node) => Some(&node.path),
             Self::Gone { path, .. } => Some(path),

@@ -170,12 +170,7 @@ impl Server {
 impl Client {
     /// Tells the feeds of all trees that a change is in.
     fn tell(&mut self, change: &Change) {
-        let (Change::Entry(Node { path, .. })
-        | Change::Put(Node { path, .. })
-        | Change::Gone { path, .. }) = change
-        else {
-            return;
-        };
+        let Some(path) = change.path() else { return };
         let (held, change) = (self.feeds_held, std::slice::from_ref(change));
         for root in std::iter::successors(Some(path.clone()), NodePath::parent) {
             if let Some(feeds) = self.feeds.get_mut(&root) {
@@ -215,7 +210,7 @@ impl Subscription {
 }
 
 fn snapshot(model: &Model, scope: &Scope) -> Vec<Change> {
-    let entries = scope.parts().flat_map(|part| model.subtree(part)).cloned().map(Change::Entry);
+    let entries = model.within(scope).cloned().map(Change::Entry);
     std::iter::once(Change::Init).chain(entries).chain([Change::Ready]).collect()
 }
 

@@ -283,7 +283,8 @@ impl Cluster {
 
     fn tell_all(&mut self, changes: &[Change]) {
         for node in &mut self.nodes {
-            let followed = |change: &&Change| is_in(change, &node.scope);
+            let followed =
+                |change: &&Change| change.path().is_none_or(|path| node.scope.contains(path));
             let told: Vec<_> = changes.iter().filter(followed).cloned().collect();
             if !told.is_empty() {
                 self.counts.notifications += told.len() as u64;
@@ -295,17 +296,8 @@ impl Cluster {
 
 /// Returns what is in a scope, as a feed begins with it.
 fn snapshot(registry: &Model, scope: &Scope) -> Vec<Change> {
-    let nodes = scope.parts().flat_map(|part| registry.subtree(part));
-    let entries = nodes.cloned().map(Change::Entry);
+    let entries = registry.within(scope).cloned().map(Change::Entry);
     [Change::Init].into_iter().chain(entries).chain([Change::Ready]).collect()
-}
-
-fn is_in(change: &Change, scope: &Scope) -> bool {
-    match change {
-        Change::Entry(node) | Change::Put(node) => scope.contains(&node.path),
-        Change::Gone { path, .. } => scope.contains(path),
-        Change::Init | Change::Ready => true,
-    }
 }
 
 #[cfg(test)]

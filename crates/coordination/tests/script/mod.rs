@@ -256,8 +256,7 @@ impl Cluster {
 
     /// Returns what there is now in a scope, as a feed begins with it.
     fn snapshot(&self, scope: &Scope) -> VecDeque<Vec<Change>> {
-        let nodes = scope.parts().flat_map(|part| self.registry.subtree(part));
-        let entries = nodes.cloned().map(Change::Entry);
+        let entries = self.registry.within(scope).cloned().map(Change::Entry);
         let snapshot = [Change::Init].into_iter().chain(entries).chain([Change::Ready]).collect();
         self.delivery.portions(snapshot).into()
     }
@@ -383,11 +382,7 @@ impl Cluster {
     /// Delivers what waits in an instance's feed about this node of the job, before everything else.
     pub(crate) fn deliver_only(&mut self, instance: usize, node: &str) {
         let path = self.path(node);
-        let about = |change: &Change| match change {
-            Change::Entry(node) | Change::Put(node) => node.path == path,
-            Change::Gone { path: gone, .. } => *gone == path,
-            Change::Init | Change::Ready => false,
-        };
+        let about = |change: &Change| change.path() == Some(&path);
         let feed = &mut self.instances[instance].feed;
         let place = feed.iter().position(|changes| changes.iter().any(about));
         let changes = place.and_then(|place| feed.remove(place));
@@ -655,11 +650,8 @@ impl Cluster {
 
     fn publish(&mut self, changes: Vec<Change>) {
         for instance in &mut self.instances {
-            let followed = |change: &&Change| match change {
-                Change::Entry(node) | Change::Put(node) => instance.scope.contains(&node.path),
-                Change::Gone { path, .. } => instance.scope.contains(path),
-                Change::Init | Change::Ready => true,
-            };
+            let followed =
+                |change: &&Change| change.path().is_none_or(|path| instance.scope.contains(path));
             let told: Vec<_> = changes.iter().filter(followed).cloned().collect();
             instance.n_told += told.len();
             instance.feed.extend(self.delivery.portions(told));

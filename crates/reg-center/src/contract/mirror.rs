@@ -98,10 +98,7 @@ impl Mirror {
 
     /// Notes a change; those of nodes that were not asked for are ignored, as long as they are within the root.
     fn apply(&mut self, change: Change) {
-        if let Change::Entry(Node { path, .. })
-        | Change::Put(Node { path, .. })
-        | Change::Gone { path, .. } = &change
-        {
+        if let Some(path) = change.path() {
             let root = self.scope.root();
             assert!(path.is_within(root), "{path} is not within {root}");
             if !self.scope.contains(path) {

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use crate::{
     Change, Committed, Conflict, ConflictReason, Error, Expect, Lifetime, Node, NodePath, Op,
-    Result, Revision, SessionId, Stat, TxnOutcome, Version,
+    Result, Revision, Scope, SessionId, Stat, TxnOutcome, Version,
 };
 use tree::Tree;
 
@@ -114,6 +114,11 @@ impl Model {
     /// Returns a subtree, `root` included, in path order.
     pub fn subtree<'a>(&'a self, root: &'a NodePath) -> impl Iterator<Item = &'a Node> {
         self.tree.within(root)
+    }
+
+    /// Returns the nodes of a scope, in path order.
+    pub fn within<'a>(&'a self, scope: &'a Scope) -> impl Iterator<Item = &'a Node> {
+        scope.parts().flat_map(|part| self.subtree(part))
     }
 
     /// Executes a transaction of a session and returns what a watcher of everything would see.

@@ -45,14 +45,6 @@ fn moment(node: &Node) -> (Revision, Revision) {
     (node.stat.created, node.stat.modified)
 }
 
-fn path_of(change: &Change) -> Option<&NodePath> {
-    match change {
-        Change::Entry(node) | Change::Put(node) => Some(&node.path),
-        Change::Gone { path, .. } => Some(path),
-        Change::Init | Change::Ready => None,
-    }
-}
-
 impl Inbox {
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.touched.is_empty() && self.listing.is_none()
@@ -81,11 +73,11 @@ impl Inbox {
     pub(crate) fn list(&mut self, model: &Model, scope: &Scope, pace: &Pace) {
         self.forget();
         self.scope = Some(scope.clone());
-        let parts = scope.parts();
         if pace.torn {
-            self.listing = Some(Listing { level: parts.cloned().collect(), ..Listing::default() });
+            let level = scope.parts().cloned().collect();
+            self.listing = Some(Listing { level, ..Listing::default() });
         } else {
-            self.snapshot(parts.flat_map(|part| model.subtree(part)).cloned().collect(), pace);
+            self.snapshot(model.within(scope).cloned().collect(), pace);
         }
     }
 
@@ -102,11 +94,11 @@ impl Inbox {
     /// Something was written.
     pub(crate) fn notify(&mut self, change: &Change, pace: &Pace, dice: &mut Dice) {
         let followed = |path| self.scope.as_ref().is_some_and(|scope| scope.contains(path));
-        if !path_of(change).is_some_and(followed) {
+        if !change.path().is_some_and(followed) {
             return;
         }
         if pace.reread || self.listing.is_some() {
-            if let Some(path) = path_of(change) {
+            if let Some(path) = change.path() {
                 self.touched.retain(|other| other != path);
                 self.touched.push_back(path.clone());
             }
@@ -121,14 +113,14 @@ impl Inbox {
     /// Appends a change, or puts it some places earlier, yet never before another change of the same node, nor into a
     /// snapshot.
     fn enqueue(&mut self, change: Change, earlier: usize, replaces: bool) {
-        let mine = path_of(&change).cloned();
+        let mine = change.path().cloned();
         if replaces && let Some(path) = &mine {
             self.replace(path);
         }
         let movable = |other: &&Message| match other {
             Message::Session(_) => false,
             Message::Change(other) => {
-                path_of(other).is_some_and(|other| Some(other) != mine.as_ref())
+                other.path().is_some_and(|other| Some(other) != mine.as_ref())
             }
         };
         let room =

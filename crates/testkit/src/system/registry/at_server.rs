@@ -7,7 +7,7 @@ use reg_center::{Change, Error, Lifetime, NodePath, Result, Scope, SessionId, Tx
 use super::injection::Follows;
 use super::message::{Answer, AtClient, ClientId, Conn, Down, Event, Greeting, Request, Up};
 use super::net::Net;
-use super::server::{Power, Subscription, Wire, path_of};
+use super::server::{Power, Subscription, Wire};
 use super::weather::happens;
 
 impl Net {
@@ -74,9 +74,7 @@ impl Net {
     }
 
     fn subscribe(&mut self, id: ClientId, conn: Conn, feed: u64, scope: Scope) {
-        let model = self.server.model();
-        let entries = scope.parts().flat_map(|part| model.subtree(part));
-        let entries = entries.cloned().map(Change::Entry);
+        let entries = self.server.model().within(&scope).cloned().map(Change::Entry);
         let changes = std::iter::once(Change::Init).chain(entries).chain([Change::Ready]).collect();
         let lanes = [self.now(); 2];
         if let Some(wire) = self.server.wires.get_mut(&id) {
@@ -200,7 +198,7 @@ impl Net {
             let scope = &wire.subscriptions[n].scope;
             let relevant = changes
                 .iter()
-                .filter(|change| path_of(change).is_some_and(|path| scope.contains(path)));
+                .filter(|change| change.path().is_some_and(|path| scope.contains(path)));
             let relevant: Vec<_> = relevant.cloned().collect();
             if relevant.is_empty() {
                 continue;
@@ -255,6 +253,6 @@ impl Net {
 
 /// All changes of a node go on one lane, so that none overtakes another.
 fn lane_of(change: &Change) -> usize {
-    let bytes = path_of(change).map_or(&[][..], |path| path.as_str().as_bytes());
+    let bytes = change.path().map_or(&[][..], |path| path.as_str().as_bytes());
     usize::from(bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(*byte)) >> 7)
 }

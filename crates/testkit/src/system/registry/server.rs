@@ -192,7 +192,7 @@ impl Server {
             // Parents that were made come last: nobody had them before.
             let made = changes
                 .iter()
-                .filter_map(path_of)
+                .filter_map(Change::path)
                 .filter(|path| !ops.iter().any(|op| op.path() == *path));
             let made: Vec<_> = made.map(|path| (path.clone(), None)).collect();
             for (path, node) in old.into_iter().chain(made) {
@@ -252,13 +252,5 @@ impl Server {
             return Revision(rng.u64(floor.0..=newest.0));
         }
         newest
-    }
-}
-
-pub(super) fn path_of(change: &Change) -> Option<&NodePath> {
-    match change {
-        Change::Entry(node) | Change::Put(node) => Some(&node.path),
-        Change::Gone { path, .. } => Some(path),
-        Change::Init | Change::Ready => None,
     }
 }
