@@ -7,7 +7,7 @@ use reg_center::{Revision, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::view::Versioned;
-use crate::{FireTime, Ledger};
+use crate::{FireTime, Ledger, LedgerState};
 
 /// What is known of one sharding item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,6 +61,13 @@ impl ItemView {
     #[must_use]
     pub fn is_disabled(&self) -> bool {
         self.disabled || self.ledger.as_ref().is_some_and(|ledger| ledger.value.disabled)
+    }
+
+    /// Returns true if something is left of it that a job without this item does not need: an owner, or a record that is not retired.
+    #[must_use]
+    pub fn is_surplus(&self) -> bool {
+        let retired = |ledger: &Ledger| ledger.state == LedgerState::Retired;
+        self.owner.is_some() || self.ledger.as_ref().is_some_and(|ledger| !retired(&ledger.value))
     }
 
     pub(crate) fn is_of(&self, instance: &InstanceId) -> bool {

@@ -328,6 +328,11 @@ impl JobView {
         self.follows_next = followed;
     }
 
+    /// Returns the items that were asked for: those that it shows, or will show from the next snapshot on.
+    pub(crate) fn follows_next(&self) -> &Followed {
+        &self.follows_next
+    }
+
     /// Returns the items that it shows.
     pub(crate) fn followed(&self) -> &Followed {
         &self.followed
@@ -948,10 +953,9 @@ impl JobView {
     /// Returns true if something is known of each item of a job with so many, and of others only that they are retired.
     pub(crate) fn has_no_other(&self, total_count: u32) -> bool {
         let first_beyond = ShardingItem::new(total_count);
-        let surplus = |(_, view): (_, &ItemView)| resharding::is_surplus(view);
         let known = || self.items().take_while(|(item, _)| *item < first_beyond).count();
         self.has_exactly(total_count)
-            || (!self.items_from(first_beyond).any(surplus)
+            || (!self.items_from(first_beyond).any(|(_, view)| view.is_surplus())
                 && u32::try_from(known()) == Ok(total_count))
     }
 

@@ -48,6 +48,12 @@ fn others(cluster: &Cluster, instances: usize) -> Vec<usize> {
     (0..instances).filter(|instance| cluster.leader() != Some(*instance)).collect()
 }
 
+fn assert_all_see_all(cluster: &Cluster, instances: usize) {
+    let seen: Vec<_> = (0..instances).map(|instance| items_seen(cluster, instance)).collect();
+    let items = usize::try_from(cluster.truth().config().unwrap().sharding_total_count).unwrap();
+    assert_eq!(seen, vec![items; instances], "{}", cluster.story());
+}
+
 fn assert_all_run(cluster: &Cluster, fire: FireTime, case: &str) {
     let all: Vec<u32> = (0..ITEMS).collect();
     assert_eq!(cluster.items_run_for(fire), all, "{case}\n{}", cluster.story());
@@ -71,16 +77,16 @@ fn each_follows_its_own_items_and_the_leader_all() {
 #[test]
 fn of_a_job_with_few_items_everybody_follows_all() {
     let cluster = quiet(4, &job_of(ITEMS - 1));
-    assert!((0..4).all(|instance| items_seen(&cluster, instance) == 63), "{}", cluster.story());
+    assert_all_see_all(&cluster, 4);
 }
 
 #[test]
 fn whoever_has_many_of_the_items_or_calls_back_follows_all() {
     let cluster = quiet(1, &job_of(ITEMS));
-    assert_eq!(items_seen(&cluster, 0), 64);
+    assert_all_see_all(&cluster, 1);
     let cluster =
         Cluster::settled_with(2, &job_of(ITEMS), |coordinator, _| coordinator.calling_back());
-    assert!((0..2).all(|instance| items_seen(&cluster, instance) == 64), "{}", cluster.story());
+    assert_all_see_all(&cluster, 2);
 }
 
 #[test]
@@ -118,7 +124,7 @@ fn nobody_follows_less_before_all_was_quiet_for_a_while() {
     let mut cluster = Cluster::settled(4, &job_of(ITEMS));
     let fire = run_once(&mut cluster);
     assert_all_run(&cluster, fire, "at the beginning");
-    assert!((0..4).all(|instance| items_seen(&cluster, instance) == 64), "{}", cluster.story());
+    assert_all_see_all(&cluster, 4);
 }
 
 #[test]
@@ -187,7 +193,7 @@ fn while_a_java_instance_is_there_everybody_follows_all() {
     cluster.run_for(A_WHILE);
     cluster.end_all_runs();
     cluster.run_for(A_WHILE);
-    assert!((0..4).all(|instance| items_seen(&cluster, instance) == 64), "{}", cluster.story());
+    assert_all_see_all(&cluster, 4);
 }
 
 /// The leader has nothing to do and takes all of what was lost; the items move when these runs have ended.
@@ -254,7 +260,7 @@ fn what_was_missed_is_not_taken_from_a_part_of_the_items() {
 fn of_a_job_that_is_not_monitored_everybody_follows_all() {
     let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(ITEMS) };
     let cluster = quiet(4, &unmonitored);
-    assert!((0..4).all(|instance| items_seen(&cluster, instance) == 64), "{}", cluster.story());
+    assert_all_see_all(&cluster, 4);
 }
 
 /// Whoever has it now has as many items as it should, for all it knows.

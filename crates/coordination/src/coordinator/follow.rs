@@ -24,11 +24,11 @@ const MOST_WASTE: usize = 2;
 impl Coordinator {
     /// Tells the shell to follow something else, if that is better.
     pub(super) fn follow(&mut self, now: Now, out: &mut Vec<Command>) {
-        if !self.connected || !self.view.is_synced() || self.view.followed() != &self.told_to_follow
-        {
+        let followed = self.view.followed();
+        if !self.connected || !self.view.is_synced() || followed != self.view.follows_next() {
             return;
         }
-        let next = match self.told_to_follow.n_items() {
+        let next = match followed.n_items() {
             None if self.is_calm(now) => self.own_items().map(Followed::Only),
             None => None,
             Some(_) if !self.shows_enough() => Some(Followed::All),
@@ -38,8 +38,7 @@ impl Coordinator {
         };
         if let Some(next) = next {
             out.push(Command::Follow(self.layout.scope(&next)));
-            self.view.follow(next.clone());
-            self.told_to_follow = next;
+            self.view.follow(next);
             self.calm_since = None;
         }
     }
@@ -88,16 +87,13 @@ impl Coordinator {
         let record = &assignment.value;
         let comes =
             |item: &ShardingItem, next: &InstanceId| next == me && !self.view.item(*item).is_of(me);
-        let coming = record.pending.iter().filter(|(item, next)| comes(item, next));
-        let (mut n_coming, mut sees_coming) = (0, true);
-        for (item, _) in coming {
-            n_coming += 1;
-            sees_coming &= self.view.followed().has(*item) || mutant::is(Mutant::ComingUnfollowed);
-        }
+        let coming = || record.pending.iter().filter(|(item, next)| comes(item, next));
+        let sees_coming = coming().all(|(item, _)| self.view.followed().has(*item));
+        let sees_coming = sees_coming || mutant::is(Mutant::ComingUnfollowed);
         let goes = |item| record.pending.get(&item).is_some_and(|next| next != me);
         let n_staying = self.view.items_of(me).filter(|(item, _)| !goes(*item)).count();
         let count = record.counts.get(me).and_then(|count| usize::try_from(*count).ok());
-        let as_many = count.is_some_and(|count| count <= n_staying + n_coming);
+        let as_many = count.is_some_and(|count| count <= n_staying + coming().count());
         let as_many = as_many || mutant::is(Mutant::CountsIgnored);
         as_many && sees_coming
     }

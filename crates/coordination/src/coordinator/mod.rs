@@ -19,7 +19,7 @@ use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::{Duty, MAX_ITEMS_PER_PLAN, items_per_plan};
-use crate::followed::{Followed, Following};
+use crate::followed::Following;
 use crate::layout::Layout;
 use crate::local::{Local, Phase};
 use crate::mutant::{self, Mutant};
@@ -144,7 +144,6 @@ pub struct Coordinator {
     next_ticket: u64,
     next_reconcile: Option<Duration>,
     /// The items that the shell was told to follow.
-    told_to_follow: Followed,
     /// Since when nothing was out of the ordinary, while all items are followed.
     calm_since: Option<Duration>,
     settings: Settings,
@@ -269,7 +268,6 @@ impl Coordinator {
             unsure: Vec::new(),
             next_ticket: 0,
             next_reconcile: None,
-            told_to_follow: Followed::All,
             calm_since: None,
             settings: Settings::default(),
             waiting: None,

@@ -12,7 +12,7 @@ use crate::layout::NodeKind;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::JobView;
-use crate::{FireTime, JobConfig, Ledger, LedgerState};
+use crate::{FireTime, JobConfig, Ledger};
 
 /// Assigns items anew when the inputs of the assignment have changed, and lets items follow that could not before.
 ///
@@ -282,7 +282,7 @@ fn is_unfinished(view: &JobView, config: &JobConfig) -> bool {
     };
     let unrecorded = || config.monitor_execution && unrecorded();
     let beyond = || view.items_from(ShardingItem::new(total)).filter(|_| may_retire(view));
-    let surplus = || beyond().any(|(_, view)| is_surplus(view));
+    let surplus = || beyond().any(|(_, view)| view.is_surplus());
     !mutant::is(Mutant::NeverFollow) && (pending || unrecorded() || surplus())
 }
 
@@ -290,11 +290,6 @@ fn is_unfinished(view: &JobView, config: &JobConfig) -> bool {
 /// in between may have more items (simulation seed 1050674).
 fn may_retire(view: &JobView) -> bool {
     view.has_usable_config() || mutant::is(Mutant::RetiredByOlderConfig)
-}
-
-pub(crate) fn is_surplus(view: &ItemView) -> bool {
-    let retired = |ledger: &Ledger| ledger.state == LedgerState::Retired;
-    view.owner.is_some() || view.ledger.as_ref().is_some_and(|ledger| !retired(&ledger.value))
 }
 
 /// Returns the owners as they are, or will be when the pending items have moved.
@@ -409,7 +404,7 @@ impl Moves {
         }
         let total = config.sharding_total_count;
         let beyond = view.items_from(ShardingItem::new(total)).filter(|_| may_retire(view));
-        let surplus = beyond.filter(|(_, view)| is_surplus(view));
+        let surplus = beyond.filter(|(_, view)| view.is_surplus());
         let mut retired = surplus.map(|(item, view)| retire(view, item));
         moves.steps.extend(retired.by_ref().take(most - moved).flatten());
         moves.is_partial |= retired.any(|steps| !steps.is_empty());

@@ -1,6 +1,6 @@
 //! Items without an owner, items that the job does not have, and the flags of resharding.
 
-use coordination::{LedgerState, NodeKind, OperatorStep};
+use coordination::{NodeKind, OperatorStep};
 use sharding::ShardingItem;
 
 use super::{Case, Finding, FindingCode, Severity};
@@ -72,9 +72,7 @@ fn surplus(case: &Case<'_>) -> Option<Finding> {
     let job = case.job;
     let total = job.config()?.sharding_total_count;
     let is_surplus = |(item, shown): &(ShardingItem, &coordination::ItemView)| {
-        let record = shown.ledger.as_ref().map(|ledger| &ledger.value.state);
-        let retired = record.is_none_or(|state| *state == LedgerState::Retired);
-        item.index() >= total && (shown.owner.is_some() || !retired)
+        item.index() >= total && shown.is_surplus()
     };
     let items: Vec<_> = job.view().items().filter(is_surplus).map(|(item, _)| item).collect();
     let text = format!(
