@@ -143,7 +143,6 @@ pub struct Coordinator {
     unsure: Vec<UnsureAssignment>,
     next_ticket: u64,
     next_reconcile: Option<Duration>,
-    /// The items that the shell was told to follow.
     /// Since when nothing was out of the ordinary, while all items are followed.
     calm_since: Option<Duration>,
     settings: Settings,
