@@ -94,6 +94,22 @@ struct HubState {
     subscribers: Vec<Arc<Mutex<Queue>>>,
 }
 
+impl HubState {
+    /// Forgets those who have gone when the list would have to grow: sessions may not change for months, and subscribers come and go.
+    fn make_room(&mut self) {
+        if self.subscribers.len() == self.subscribers.capacity() {
+            self.subscribers.retain(is_read);
+            // So that this is not done again for the next few.
+            self.subscribers.reserve(self.subscribers.len());
+        }
+    }
+}
+
+/// Returns true if somebody reads the queue, beside the hub that writes it.
+fn is_read(queue: &Arc<Mutex<Queue>>) -> bool {
+    Arc::strong_count(queue) > 1
+}
+
 impl SessionHub {
     /// Returns a hub that has not seen any change yet.
     #[must_use]
@@ -125,7 +141,7 @@ impl SessionHub {
             if let Some(waker) = waker {
                 waker.wake();
             }
-            Arc::strong_count(queue) > 1 && !closed
+            is_read(queue) && !closed
         });
     }
 
@@ -138,6 +154,7 @@ impl SessionHub {
             Queue { changes: state.last.into_iter().collect(), waker: None, abandoned: closed };
         let queue = Arc::new(Mutex::new(queue));
         if !closed {
+            state.make_room();
             state.subscribers.push(Arc::clone(&queue));
         }
         SessionFeed { queue }

@@ -115,6 +115,18 @@ fn a_hub_forgets_subscribers_that_are_gone() {
 }
 
 #[test]
+fn a_hub_whose_session_never_changes_forgets_them_as_well() {
+    let hub = SessionHub::new();
+    let staying = [hub.subscribe(), hub.subscribe()];
+    for _ in 0..1_000 {
+        drop(hub.subscribe());
+    }
+    let known = format!("{hub:?}").matches("abandoned: false").count();
+    assert!((2..16).contains(&known), "{known} are known of 2: {hub:?}");
+    drop(staying);
+}
+
+#[test]
 fn versions_count_on_from_zero_after_the_last_one() {
     assert_eq!([0, 1, u32::MAX].map(|n| Version(n).next().0), [1, 2, 0]);
 }
