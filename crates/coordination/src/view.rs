@@ -281,14 +281,12 @@ impl JobView {
     /// [`Anomaly`]: the node holds what it should not. The view goes on without what it holds.
     pub fn apply(&mut self, change: Change) -> Result<(), Anomaly> {
         match change {
-            Change::Init if mutant::is(Mutant::SnapshotsShownInPart) => {
-                *self = Self::new(self.layout.clone()).checked_by(self.check.0);
-                Ok(())
-            }
             Change::Init => {
-                let mut incoming = Self::new(self.layout.clone()).checked_by(self.check.0);
-                incoming.followed = self.follows_next.clone();
-                self.incoming = Some(Box::new(incoming));
+                let incoming = self.anew();
+                match mutant::is(Mutant::SnapshotsShownInPart) {
+                    true => *self = incoming,
+                    false => self.incoming = Some(Box::new(incoming)),
+                }
                 Ok(())
             }
             Change::Ready => {
@@ -313,6 +311,12 @@ impl JobView {
                 Ok(())
             }
         }
+    }
+
+    /// Returns a view that shows nothing yet of what is followed from now on.
+    fn anew(&self) -> Self {
+        let (followed, follows_next) = (self.follows_next.clone(), self.follows_next.clone());
+        Self { followed, follows_next, ..Self::new(self.layout.clone()).checked_by(self.check.0) }
     }
 
     /// Returns the view that changes go to: the incomplete snapshot, if there is one.
