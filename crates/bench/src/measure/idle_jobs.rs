@@ -4,6 +4,7 @@ use std::env;
 use std::process::{self, Command};
 use std::time::{Duration, Instant};
 
+use futures_util::{StreamExt, TryStreamExt, stream};
 use interop::peers::size_of;
 use lite::{JobBuilder, job_fn};
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,9 @@ const COLUMNS: [&str; 6] = [
 
 /// How long requests are counted while nothing happens.
 const IDLE: Duration = Duration::from_secs(10);
+
+/// How many jobs are registered at once.
+const AT_ONCE: usize = 64;
 
 /// Measures processes of their own, so that one does not inherit the memory of the other.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
@@ -69,17 +73,13 @@ pub(crate) async fn in_a_process(jobs: u32) -> Outcome<String> {
     schedule(&scheduler, "first").await?;
     let (before, _) = size_of(process::id())?;
     let (requests, begin) = (stage.request_count()?, Instant::now());
-    let mut handles = Vec::new();
-    for number in 0..jobs {
-        handles.push(schedule(&scheduler, &format!("job-{number}")).await?);
-    }
-    for handle in &handles {
-        settled(handle, 1).await?;
-    }
+    let joined = (0..jobs).map(|number| join(&scheduler, format!("job-{number}")));
+    let handles: Vec<_> = stream::iter(joined).buffer_unordered(AT_ONCE).try_collect().await?;
     let register_ms = begin.elapsed().as_secs_f64() * 1e3;
     let registered = stage.request_count()?;
     tokio::time::sleep(IDLE).await;
     let (resident, threads) = size_of(process::id())?;
+    drop(handles);
     let seen = Seen {
         kib: resident as f64 - before as f64,
         threads,
@@ -88,6 +88,13 @@ pub(crate) async fn in_a_process(jobs: u32) -> Outcome<String> {
         idle_requests: stage.request_count()? - registered,
     };
     Ok(serde_json::to_string(&seen)?)
+}
+
+/// Registers a job, and returns when its item is assigned.
+async fn join(scheduler: &lite::Scheduler, name: String) -> Outcome<lite::JobHandle> {
+    let handle = schedule(scheduler, &name).await?;
+    settled(&handle, 1).await?;
+    Ok(handle)
 }
 
 async fn schedule(scheduler: &lite::Scheduler, name: &str) -> Outcome<lite::JobHandle> {
