@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use reg_center::NodePath;
-use tokio::sync::mpsc;
 
-use crate::inbox::Answer;
+use crate::inbox::{Answer, Answers};
 use crate::seams::Seams;
 
 /// How long to wait for the registry's clock. Later than this the fire is late anyway.
@@ -31,7 +30,7 @@ pub(crate) struct ClockCheck {
 
 impl ClockCheck {
     /// Answers with [`Answer::Clock`], also if the task is dropped: there are fires that wait for it.
-    pub(crate) async fn run(self, answers: mpsc::UnboundedSender<Answer>) {
+    pub(crate) async fn run(self, answers: Answers) {
         let mut answer = PendingVerdict { verdict: ClockVerdict::Differs, answers };
         answer.verdict = self.verdict().await;
     }
@@ -73,12 +72,12 @@ impl ClockCheck {
 /// A check that is dropped half-way has found nothing out.
 struct PendingVerdict {
     verdict: ClockVerdict,
-    answers: mpsc::UnboundedSender<Answer>,
+    answers: Answers,
 }
 
 impl Drop for PendingVerdict {
     fn drop(&mut self) {
         // The driver may have ended; it has recorded the fires that waited.
-        let _ = self.answers.send(Answer::Clock(self.verdict));
+        self.answers.send(Answer::Clock(self.verdict));
     }
 }

@@ -2,9 +2,8 @@
 
 use coordination::{Reply, Ticket};
 use reg_center::{NodePath, RegistryCenter, Txn, TxnOutcome};
-use tokio::sync::mpsc;
 
-use crate::inbox::Answer;
+use crate::inbox::{Answer, Answers};
 
 /// What a coordinator wants to be committed.
 #[derive(Debug)]
@@ -16,11 +15,7 @@ pub(crate) struct Commit {
 
 impl Commit {
     /// Commits and answers with [`Answer::Replied`], also if the task is dropped.
-    pub(crate) async fn run(
-        self,
-        registry: &dyn RegistryCenter,
-        answers: mpsc::UnboundedSender<Answer>,
-    ) {
+    pub(crate) async fn run(self, registry: &dyn RegistryCenter, answers: Answers) {
         let mut answer = PendingReply { ticket: self.ticket, reply: Reply::Unknown, answers };
         answer.reply = reply(registry, self.txn, &self.confirm_absent).await;
     }
@@ -30,7 +25,7 @@ impl Commit {
 struct PendingReply {
     ticket: Ticket,
     reply: Reply,
-    answers: mpsc::UnboundedSender<Answer>,
+    answers: Answers,
 }
 
 impl Drop for PendingReply {
@@ -38,7 +33,7 @@ impl Drop for PendingReply {
         tracing::debug!(reply = ?self.reply, "commit answered");
         let (ticket, reply) = (self.ticket, self.reply);
         // The driver may have ended; then nobody waits for the reply.
-        let _ = self.answers.send(Answer::Replied { ticket, reply });
+        self.answers.send(Answer::Replied { ticket, reply });
     }
 }
 

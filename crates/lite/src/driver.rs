@@ -9,7 +9,7 @@ use coordination::{
 };
 use jiff::Timestamp;
 use reg_center::{Scope, SessionChange, SessionId};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tracing::Span;
 use trigger::Zone;
 
@@ -17,7 +17,7 @@ use crate::config_check::Timing;
 use crate::error_handler::{ErrorDesk, Stop};
 use crate::executor::{Executor, FinishedRun, RunningItem};
 use crate::identity::Lives;
-use crate::inbox::{Answer, Inbox, Request, Signal};
+use crate::inbox::{Answer, Answers, Inbox, Request, Signal};
 use crate::job_record::Subscribers;
 use crate::once_listener::OnceListener;
 use crate::runtime::LifeGuard;
@@ -55,7 +55,7 @@ pub(crate) struct Driver {
     pub(crate) errors: ErrorDesk,
     pub(crate) timer: JobTimer,
     pub(crate) subscribers: Arc<Subscribers>,
-    pub(crate) answers: mpsc::UnboundedSender<Answer>,
+    pub(crate) answers: Answers,
     pub(crate) patience: Patience,
     /// The zone of configurations that name none.
     pub(crate) default_zone: Zone,
@@ -90,8 +90,9 @@ pub(crate) struct State {
 }
 
 impl Driver {
-    /// Runs until the job has left, was aborted, or the registry centre was closed.
-    pub(crate) async fn run(mut self, mut inbox: Inbox, ended: impl FnOnce(Ending)) {
+    /// Runs until the job has left, was aborted, or the registry centre was closed. Boxed, because a future has room for its arguments
+    /// twice.
+    pub(crate) async fn run(mut self: Box<Self>, mut inbox: Inbox, ended: impl FnOnce(Ending)) {
         while !self.state.over {
             let wake = self.next_wake();
             let signal = inbox.next(&self.seams, wake).await;
@@ -142,7 +143,7 @@ impl Driver {
         match signal {
             Signal::Abort => self.state.over = true,
             Signal::Session(change) => self.session_changed(change),
-            Signal::Request(request) => self.requested(request),
+            Signal::Request(request) => self.requested(*request),
             Signal::Answer(answer) => self.answered(answer),
             Signal::Ended(runs) => {
                 let ends = runs.into_iter().map(|run| self.finished(run)).collect();

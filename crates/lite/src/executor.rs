@@ -62,7 +62,7 @@ pub(crate) struct RunningItem {
 pub(crate) struct Executor {
     job: Arc<dyn Job>,
     seams: Seams,
-    ends: mpsc::UnboundedSender<FinishedRun>,
+    ends: mpsc::UnboundedSender<Box<FinishedRun>>,
     rules: RunRules,
     listeners: Listeners,
     guard: Option<Arc<LifeGuard>>,
@@ -75,7 +75,7 @@ impl Executor {
     pub(crate) fn new(
         job: Arc<dyn Job>,
         seams: &Seams,
-        ends: mpsc::UnboundedSender<FinishedRun>,
+        ends: mpsc::UnboundedSender<Box<FinishedRun>>,
         max_concurrency: Option<NonZeroUsize>,
         rules: RunRules,
         listeners: Listeners,
@@ -120,7 +120,7 @@ impl Executor {
             prospect,
         };
         let (outcome, more) = (Outcome::Interrupted, MoreOnTheEnd::default());
-        let finished = FinishedRun { number, item, token, outcome, cause: None, more };
+        let finished = Box::new(FinishedRun { number, item, token, outcome, cause: None, more });
         let report = Report { finished, span: span.clone(), ends: self.ends.clone() };
         let run = Run {
             job: Arc::clone(&self.job),
@@ -180,9 +180,9 @@ impl Drop for Executor {
 
 /// Answers for a run exactly once, also if its task is dropped.
 struct Report {
-    finished: FinishedRun,
+    finished: Box<FinishedRun>,
     span: Span,
-    ends: mpsc::UnboundedSender<FinishedRun>,
+    ends: mpsc::UnboundedSender<Box<FinishedRun>>,
 }
 
 impl Report {

@@ -17,7 +17,7 @@ use crate::{ConfigDifference, Error, JobEvents, JobStatus, Result, ShutdownRepor
 #[derive(Clone)]
 pub struct JobHandle {
     shared: Arc<Shared>,
-    requests: mpsc::UnboundedSender<Request>,
+    requests: mpsc::UnboundedSender<Box<Request>>,
 }
 
 /// What outlives the driver.
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
 }
 
 impl JobHandle {
-    pub(crate) fn new(shared: Arc<Shared>, requests: mpsc::UnboundedSender<Request>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, requests: mpsc::UnboundedSender<Box<Request>>) -> Self {
         Self { shared, requests }
     }
 
@@ -213,7 +213,7 @@ impl JobHandle {
 
     async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T> {
         let (sender, answer) = oneshot::channel();
-        self.requests.send(request(sender)).map_err(|_| self.stopped())?;
+        self.requests.send(Box::new(request(sender))).map_err(|_| self.stopped())?;
         answer.await.map_err(|_| self.stopped())
     }
 

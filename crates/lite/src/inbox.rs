@@ -49,12 +49,33 @@ pub(crate) enum Answer {
     },
 }
 
+/// Where the driver's own tasks say it.
+#[derive(Clone, Debug)]
+pub(crate) struct Answers(mpsc::UnboundedSender<Box<Answer>>);
+
+impl Answers {
+    pub(crate) fn channel() -> (Self, mpsc::UnboundedReceiver<Box<Answer>>) {
+        let (sender, inbox) = mpsc::unbounded_channel();
+        (Self(sender), inbox)
+    }
+
+    /// The driver may have ended; then nobody waits for an answer.
+    pub(crate) fn send(&self, answer: Answer) {
+        let _ = self.0.send(Box::new(answer));
+    }
+
+    /// Waits until the driver has ended.
+    pub(crate) async fn closed(&self) {
+        self.0.closed().await;
+    }
+}
+
 /// One of the things that a driver waits for.
 #[derive(Debug)]
 pub(crate) enum Signal {
     Abort,
     Session(SessionChange),
-    Request(Request),
+    Request(Box<Request>),
     Answer(Answer),
     /// All runs that have ended by now, in order.
     Ended(Vec<FinishedRun>),
@@ -64,13 +85,15 @@ pub(crate) enum Signal {
 }
 
 /// Everything that a driver waits for, the most urgent first.
+///
+/// A channel keeps room for 32 messages also while it is empty: large messages are boxed, because most jobs do nothing most of the time.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     pub(crate) abort: CancellationToken,
     pub(crate) sessions: SessionFeed,
-    pub(crate) requests: mpsc::UnboundedReceiver<Request>,
-    pub(crate) answers: mpsc::UnboundedReceiver<Answer>,
-    pub(crate) ends: mpsc::UnboundedReceiver<FinishedRun>,
+    pub(crate) requests: mpsc::UnboundedReceiver<Box<Request>>,
+    pub(crate) answers: mpsc::UnboundedReceiver<Box<Answer>>,
+    pub(crate) ends: mpsc::UnboundedReceiver<Box<FinishedRun>>,
     pub(crate) feed: Feed,
     pub(crate) fires: mpsc::UnboundedReceiver<FireTime>,
 }
@@ -88,9 +111,9 @@ impl Inbox {
             () = self.abort.cancelled() => Signal::Abort,
             Some(change) = self.sessions.next() => Signal::Session(change),
             Some(request) = self.requests.recv() => Signal::Request(request),
-            Some(answer) = self.answers.recv() => Signal::Answer(answer),
+            Some(answer) = self.answers.recv() => Signal::Answer(*answer),
             Some(first) = self.ends.recv() => {
-                Signal::Ended(batch(first, || self.ends.try_recv().ok()))
+                Signal::Ended(batch(*first, || self.ends.try_recv().ok().map(|run| *run)))
             }
             Some(first) = self.feed.next() => {
                 Signal::Registry(batch(first, || self.feed.try_next()))
@@ -103,7 +126,7 @@ impl Inbox {
     /// Returns the reasons to stop the job that nobody will ask for any more.
     pub(crate) fn left_over_stops(&mut self) -> impl Iterator<Item = String> {
         let answers = std::iter::from_fn(|| self.answers.try_recv().ok());
-        answers.filter_map(|answer| match answer {
+        answers.filter_map(|answer| match *answer {
             Answer::StopJob { reason } => Some(reason),
             Answer::Replied { .. }
             | Answer::Clock(_)

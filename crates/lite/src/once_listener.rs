@@ -8,10 +8,9 @@ use coordination::{FencingToken, FireTime, JobName, OnceStage};
 use futures_util::FutureExt;
 use jiff::Timestamp;
 use sharding::InstanceId;
-use tokio::sync::mpsc;
 
 use crate::context::timestamp;
-use crate::inbox::Answer;
+use crate::inbox::{Answer, Answers};
 use crate::runtime::LifeGuard;
 use crate::said::with_causes;
 
@@ -91,7 +90,7 @@ pub(crate) struct Call {
 
 impl Call {
     /// Calls, and answers whatever becomes of it.
-    pub(crate) async fn run(self, answers: mpsc::UnboundedSender<Answer>) {
+    pub(crate) async fn run(self, answers: Answers) {
         let Self { listener, job, stage, fire, token, guard } = self;
         if let Some((guard, instance)) = guard
             && let Err(reason) = guard.admit(&instance, answers.closed()).await
@@ -99,7 +98,7 @@ impl Call {
             let error = with_causes(&reason);
             tracing::warn!(%stage, fire_time = %timestamp(fire), error, "once-per-cluster callback of a former job was not called");
             // It counts as called all the same: this instance has no better one, and its leaving waits for the answer.
-            let _ = answers.send(Answer::Called { stage, token });
+            answers.send(Answer::Called { stage, token });
             return;
         }
         let context = OnceContext { job, fire, token };
@@ -113,6 +112,6 @@ impl Call {
             tracing::error!(%stage, fire_time = %timestamp(fire), "once-per-cluster callback panicked");
         }
         // The driver is gone if the job has ended; then nobody records the return.
-        let _ = answers.send(Answer::Called { stage, token });
+        answers.send(Answer::Called { stage, token });
     }
 }

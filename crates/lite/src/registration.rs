@@ -15,7 +15,7 @@ use crate::driver::{Driver, Patience, State, job_span};
 use crate::error_handler::{self, ErrorDesk, Selection};
 use crate::executor::Executor;
 use crate::handle::Shared;
-use crate::inbox::Inbox;
+use crate::inbox::{Answers, Inbox};
 use crate::job_listener::Listeners;
 use crate::job_record::Subscribers;
 use crate::log::LogSubscriber;
@@ -390,7 +390,7 @@ impl Registration {
         let name = config.job_name;
         let seams = scheduler.seams.clone();
         let (requests, requests_inbox) = mpsc::unbounded_channel();
-        let (answers, answers_inbox) = mpsc::unbounded_channel();
+        let (answers, answers_inbox) = Answers::channel();
         let (ends, ends_inbox) = mpsc::unbounded_channel();
         let (fires, fires_inbox) = mpsc::unbounded_channel();
         let log: Arc<dyn EventSubscriber> = Arc::new(LogSubscriber);
@@ -413,7 +413,7 @@ impl Registration {
             feed: seams.registry.watch(&Layout::new(&name).root()),
             fires: fires_inbox,
         };
-        let driver = Driver {
+        let driver = Box::new(Driver {
             coordinator,
             listener,
             lives: Arc::clone(&scheduler.lives),
@@ -444,7 +444,7 @@ impl Registration {
             },
             job: name,
             seams: seams.clone(),
-        };
+        });
         let outlives = Arc::clone(&shared);
         let ended = move |ending| drop(outlives.ending.set(ending));
         seams.spawn.spawn(Box::pin(driver.run(inbox, ended)));

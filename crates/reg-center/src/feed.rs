@@ -68,8 +68,7 @@ struct Buffer {
 impl Buffer {
     fn push(&mut self, change: Change) {
         if change == Change::Init {
-            self.pending.clear();
-            self.seq_of.clear();
+            self.forget_all();
         }
         let seq = self.next_seq;
         self.next_seq += 1;
@@ -88,12 +87,20 @@ impl Buffer {
         }
     }
 
+    /// A map that was emptied keeps room for a few entries. Most feeds wait most of the time, and shall cost little meanwhile.
+    fn forget_all(&mut self) {
+        (self.pending, self.seq_of) = (BTreeMap::new(), BTreeMap::new());
+    }
+
     fn pop(&mut self) -> Option<Change> {
         let (seq, change) = self.pending.pop_first()?;
         if let Some(path) = change.path()
             && self.seq_of.get(path) == Some(&seq)
         {
             self.seq_of.remove(&path.clone());
+        }
+        if self.pending.is_empty() {
+            self.forget_all();
         }
         Some(change)
     }
@@ -196,8 +203,7 @@ impl Drop for Feed {
         let waker = {
             let mut buffer = self.buffer.lock();
             buffer.reader_gone = true;
-            buffer.pending.clear();
-            buffer.seq_of.clear();
+            buffer.forget_all();
             buffer.writer.take()
         };
         if let Some(waker) = waker {

@@ -84,7 +84,7 @@ impl Coordinator {
         }
         let config = self.view.config_in_force().cloned();
         let flight = InFlight::new(ticket, plan, config, &self.view);
-        self.in_flight.insert(flight.plan.duty, flight);
+        self.in_flight.insert(flight.plan.duty, Box::new(flight));
     }
 
     /// Forgets plans whose effect the view shows, and those that have waited long enough.

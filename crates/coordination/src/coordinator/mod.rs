@@ -138,7 +138,8 @@ pub struct Coordinator {
     session: Option<SessionId>,
     me: Option<InstanceId>,
     connected: bool,
-    in_flight: BTreeMap<Duty, InFlight>,
+    /// Boxed, because the map keeps room for eleven while nothing is under way.
+    in_flight: BTreeMap<Duty, Box<InFlight>>,
     /// Assignments of which nobody has said whether they were written.
     unsure: Vec<UnsureAssignment>,
     next_ticket: u64,

@@ -71,7 +71,7 @@ impl Seat {
         let seat = &mut self.0;
         let in_flight = flights.into_iter().map(|(duty, flight)| {
             let Flight { plan, config } = Arc::unwrap_or_clone(flight);
-            (duty, InFlight::new(ticket(duty), plan, config, &seat.view))
+            (duty, Box::new(InFlight::new(ticket(duty), plan, config, &seat.view)))
         });
         seat.in_flight = in_flight.collect();
         seat.identity = sitter.identity.clone();
@@ -90,7 +90,7 @@ impl Seat {
         let seat = &mut self.0;
         let flights: BTreeMap<_, _> = std::mem::take(&mut seat.in_flight)
             .into_iter()
-            .map(|(duty, InFlight { plan, config, .. })| (duty, Arc::new(Flight { plan, config })))
+            .map(|(duty, flight)| (duty, Arc::new(Flight::from(*flight))))
             .collect();
         let mut local = std::mem::take(&mut seat.local);
         local.is_claiming = flights.values().any(|flight| flight.plan.may_begin_runs());
@@ -126,7 +126,13 @@ impl Seat {
         self.0.decide(NOW, &mut Vec::new());
         self.0.local = local;
         let wanted = self.0.in_flight.extract_if(.., |duty, _| !busy.contains(duty));
-        wanted.map(|(_, InFlight { plan, config, .. })| Flight { plan, config }).collect()
+        wanted.map(|(_, flight)| Flight::from(*flight)).collect()
+    }
+}
+
+impl From<InFlight> for Flight {
+    fn from(InFlight { plan, config, .. }: InFlight) -> Self {
+        Self { plan, config }
     }
 }
 

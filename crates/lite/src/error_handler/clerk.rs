@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
 use super::{ErrorHandler, Reaction, RunFailure};
-use crate::inbox::Answer;
+use crate::inbox::{Answer, Answers};
 use crate::said::{name_of, panic_text, with_causes};
 use crate::seams::{Elapsed, Seams};
 
@@ -27,7 +27,7 @@ pub(super) enum Errand {
 /// What calls handlers, one failure after the other.
 pub(super) struct Clerk {
     pub(super) seams: Seams,
-    pub(super) answers: mpsc::UnboundedSender<Answer>,
+    pub(super) answers: Answers,
     /// How many failures wait.
     pub(super) waiting: Arc<AtomicUsize>,
     /// Fires when nobody waits for it any more.
@@ -72,7 +72,7 @@ impl Clerk {
             Ok(Ok(Reaction::GoOn)) => {}
             Ok(Ok(Reaction::StopJob)) => {
                 // The driver is gone if the job has ended; then nothing is left to stop.
-                let _ = self.answers.send(Answer::StopJob { reason: why(handler, failure) });
+                self.answers.send(Answer::StopJob { reason: why(handler, failure) });
             }
             Ok(Err(error)) => give_up(handler, &with_causes(&*error), failure),
             Err(error) => give_up(handler, &error, failure),

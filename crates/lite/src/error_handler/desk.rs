@@ -14,7 +14,7 @@ use tracing::Span;
 use super::clerk::{Clerk, Errand, give_up, why};
 use super::{ErrorHandler, ErrorHandlers, FailedIn, LogErrors, Reaction, RunFailure, Selection};
 use crate::RunReport;
-use crate::inbox::Answer;
+use crate::inbox::Answers;
 use crate::job_listener::ListenerFault;
 use crate::run::MoreOnTheEnd;
 use crate::runtime::Patience;
@@ -44,7 +44,7 @@ pub(crate) struct ErrorDesk {
     handlers: Vec<Arc<dyn ErrorHandler>>,
     fault: Option<Fault>,
     seams: Seams,
-    answers: mpsc::UnboundedSender<Answer>,
+    answers: Answers,
     abort: CancellationToken,
     worker: Option<Worker>,
 }
@@ -70,7 +70,7 @@ impl ErrorDesk {
     pub(crate) fn new(
         rules: Rules,
         seams: &Seams,
-        answers: mpsc::UnboundedSender<Answer>,
+        answers: Answers,
         abort: CancellationToken,
     ) -> Self {
         let handlers = match rules.given.is_empty() {

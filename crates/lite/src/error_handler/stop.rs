@@ -8,11 +8,11 @@ use coordination::{
 };
 use reg_center::{Error, Node, NodePath, Revision, TxnOutcome};
 use tokio::select;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tracing::Instrument;
 
 use crate::driver::Driver;
-use crate::inbox::Answer;
+use crate::inbox::{Answer, Answers};
 use crate::seams::Seams;
 
 /// How long to wait before asking a registry again that has not answered.
@@ -135,7 +135,7 @@ enum Attempt {
 
 impl StopJob {
     /// Tries until the server is held back, or the job has ended here.
-    async fn run(self, answers: mpsc::UnboundedSender<Answer>, done: oneshot::Sender<()>) {
+    async fn run(self, answers: Answers, done: oneshot::Sender<()>) {
         let revision = select! {
             biased;
             () = answers.closed() => None,
@@ -143,7 +143,7 @@ impl StopJob {
         };
         if let Some(revision) = revision {
             // The driver is gone if the job has ended.
-            let _ = answers.send(Answer::HeldBack { revision });
+            answers.send(Answer::HeldBack { revision });
         }
         // Nobody waits for it unless the job leaves.
         let _ = done.send(());

@@ -78,14 +78,16 @@ pub struct HandlerSettings<'a> {
 /// does with a class that it cannot find.
 #[derive(Clone)]
 pub struct ErrorHandlers {
-    types: BTreeMap<String, Arc<dyn ErrorHandlerType>>,
+    /// Shared by all copies, of which each job of a process has one.
+    types: Arc<BTreeMap<String, Arc<dyn ErrorHandlerType>>>,
 }
 
 impl ErrorHandlers {
     /// Adds a type, or replaces that of the same name.
     #[must_use]
     pub fn with(mut self, handler_type: impl ErrorHandlerType) -> Self {
-        self.types.insert(handler_type.name().to_owned(), Arc::new(handler_type));
+        let types = Arc::make_mut(&mut self.types);
+        types.insert(handler_type.name().to_owned(), Arc::new(handler_type));
         self
     }
 
@@ -131,7 +133,7 @@ impl ErrorHandlers {
 
 impl Default for ErrorHandlers {
     fn default() -> Self {
-        let types = Self { types: BTreeMap::new() };
+        let types = Self { types: Arc::default() };
         types
             .with(BuiltIn("LOG", || Arc::new(LogErrors)))
             .with(BuiltIn("IGNORE", || Arc::new(IgnoreErrors)))

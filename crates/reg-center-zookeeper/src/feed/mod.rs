@@ -107,12 +107,13 @@ impl Delivery<'_> {
         let watched = self.claim.paths().iter();
         let watchers = watched.map(|path| conn.client.watch(path.as_str(), mode));
         let mut watchers = future::try_join_all(watchers).await?;
-        let nodes =
-            bulk::read_trees(&conn.client, &self.shared.permits, self.scope.parts()).await?;
+        // Reading takes room, and most feeds wait most of the time: it has its room only while it lasts.
+        let permits = &self.shared.permits;
+        let nodes = Box::pin(bulk::read_trees(&conn.client, permits, self.scope.parts())).await?;
         let mut seen = self.snapshot(nodes);
         loop {
             let paths = burst::next(&mut watchers, self.scope).await?;
-            let states = bulk::read_nodes(&conn.client, &self.shared.permits, &paths).await?;
+            let states = Box::pin(bulk::read_nodes(&conn.client, permits, &paths)).await?;
             for (path, state) in paths.into_iter().zip(states) {
                 self.deliver(&mut seen, path, state);
             }

@@ -40,7 +40,8 @@ use super::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct StrategyRegistry {
-    by_key: BTreeMap<String, Arc<dyn ShardingStrategy>>,
+    /// Shared by all copies, of which each job of a process has one.
+    by_key: Arc<BTreeMap<String, Arc<dyn ShardingStrategy>>>,
 }
 
 impl StrategyRegistry {
@@ -49,8 +50,9 @@ impl StrategyRegistry {
     /// A name that was taken now means the new strategy, so that the built-in ones can be replaced,
     /// and a Java class name in existing configurations can be given a meaning here.
     pub fn register(&mut self, strategy: Arc<dyn ShardingStrategy>) {
+        let by_key = Arc::make_mut(&mut self.by_key);
         for name in std::iter::once(strategy.name()).chain(strategy.aliases().iter().copied()) {
-            self.by_key.insert(key(name).into_owned(), Arc::clone(&strategy));
+            by_key.insert(key(name).into_owned(), Arc::clone(&strategy));
         }
     }
 
@@ -80,7 +82,7 @@ impl StrategyRegistry {
 /// The strategies of this crate.
 impl Default for StrategyRegistry {
     fn default() -> Self {
-        let mut registry = Self { by_key: BTreeMap::new() };
+        let mut registry = Self { by_key: Arc::default() };
         registry.register(Arc::new(AverageAllocation));
         registry.register(Arc::new(OddEvenByName));
         registry.register(Arc::new(RotateByName));
