@@ -144,7 +144,7 @@ impl Server {
         if let Some(client) = clients.get_mut(&id) {
             let held = client.feeds_held;
             client.change_feeds(|subscription| {
-                subscription.deliver(&snapshot(model, &subscription.scope), held)
+                subscription.deliver(&model.snapshot(&subscription.scope), held)
             });
         }
     }
@@ -207,11 +207,6 @@ impl Subscription {
         let held = std::mem::take(&mut self.held);
         self.deliver(&held, false)
     }
-}
-
-fn snapshot(model: &Model, scope: &Scope) -> Vec<Change> {
-    let entries = model.within(scope).cloned().map(Change::Entry);
-    std::iter::once(Change::Init).chain(entries).chain([Change::Ready]).collect()
 }
 
 /// One session on a [`MemoryRegistry`].
@@ -406,7 +401,7 @@ impl RegistryCenter for MemoryCenter {
         }
         let mut subscription = Subscription { scope: scope.clone(), sender, held: Vec::new() };
         if client.link == Link::Up {
-            subscription.deliver(&snapshot(model, scope), client.feeds_held);
+            subscription.deliver(&model.snapshot(scope), client.feeds_held);
         }
         client.feeds.entry(scope.root().clone()).or_default().push(subscription);
         feed

@@ -256,9 +256,7 @@ impl Cluster {
 
     /// Returns what there is now in a scope, as a feed begins with it.
     fn snapshot(&self, scope: &Scope) -> VecDeque<Vec<Change>> {
-        let entries = self.registry.within(scope).cloned().map(Change::Entry);
-        let snapshot = [Change::Init].into_iter().chain(entries).chain([Change::Ready]).collect();
-        self.delivery.portions(snapshot).into()
+        self.delivery.portions(self.registry.snapshot(scope)).into()
     }
 }
 

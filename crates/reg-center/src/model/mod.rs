@@ -6,6 +6,7 @@
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 
 use bytes::Bytes;
 
@@ -119,6 +120,12 @@ impl Model {
     /// Returns the nodes of a scope, in path order.
     pub fn within<'a>(&'a self, scope: &'a Scope) -> impl Iterator<Item = &'a Node> {
         scope.parts().flat_map(|part| self.subtree(part))
+    }
+
+    /// Returns the nodes of a scope as a feed of it begins: between [`Change::Init`] and [`Change::Ready`].
+    pub fn snapshot(&self, scope: &Scope) -> Vec<Change> {
+        let entries = self.within(scope).cloned().map(Change::Entry);
+        iter::once(Change::Init).chain(entries).chain([Change::Ready]).collect()
     }
 
     /// Executes a transaction of a session and returns what a watcher of everything would see.

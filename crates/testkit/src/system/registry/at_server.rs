@@ -74,8 +74,7 @@ impl Net {
     }
 
     fn subscribe(&mut self, id: ClientId, conn: Conn, feed: u64, scope: Scope) {
-        let entries = self.server.model().within(&scope).cloned().map(Change::Entry);
-        let changes = std::iter::once(Change::Init).chain(entries).chain([Change::Ready]).collect();
+        let changes = self.server.model().snapshot(&scope);
         let lanes = [self.now(); 2];
         if let Some(wire) = self.server.wires.get_mut(&id) {
             wire.subscriptions.push(Subscription { feed, scope, lanes });
