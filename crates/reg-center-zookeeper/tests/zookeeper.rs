@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use reg_center::{
-    Change, Error, Feed, Lifetime, NodePath, RegistryCenter, SessionChange, SessionFeed, SessionId,
-    Txn,
+    Change, Error, Feed, Lifetime, NodePath, RegistryCenter, Scope, SessionChange, SessionFeed,
+    SessionId, Txn,
 };
 use reg_center_zookeeper::{ConnectError, ZookeeperCenter, ZookeeperOptions};
 use zookeeper_client as zk;
@@ -84,6 +84,38 @@ async fn delivered(feed: &mut Feed, at: &NodePath, data: &str) {
                 | Change::Put(_)
                 | Change::Gone { .. } => {}
             }
+        }
+    })
+    .await;
+}
+
+/// Reads a feed until a snapshot is complete.
+async fn listed(feed: &mut Feed) {
+    within("a snapshot", async { while feed.next().await.unwrap() != Change::Ready {} }).await;
+}
+
+/// Takes so much of the room for watched paths that no feed of a [`long`] path has any.
+async fn take_the_room(center: &ZookeeperCenter) -> Feed {
+    let parts = (0..25).map(|n| path(&format!("/{n:0>3990}")));
+    let mut feed = center.watch_parts(&Scope::parts_of(NodePath::root(), parts));
+    listed(&mut feed).await;
+    feed
+}
+
+fn long(n: usize) -> NodePath {
+    path(&format!("/{n:0>3000}"))
+}
+
+/// Returns true if somebody watches this very path.
+fn is_watched(server: &Server, path: &str) -> bool {
+    server.four_letter("wchp").unwrap().lines().any(|line| line == path)
+}
+
+async fn unwatched(server: &Server, path: &str, center: &ZookeeperCenter) {
+    within("the watch is removed", async {
+        while is_watched(server, path) {
+            // Each request gives the client an opportunity to send the removal before it.
+            center.sync().await.unwrap();
         }
     })
     .await;
@@ -212,7 +244,7 @@ async fn a_dropped_centre_ends_its_session() {
 #[tokio::test]
 async fn a_dropped_feed_leaves_no_watch_on_the_server() {
     let center = connect(options("/unwatched")).await;
-    let is_watched = || server().four_letter("wchp").unwrap().contains("/unwatched/job");
+    let is_watched = || is_watched(server(), "/unwatched/job");
     let (one, mut two) = (center.watch(&path("/job")), center.watch(&path("/job")));
     assert_eq!(within("a snapshot", two.next()).await, Some(Change::Init));
     assert!(is_watched());
@@ -221,13 +253,7 @@ async fn a_dropped_feed_leaves_no_watch_on_the_server() {
     delivered(&mut two, &path("/job/a"), "").await;
     assert!(is_watched(), "the other feed needs it");
     drop(two);
-    within("the watch is removed", async {
-        while is_watched() {
-            // Each request gives the client an opportunity to send the removal before it.
-            center.sync().await.unwrap();
-        }
-    })
-    .await;
+    unwatched(server(), "/unwatched/job", &center).await;
 }
 
 #[tokio::test]
@@ -361,6 +387,92 @@ async fn many_feeds_survive_the_reconnect_that_many_bare_watches_do_not() {
     })
     .await;
     assert_eq!(end, zk::SessionState::Expired, "the defect is gone");
+}
+
+#[tokio::test]
+async fn feeds_without_room_for_watches_share_one_and_are_told_of_their_own() {
+    const FEEDS: usize = 200;
+    // Nobody else is counted.
+    let server = Server::start().expect("a ZooKeeper server is needed");
+    let proxy = Proxy::start(server.address()).await.unwrap();
+    let here = ZookeeperOptions::new(proxy.connect_string()).namespace("/crowded");
+    let center = connect(here.session_timeout(Duration::from_secs(5))).await;
+    let mut changes = center.session_feed();
+    let session = connected(&mut changes).await;
+    let room = take_the_room(&center).await;
+    assert!(!is_watched(&server, "/crowded"));
+    let before = server.request_count().unwrap();
+    let mut feeds: Vec<_> = (0..FEEDS).map(|n| center.watch(&long(n))).collect();
+    for feed in &mut feeds {
+        listed(feed).await;
+    }
+    let requests = server.request_count().unwrap() - before;
+    assert!(
+        requests < FEEDS as u64 * 3 / 2,
+        "{requests}: a snapshot for each, and a watch for all"
+    );
+    assert!(is_watched(&server, "/crowded"));
+
+    for n in (0..FEEDS).rev() {
+        commit(&center, Txn::new().create(long(n), "1", Lifetime::Persistent)).await;
+    }
+    for (n, feed) in feeds.iter_mut().enumerate() {
+        match within("a change", feed.next()).await {
+            Some(Change::Put(node)) => assert_eq!((node.path, &*node.data), (long(n), &b"1"[..])),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    proxy.kick(Cut::Reset).await.unwrap();
+    suspended(&mut changes).await;
+    assert_eq!(connected(&mut changes).await, session);
+    told_after_a_gap(&center, &mut feeds, "2").await;
+
+    proxy.set(Mode::Close).await.unwrap();
+    center.expire_through(&server.connect_string()).await.unwrap();
+    proxy.set(Mode::Pass).await.unwrap();
+    while connected(&mut changes).await == session {}
+    told_after_a_gap(&center, &mut feeds, "3").await;
+
+    drop((room, feeds));
+    unwatched(&server, "/crowded", &center).await;
+}
+
+/// Waits for new snapshots, changes what the feeds are about, and waits until they have told of it.
+async fn told_after_a_gap(center: &ZookeeperCenter, feeds: &mut [Feed], data: &str) {
+    for feed in &mut *feeds {
+        listed(feed).await;
+    }
+    for n in 0..feeds.len() {
+        commit(center, Txn::new().put(long(n), data.to_owned())).await;
+    }
+    for (n, feed) in feeds.iter_mut().enumerate() {
+        delivered(feed, &long(n), data).await;
+    }
+}
+
+#[tokio::test]
+async fn a_feed_that_goes_while_it_sets_the_common_watch_leaves_that_to_the_next() {
+    let proxy = Proxy::start(server().address()).await.unwrap();
+    let center =
+        connect(ZookeeperOptions::new(proxy.connect_string()).namespace("/left-to-others")).await;
+    let _room = take_the_room(&center).await;
+    proxy.set(Mode::HoldReplies).await.unwrap();
+    let first = center.watch(&long(1));
+    within("the watch is set, and the client does not know", async {
+        while !is_watched(server(), "/left-to-others") {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let mut next = center.watch(&long(2));
+    drop(first);
+    proxy.set(Mode::Pass).await.unwrap();
+    listed(&mut next).await;
+    commit(&center, Txn::new().create(long(2), "x", Lifetime::Persistent)).await;
+    delivered(&mut next, &long(2), "x").await;
+    drop(next);
+    unwatched(server(), "/left-to-others", &center).await;
 }
 
 /// D5. The control: a bare client with one address waits so long between its attempts that it comes too late.

@@ -4,42 +4,39 @@ use std::collections::BTreeMap;
 
 use futures_util::{FutureExt, future};
 use reg_center::{NodePath, Scope};
-use zookeeper_client as zk;
 
 use super::Gap;
+use super::watch::Watch;
 
 /// Events taken together at most, so that a busy registry cannot keep a feed from delivering.
 const EVENTS_IN_A_BURST: usize = 2_000;
 
-/// Waits for events and returns their paths within `scope`: each once, in the order of its last event, as far as one watcher
-/// tells; nothing tells which of two watchers was told first.
+/// Waits for events and returns their paths within `scope`: each once, in the order of its last event, as far as one watch
+/// tells; nothing tells which of two watches was told first.
 ///
 /// All events that are there are taken together, so that what changes often is read once.
-pub(super) async fn next(
-    watchers: &mut [zk::PersistentWatcher],
-    scope: &Scope,
-) -> Result<Vec<NodePath>, Gap> {
+pub(super) async fn next(watches: &mut [Watch], scope: &Scope) -> Result<Vec<NodePath>, Gap> {
     let mut paths = Paths::default();
     while paths.is_empty() {
-        paths.note(any(watchers).await, scope)?;
-        for watcher in &mut *watchers {
-            while let Some(event) =
-                paths.have_room().then(|| watcher.changed().now_or_never()).flatten()
+        paths.note(any(watches).await?, scope);
+        for watch in &mut *watches {
+            while let Some(path) =
+                paths.have_room().then(|| watch.changed().now_or_never()).flatten()
             {
-                paths.note(event, scope)?;
+                paths.note(path?, scope);
             }
         }
     }
     Ok(paths.in_order())
 }
 
-/// Waits for the next event of any of them; without watchers for ever.
-async fn any(watchers: &mut [zk::PersistentWatcher]) -> zk::WatchedEvent {
-    match watchers {
+/// Waits for the next event of any of them; without watches for ever.
+async fn any(watches: &mut [Watch]) -> Result<Option<NodePath>, Gap> {
+    match watches {
         [] => future::pending().await,
         [only] => only.changed().await,
         many => {
-            let events = many.iter_mut().map(|watcher| Box::pin(watcher.changed()));
+            let events = many.iter_mut().map(|watch| Box::pin(watch.changed()));
             future::select_all(events).await.0
         }
     }
@@ -61,21 +58,11 @@ impl Paths {
         self.n_events < EVENTS_IN_A_BURST
     }
 
-    /// A session event means that events may have been lost, even if the connection is back. After a terminal one
-    /// the watcher must not be asked again, which panics.
-    fn note(&mut self, event: zk::WatchedEvent, scope: &Scope) -> Result<(), Gap> {
-        if event.event_type == zk::EventType::Session {
-            return Err(Gap::Session);
-        }
+    fn note(&mut self, path: Option<NodePath>, scope: &Scope) {
         self.n_events += 1;
-        match NodePath::parse(&event.path) {
-            Ok(path) if scope.contains(&path) => {
-                self.last.insert(path, self.n_events);
-            }
-            Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "event skipped"),
+        if let Some(path) = path.filter(|path| scope.contains(path)) {
+            self.last.insert(path, self.n_events);
         }
-        Ok(())
     }
 
     fn in_order(self) -> Vec<NodePath> {
@@ -93,30 +80,12 @@ mod tests {
         let job = Scope::all_of(NodePath::parse("/job").unwrap());
         let mut paths = Paths::default();
         for path in ["/job/a", "/job/b", "/job-2", "/job", "/job/a", "/other"] {
-            let event = zk::WatchedEvent::new(zk::EventType::NodeDataChanged, path);
-            assert!(paths.note(event, &job).is_ok());
+            paths.note(Some(NodePath::parse(path).unwrap()), &job);
         }
         let found = paths.in_order();
         assert_eq!(
             found.iter().map(NodePath::as_str).collect::<Vec<_>>(),
             ["/job/b", "/job", "/job/a"]
         );
-    }
-
-    #[test]
-    fn any_session_event_is_a_gap() {
-        let states = [
-            zk::SessionState::Disconnected,
-            zk::SessionState::SyncConnected,
-            zk::SessionState::Expired,
-        ];
-        for state in states {
-            let mut event = zk::WatchedEvent::new(zk::EventType::NodeCreated, "");
-            event.event_type = zk::EventType::Session;
-            event.session_state = state;
-            let all = Scope::all_of(NodePath::root());
-            let noted = Paths::default().note(event, &all);
-            assert!(matches!(noted, Err(Gap::Session)), "{state:?}");
-        }
     }
 }

@@ -5,9 +5,13 @@
 //! snapshot, too. Events carry no data: they say only which paths to read again. What was read is delivered if it is
 //! not what was delivered before, so that an event that is late or told twice does no harm.
 //!
-//! In reading order: `watch_roots` (where to watch) · `burst` (events) · this file.
+//! In reading order: `watch_roots` (where to watch) · `routes` and `common_watch` (what feeds share) · `watch` (what tells one of
+//! events) · `burst` (events) · this file.
 
 mod burst;
+mod common_watch;
+mod routes;
+mod watch;
 mod watch_roots;
 
 use std::collections::BTreeMap;
@@ -21,6 +25,7 @@ use zookeeper_client as zk;
 
 use crate::bulk;
 use crate::session::{Conn, Shared};
+use watch::Watch;
 use watch_roots::Claim;
 pub(crate) use watch_roots::WatchRoots;
 
@@ -43,6 +48,7 @@ pub(crate) async fn run(
 }
 
 /// Why a snapshot has to be made anew.
+#[derive(Debug)]
 enum Gap {
     /// The connection is gone, or was gone.
     Session,
@@ -102,22 +108,31 @@ impl Delivery<'_> {
     }
 
     async fn try_follow(&self, conn: &Conn) -> Result<std::convert::Infallible, Gap> {
-        let mode = zk::AddWatchMode::PersistentRecursive;
         // Watch first, read afterwards: what changes while the tree is read is told and read again.
-        let watched = self.claim.paths().iter();
-        let watchers = watched.map(|path| conn.client.watch(path.as_str(), mode));
-        let mut watchers = future::try_join_all(watchers).await?;
-        // Reading takes room, and most feeds wait most of the time: it has its room only while it lasts.
+        // Both take room, and most feeds wait most of the time: they have their room only while they last.
+        let mut watches = Box::pin(self.watch(conn)).await?;
         let permits = &self.shared.permits;
         let nodes = Box::pin(bulk::read_trees(&conn.client, permits, self.scope.parts())).await?;
         let mut seen = self.snapshot(nodes);
         loop {
-            let paths = burst::next(&mut watchers, self.scope).await?;
+            let paths = burst::next(&mut watches, self.scope).await?;
             let states = Box::pin(bulk::read_nodes(&conn.client, permits, &paths)).await?;
             for (path, state) in paths.into_iter().zip(states) {
                 self.deliver(&mut seen, path, state);
             }
         }
+    }
+
+    /// Sets its watches, or listens to the one that it shares.
+    async fn watch(&self, conn: &Conn) -> Result<Vec<Watch>, zk::Error> {
+        if let Some(common) = self.claim.common() {
+            let listener = common.listen(conn, &self.shared.runtime, self.scope.root()).await?;
+            return Ok(vec![Watch::Common(listener)]);
+        }
+        let mode = zk::AddWatchMode::PersistentRecursive;
+        let watch = |path: &NodePath| conn.client.watch(path.as_str(), mode);
+        let watchers = future::try_join_all(self.claim.paths().iter().map(watch)).await?;
+        Ok(watchers.into_iter().map(Watch::Own).collect())
     }
 
     fn snapshot(&self, nodes: Vec<Node>) -> Seen {

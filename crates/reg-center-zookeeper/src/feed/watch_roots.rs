@@ -6,6 +6,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use reg_center::{NodePath, Scope};
 
+use super::common_watch::CommonWatch;
+
 /// With more than 128 KiB of watched paths the client fails every reconnect until its session expires.
 const MAX_BYTES: usize = 100 * 1024;
 /// What a path takes beside its own bytes and those of the namespace.
@@ -15,10 +17,12 @@ const PATH_BYTES: usize = 8;
 ///
 /// Each feed watches the parts that it is about, as long as all of them together are not too much for the client; otherwise the
 /// subtree that they are in, or else the whole namespace, and it ignores what it does not want. Feeds that watch the same path
-/// share it.
+/// share the room for it, and those that watch the whole namespace share one watch, too.
 #[derive(Debug)]
 pub(crate) struct WatchRoots {
     claimed: Mutex<Claimed>,
+    /// The watch of those that have no room for another one.
+    common: CommonWatch,
 }
 
 #[derive(Debug, Default)]
@@ -65,7 +69,8 @@ impl WatchRoots {
     /// Returns what the feeds of a centre in this namespace share.
     pub(crate) fn in_namespace(namespace: &NodePath) -> Self {
         let namespace = namespace.as_str().len();
-        Self { claimed: Mutex::new(Claimed { namespace, ..Claimed::default() }) }
+        let claimed = Mutex::new(Claimed { namespace, ..Claimed::default() });
+        Self { claimed, common: CommonWatch::default() }
     }
 
     /// Returns where a feed of `scope` sets its watches, for as long as it holds the claim.
@@ -89,6 +94,12 @@ pub(crate) struct Claim {
 impl Claim {
     pub(crate) fn paths(&self) -> &[NodePath] {
         &self.paths
+    }
+
+    /// Returns the watch that all those share which watch the whole namespace, if this is one of them.
+    pub(super) fn common(&self) -> Option<&CommonWatch> {
+        let whole = matches!(self.paths(), [only] if only.is_root());
+        whole.then_some(&self.roots.common)
     }
 }
 
@@ -121,6 +132,11 @@ mod tests {
         let claims: Vec<_> = (0..1000).map(|n| roots.claim(&root(n))).collect();
         let own = claims.iter().filter(|claim| !claim.paths()[0].is_root()).count();
         assert!((300..1000).contains(&own), "{own}");
+        for claim in &claims {
+            let common = claim.common();
+            assert_eq!(common.is_some(), claim.paths()[0].is_root(), "{:?}", claim.paths());
+            assert!(common.is_none_or(|common| std::ptr::eq(common, &raw const roots.common)));
+        }
         let watched: usize =
             roots.claimed.lock().feeds.keys().map(|path| 200 + path.as_str().len()).sum();
         assert!(watched < 128 * 1024, "{watched}");
