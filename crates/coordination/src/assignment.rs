@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use sharding::{InstanceId, ShardingItem};
+use sharding::InstanceId;
 
 use crate::FireTime;
+use crate::pending::Pending;
 
 /// The inputs of the current assignment, stored beside it.
 ///
@@ -29,7 +30,7 @@ pub(crate) struct AssignmentRecord {
     /// that nobody has claimed for it yet.
     pub(crate) due: Option<FireTime>,
     /// Items that have yet to move, with their next owner.
-    pub(crate) pending: BTreeMap<ShardingItem, InstanceId>,
+    pub(crate) pending: Pending,
     /// The term in which Java instances were told that items will be assigned anew, while something of that is still left
     /// to write. As long as that term lasts, `necessary` is this announcement and no request of somebody else's.
     pub(crate) announced: Option<u32>,

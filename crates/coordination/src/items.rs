@@ -1,7 +1,9 @@
-//! What is known of a job's items, kept so that nobody who looks for something to do has to look at those that are at rest.
+//! What is known of a job's items, kept so that nobody who looks for something to do has to look at those that are at rest, nor, where
+//! there is nothing of what he looks for, at any.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
+use std::ops::RangeInclusive;
 
 use reg_center::{Revision, SessionId};
 use sharding::{InstanceId, ShardingItem};
@@ -100,33 +102,205 @@ impl ItemView {
     fn settled_until(&self) -> Option<FireTime> {
         self.ledger.as_ref()?.value.settled_until()
     }
+
+    /// Returns true if it has a sign; then it is not at rest.
+    fn has(&self, sign: Sign) -> bool {
+        let ledger = self.ledger.as_ref().map(|ledger| &ledger.value);
+        match sign {
+            Sign::Unowned => self.owner.is_none(),
+            Sign::Unrecorded => ledger.is_none() && !self.unreadable,
+            Sign::Orphan => ledger.is_some_and(|l| matches!(l.state, LedgerState::Orphan(_))),
+            Sign::Requested => ledger.is_some_and(|ledger| ledger.request.is_some()),
+            Sign::Misfired => self.misfire || ledger.is_some_and(|ledger| ledger.misfire.is_some()),
+            Sign::Queued => self.queued,
+            Sign::DisablingUntold => ledger.is_some_and(|ledger| ledger.disabled != self.disabled),
+            Sign::Named => self.lasting.is_some() || self.failovering.is_some(),
+        }
+    }
+}
+
+/// Something by which an item may need somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Sign {
+    /// It has no owner.
+    Unowned,
+    /// It has no record, not even one that cannot be read.
+    Unrecorded,
+    /// Its run was left unfinished.
+    Orphan,
+    /// An operator wants a run.
+    Requested,
+    /// Fires were noted for it, or it is shown as having misfired.
+    Misfired,
+    /// It is shown as waiting to be taken over.
+    Queued,
+    /// Its record does not say what its node says about being disabled.
+    DisablingUntold,
+    /// A mark that goes with no session names who runs it, or has taken it over.
+    Named,
+}
+
+impl Sign {
+    const ALL: [Self; 8] = [
+        Self::Unowned,
+        Self::Unrecorded,
+        Self::Orphan,
+        Self::Requested,
+        Self::Misfired,
+        Self::Queued,
+        Self::DisablingUntold,
+        Self::Named,
+    ];
+}
+
+/// Where an item is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Resting,
+    Restless,
+}
+
+/// What an item is found by.
+struct Marks {
+    /// Nothing is kept of an item of which nothing is known.
+    place: Option<Place>,
+    owner: Option<InstanceId>,
+    /// Who runs it, by its record.
+    holder: Option<InstanceId>,
+    settled_until: Option<FireTime>,
+    signs: [bool; Sign::ALL.len()],
+}
+
+impl Marks {
+    fn of(view: &ItemView) -> Self {
+        let is_known = view != ItemView::NOTHING;
+        let place = if view.is_at_rest() { Place::Resting } else { Place::Restless };
+        let holder = view.ledger.as_ref().and_then(|ledger| ledger.value.running());
+        Self {
+            place: is_known.then_some(place),
+            owner: view.owner.as_ref().map(|owner| owner.value.clone()),
+            holder: holder.map(|run| run.holder.clone()),
+            settled_until: view.settled_until(),
+            signs: Sign::ALL.map(|sign| is_known && view.has(sign)),
+        }
+    }
+}
+
+/// Items by an instance; instances without any are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct ByInstance(BTreeMap<InstanceId, BTreeSet<ShardingItem>>);
+
+impl ByInstance {
+    /// Lets an id use the memory of the one that is known, if there is one: many items name few instances.
+    fn share(&self, id: &mut InstanceId) {
+        if let Some((known, _)) = self.0.get_key_value(id) {
+            *id = known.clone();
+        }
+    }
+
+    fn relocate(&mut self, item: ShardingItem, from: Option<InstanceId>, to: Option<InstanceId>) {
+        if from == to {
+            return;
+        }
+        if let Some(from) = from
+            && let Some(items) = self.0.get_mut(&from)
+        {
+            items.remove(&item);
+            if items.is_empty() {
+                self.0.remove(&from);
+            }
+        }
+        if let Some(to) = to {
+            self.0.entry(to).or_default().insert(item);
+        }
+        if self.0.is_empty() {
+            // Emptied, it would keep room for some.
+            self.0 = BTreeMap::new();
+        }
+    }
+}
+
+/// Some of the items, and the last fire that each has settled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Part {
+    /// Boxed, because most jobs have a few items, and a map makes room for eleven at once.
+    views: BTreeMap<ShardingItem, Box<ItemView>>,
+    by_fire: BTreeSet<(Option<FireTime>, ShardingItem)>,
+}
+
+impl Part {
+    fn get(&self, item: ShardingItem) -> Option<&ItemView> {
+        self.views.get(&item).map(|view| &**view)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+        self.views.iter().map(|(item, view)| (*item, &**view))
+    }
+
+    fn from(&self, first: ShardingItem) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+        self.views.range(first..).map(|(item, view)| (*item, &**view))
+    }
+
+    /// Returns those that have not settled a fire, in ascending order.
+    fn unsettled(&self, fire: FireTime) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+        let earlier = || self.by_fire.range(..(Some(fire), ShardingItem::new(0)));
+        let items = || earlier().map(|(_, item)| *item);
+        let (first, last) = (earlier().next(), earlier().next_back());
+        // Mostly all have settled the same fire as their last.
+        let in_order = first.map(|(fire, _)| fire) == last.map(|(fire, _)| fire);
+        let sorted = || {
+            let mut items: Vec<_> = items().collect();
+            items.sort_unstable();
+            items
+        };
+        let sorted = (!in_order).then(sorted).into_iter().flatten();
+        let items = in_order.then(items).into_iter().flatten().chain(sorted);
+        items.filter_map(|item| Some((item, self.get(item)?)))
+    }
 }
 
 /// The items of which anything is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Items {
-    /// Boxed, because most jobs have a few items, and a map makes room for eleven at once.
-    resting: BTreeMap<ShardingItem, Box<ItemView>>,
+    resting: Part,
     /// Those that are not at rest.
-    restless: BTreeMap<ShardingItem, Box<ItemView>>,
-    /// Those that are, by the last fire that they have settled.
-    settled: BTreeSet<(Option<FireTime>, ShardingItem)>,
-    /// How many items each owner has.
-    owners: BTreeMap<InstanceId, usize>,
+    restless: Part,
+    by_owner: ByInstance,
+    /// By who runs them.
+    by_holder: ByInstance,
+    by_sign: BTreeSet<(Sign, ShardingItem)>,
 }
 
 impl Items {
     pub(crate) fn get(&self, item: ShardingItem) -> Option<&ItemView> {
-        self.restless.get(&item).or_else(|| self.resting.get(&item)).map(|view| &**view)
+        self.restless.get(item).or_else(|| self.resting.get(item))
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.resting.len() + self.restless.len()
+        self.resting.views.len() + self.restless.views.len()
     }
 
     pub(crate) fn last(&self) -> Option<ShardingItem> {
-        let resting = self.resting.last_key_value().map(|(item, _)| *item);
-        resting.max(self.restless.last_key_value().map(|(item, _)| *item))
+        let last = |part: &Part| part.views.last_key_value().map(|(item, _)| *item);
+        last(&self.resting).max(last(&self.restless))
+    }
+
+    /// Returns how many items of a range something is known of.
+    pub(crate) fn n_within(&self, items: RangeInclusive<ShardingItem>) -> usize {
+        let count = |part: &Part| part.views.range(items.clone()).count();
+        count(&self.resting) + count(&self.restless)
+    }
+
+    /// Returns the first and the last of the last fires of all items. An item at rest has settled no fire beyond its last one,
+    /// because none is noted for it.
+    pub(crate) fn last_fires(&self) -> Option<(FireTime, FireTime)> {
+        let ever = (Some(FireTime(i64::MIN)), ShardingItem::new(0));
+        let mut resting = self.resting.by_fire.range(ever..).filter_map(|(fire, _)| *fire);
+        let resting = resting.next().into_iter().chain(resting.next_back());
+        let restless =
+            self.restless().filter_map(|(_, view)| view.ledger.as_ref()?.value.last_fire);
+        let fires = resting.chain(restless).map(|fire| (fire, fire));
+        fires.reduce(|(first, last), (fire, _)| (first.min(fire), last.max(fire)))
     }
 
     /// Returns the items from this one on, in ascending order.
@@ -134,86 +308,122 @@ impl Items {
         &self,
         first: ShardingItem,
     ) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
-        merged(
-            self.resting.range(first..).map(|(item, view)| (*item, &**view)),
-            self.restless.range(first..).map(|(item, view)| (*item, &**view)),
-        )
+        merged(self.resting.from(first), self.restless.from(first))
     }
 
     /// Returns the items that are not at rest, in ascending order.
     pub(crate) fn restless(&self) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
-        self.restless.iter().map(|(item, view)| (*item, &**view))
+        self.restless.iter()
     }
 
-    pub(crate) fn is_restless(&self, item: ShardingItem) -> bool {
-        self.restless.contains_key(&item)
-    }
-
-    /// Returns the items that still need something for this fire, as far as their records tell, in ascending order.
+    /// Returns the items that have not settled a fire, in ascending order.
     pub(crate) fn unsettled(
         &self,
         fire: FireTime,
     ) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
-        let earlier = self.settled.range(..(Some(fire), ShardingItem::new(0)));
-        let mut resting: Vec<ShardingItem> = earlier.map(|(_, item)| *item).collect();
-        resting.sort_unstable();
-        let resting =
-            resting.into_iter().filter_map(|item| Some((item, &**self.resting.get(&item)?)));
-        let restless = self.restless().filter(move |(_, view)| view.settled_until() < Some(fire));
-        merged(resting, restless)
+        merged(self.resting.unsettled(fire), self.restless.unsettled(fire))
+    }
+
+    /// Returns those of them that are not at rest.
+    pub(crate) fn restless_unsettled(
+        &self,
+        fire: FireTime,
+    ) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+        self.restless.unsettled(fire)
+    }
+
+    /// Returns the items that have a sign, in ascending order.
+    pub(crate) fn with(&self, sign: Sign) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+        let (first, last) = (ShardingItem::new(0), ShardingItem::new(u32::MAX));
+        let items = self.by_sign.range((sign, first)..=(sign, last));
+        items.filter_map(|(_, item)| Some((*item, self.get(*item)?)))
+    }
+
+    /// Returns true if an item has a sign.
+    pub(crate) fn any_with(&self, sign: Sign) -> bool {
+        self.with(sign).next().is_some()
+    }
+
+    /// Returns the items of an owner, in ascending order.
+    pub(crate) fn of(&self, owner: &InstanceId) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+        let items = self.by_owner.0.get(owner).into_iter().flatten();
+        items.filter_map(|item| Some((*item, self.get(*item)?)))
     }
 
     /// Returns how many items an instance owns.
-    pub(crate) fn count_of(&self, owner: &InstanceId) -> usize {
-        self.owners.get(owner).copied().unwrap_or_default()
+    pub(crate) fn n_of(&self, owner: &InstanceId) -> usize {
+        self.by_owner.0.get(owner).map_or(0, BTreeSet::len)
     }
 
     /// Returns those who own items.
     pub(crate) fn owners(&self) -> impl Iterator<Item = &InstanceId> {
-        self.owners.keys()
+        self.by_owner.0.keys()
+    }
+
+    /// Returns those who run items, by the items' records, with what they run.
+    pub(crate) fn holders(&self) -> impl Iterator<Item = (&InstanceId, &BTreeSet<ShardingItem>)> {
+        self.by_holder.0.iter()
     }
 
     /// Changes an item, and forgets it once nothing is known of it any more.
     pub(crate) fn change(&mut self, item: ShardingItem, change: impl FnOnce(&mut ItemView)) {
-        let view = self.restless.entry(item).or_insert_with(|| {
-            let view = self.resting.remove(&item).unwrap_or_default();
-            self.settled.remove(&(view.settled_until(), item));
-            view
-        });
-        let former = view.owner.as_ref().map(|owner| owner.value.clone());
-        change(view);
-        let owner = view.owner.as_ref().map(|owner| owner.value.clone());
-        if **view == *ItemView::NOTHING {
-            self.restless.remove(&item);
-        } else if view.is_at_rest() {
-            self.settled.insert((view.settled_until(), item));
-            self.resting.extend(self.restless.remove_entry(&item));
+        let known = self.restless.views.remove(&item).or_else(|| self.resting.views.remove(&item));
+        let mut view = known.unwrap_or_default();
+        let before = Marks::of(&view);
+        change(&mut view);
+        if let Some(owner) = &mut view.owner {
+            self.by_owner.share(&mut owner.value);
         }
-        if owner != former {
-            self.count_owner(former, owner);
+        let after = Marks::of(&view);
+        if let Some(place) = after.place {
+            self.part(place).views.insert(item, view);
+        }
+        self.note(item, before, after);
+    }
+
+    fn part(&mut self, place: Place) -> &mut Part {
+        match place {
+            Place::Resting => &mut self.resting,
+            Place::Restless => &mut self.restless,
         }
     }
 
-    fn count_owner(&mut self, former: Option<InstanceId>, owner: Option<InstanceId>) {
-        if let Some(former) = former
-            && let Some(count) = self.owners.get_mut(&former)
-        {
-            *count -= 1;
-            if *count == 0 {
-                self.owners.remove(&former);
+    /// Notes by what an item is found from now on.
+    fn note(&mut self, item: ShardingItem, before: Marks, after: Marks) {
+        if (before.place, before.settled_until) != (after.place, after.settled_until) {
+            if let Some(place) = before.place {
+                let part = self.part(place);
+                part.by_fire.remove(&(before.settled_until, item));
+                if part.views.is_empty() {
+                    // Emptied, it would keep room for some.
+                    *part = Part::default();
+                }
+            }
+            if let Some(place) = after.place {
+                self.part(place).by_fire.insert((after.settled_until, item));
             }
         }
-        if let Some(owner) = owner {
-            *self.owners.entry(owner).or_default() += 1;
+        let signs = before.signs.into_iter().zip(after.signs);
+        for (sign, (had, has)) in Sign::ALL.into_iter().zip(signs) {
+            if has && !had {
+                self.by_sign.insert((sign, item));
+            } else if had && !has {
+                self.by_sign.remove(&(sign, item));
+            }
         }
+        if self.by_sign.is_empty() {
+            self.by_sign = BTreeSet::new();
+        }
+        self.by_owner.relocate(item, before.owner, after.owner);
+        self.by_holder.relocate(item, before.holder, after.holder);
     }
 }
 
 /// Makes one of two ascending sequences of different items.
-fn merged<'a>(
-    one: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
-    other: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
-) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
+pub(crate) fn merged<T>(
+    one: impl Iterator<Item = (ShardingItem, T)>,
+    other: impl Iterator<Item = (ShardingItem, T)>,
+) -> impl Iterator<Item = (ShardingItem, T)> {
     let (mut one, mut other) = (one.peekable(), other.peekable());
     iter::from_fn(move || match (one.peek(), other.peek()) {
         (Some((first, _)), Some((second, _))) if second < first => other.next(),
@@ -229,6 +439,7 @@ mod tests {
     use reg_center::Version;
 
     use super::*;
+    use crate::{Claimant, ManualRequest};
 
     /// What happens to an item.
     #[derive(Clone, Copy, Debug)]
@@ -237,7 +448,17 @@ mod tests {
         Leave,
         Settle(i64),
         NoRecord,
+        Begin(u8),
+        Orphan,
+        Ask,
+        Disable(bool),
         Mark(bool),
+        Queue(bool),
+        Misfire(bool),
+        Name(bool),
+        FailOver(bool),
+        Damage,
+        Retire,
     }
 
     fn acts() -> impl Strategy<Value = Vec<(u32, Act)>> {
@@ -246,25 +467,62 @@ mod tests {
             Just(Act::Leave),
             (1..4_i64).prop_map(Act::Settle),
             Just(Act::NoRecord),
+            (0..3_u8).prop_map(Act::Begin),
+            Just(Act::Orphan),
+            Just(Act::Ask),
+            any::<bool>().prop_map(Act::Disable),
             any::<bool>().prop_map(Act::Mark),
+            any::<bool>().prop_map(Act::Queue),
+            any::<bool>().prop_map(Act::Misfire),
+            any::<bool>().prop_map(Act::Name),
+            any::<bool>().prop_map(Act::FailOver),
+            Just(Act::Damage),
+            Just(Act::Retire),
         ];
         vec((0..5_u32, act), 0..60)
+    }
+
+    fn instance(n: u8) -> InstanceId {
+        InstanceId::new(format!("instance-{n}"))
+    }
+
+    fn write(view: &mut ItemView, next: impl FnOnce(&Ledger) -> Option<Ledger>) {
+        if let Some(ledger) = &mut view.ledger
+            && let Some(next) = next(&ledger.value)
+        {
+            ledger.value = next;
+        }
     }
 
     fn apply(view: &mut ItemView, act: Act) {
         let version = Version(0);
         match act {
             Act::Own(n) => {
-                let value = InstanceId::new(format!("instance-{n}"));
-                view.owner = Some(Versioned { value, version });
+                view.owner = Some(Versioned { value: instance(n), version });
             }
             Act::Leave => view.owner = None,
             Act::Settle(fire) => {
                 let value = Ledger::new(Some(FireTime(fire)));
-                view.ledger = Some(Versioned { value, version });
+                (view.ledger, view.unreadable) = (Some(Versioned { value, version }), false);
             }
-            Act::NoRecord => view.ledger = None,
+            Act::NoRecord => (view.ledger, view.unreadable) = (None, false),
+            Act::Damage => (view.ledger, view.unreadable) = (None, true),
+            Act::Retire => write(view, Ledger::retire),
+            Act::Begin(n) => {
+                let by = Claimant { holder: instance(n), config: version, now_ms: 0 };
+                write(view, |ledger| ledger.claim(&by, FireTime(3), None));
+            }
+            Act::Orphan => write(view, Ledger::orphan),
+            Act::Ask => {
+                let request = ManualRequest { id: "r".into(), at: FireTime(9), parameter: None };
+                write(view, |ledger| ledger.with_request(request));
+            }
+            Act::Disable(disabled) => view.disabled = disabled,
             Act::Mark(running) => view.running = running,
+            Act::Queue(queued) => view.queued = queued,
+            Act::Misfire(misfire) => view.misfire = misfire,
+            Act::Name(named) => view.lasting = named.then(|| instance(0)),
+            Act::FailOver(named) => view.failovering = named.then(|| instance(1)),
         }
     }
 
@@ -290,13 +548,71 @@ mod tests {
                     };
                     let due = all().filter(|(_, view)| unsettled(view));
                     prop_assert!(items.unsettled(fire).eq(due), "{fire}");
+                    let restless = all().filter(|(_, view)| unsettled(view) && !view.is_at_rest());
+                    prop_assert!(items.restless_unsettled(fire).eq(restless), "{fire}");
                 }
                 let owners: BTreeSet<_> =
                     plain.values().filter_map(|v| Some(&v.owner.as_ref()?.value)).collect();
+                for owner in &owners {
+                    let owned = || all().filter(|(_, view)| view.is_of(owner));
+                    prop_assert!(items.of(owner).eq(owned()), "{owner}");
+                    prop_assert_eq!(items.n_of(owner), owned().count());
+                }
                 prop_assert!(items.owners().eq(owners));
+                let mut holders: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+                for (item, view) in all() {
+                    if let Some(run) = view.ledger.as_ref().and_then(|l| l.value.running()) {
+                        holders.entry(&run.holder).or_default().insert(item);
+                    }
+                }
+                prop_assert!(items.holders().eq(holders.iter().map(|(id, items)| (*id, items))));
+                for sign in Sign::ALL {
+                    let having = || all().filter(|(_, view)| view.has(sign));
+                    prop_assert!(items.with(sign).eq(having()), "{sign:?}");
+                    prop_assert_eq!(items.any_with(sign), having().next().is_some(), "{:?}", sign);
+                }
                 prop_assert_eq!((items.len(), items.last()), (plain.len(), plain.keys().last().copied()));
+                let fires = || plain.values().filter_map(|v| v.ledger.as_ref()?.value.last_fire);
+                prop_assert_eq!(items.last_fires(), fires().min().zip(fires().max()));
+                let some = ShardingItem::new(1)..=ShardingItem::new(3);
+                prop_assert_eq!(items.n_within(some.clone()), plain.range(some).count());
                 prop_assert_eq!(items.get(item), plain.get(&item));
             }
+        }
+    }
+
+    #[test]
+    fn signs_say_what_an_item_needs_somebody_for() {
+        let idle = || ItemView {
+            owner: Some(Versioned { value: instance(0), version: Version(0) }),
+            ledger: Some(Versioned { value: Ledger::new(None), version: Version(0) }),
+            ..ItemView::default()
+        };
+        let after = |acts: &[Act]| {
+            let mut view = idle();
+            acts.iter().for_each(|act| apply(&mut view, *act));
+            view
+        };
+        let rows = [
+            (vec![], vec![]),
+            (vec![Act::Mark(true)], vec![]),
+            (vec![Act::Begin(1)], vec![]),
+            (vec![Act::Leave], vec![Sign::Unowned]),
+            (vec![Act::NoRecord], vec![Sign::Unrecorded]),
+            (vec![Act::Damage], vec![]),
+            (vec![Act::Begin(1), Act::Orphan], vec![Sign::Orphan]),
+            (vec![Act::Ask], vec![Sign::Requested]),
+            (vec![Act::Misfire(true)], vec![Sign::Misfired]),
+            (vec![Act::Queue(true)], vec![Sign::Queued]),
+            (vec![Act::Disable(true)], vec![Sign::DisablingUntold]),
+            (vec![Act::Name(true)], vec![Sign::Named]),
+            (vec![Act::FailOver(true)], vec![Sign::Named]),
+            (vec![Act::Retire, Act::Leave], vec![Sign::Unowned]),
+        ];
+        for (acts, expected) in rows {
+            let view = after(&acts);
+            let signs: Vec<_> = Sign::ALL.into_iter().filter(|sign| view.has(*sign)).collect();
+            assert_eq!(signs, expected, "{acts:?}");
         }
     }
 }

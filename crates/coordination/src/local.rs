@@ -5,15 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reg_center::Version;
-use sharding::{InstanceId, ShardingItem};
+use sharding::ShardingItem;
 
 use crate::foreign::Foreign;
 use crate::latch::Latch;
 use crate::mutant::{self, Mutant};
+use crate::runs::{LocalRun, Runs};
 use crate::view::{Triggered, Versioned};
-use crate::{
-    FencingToken, FireTime, JobConfig, Ledger, OnceStage, Outcome, RequestParameter, RunSource,
-};
+use crate::{FencingToken, FireTime, JobConfig, Ledger, OnceStage, RequestParameter, RunSource};
 
 /// Whether the instance takes part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -25,25 +24,6 @@ pub enum Phase {
     Draining,
     /// It has left.
     Left,
-}
-
-/// A run on this instance, from its claim until the view shows that its end is recorded.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct LocalRun {
-    /// The life that claimed it; an earlier one after a lost session.
-    pub(crate) holder: InstanceId,
-    pub(crate) token: FencingToken,
-    pub(crate) fire: FireTime,
-    pub(crate) source: RunSource,
-    /// How it ended; `None` while the job's code runs.
-    pub(crate) outcome: Option<Outcome>,
-    /// Its ephemeral marks exist, as far as this instance knows.
-    pub(crate) shows_running: bool,
-    pub(crate) shows_failover: bool,
-    /// Its mark outlives the session, and another one tells that the session lives.
-    pub(crate) lasting: bool,
-    pub(crate) shows_alive: bool,
-    pub(crate) shows_failovering: bool,
 }
 
 /// A scheduled fire that has come, with what surrounds it in the schedule.
@@ -167,7 +147,7 @@ pub(crate) struct Local {
     pub(crate) maybe_registered: bool,
     /// Claims are under way, or may be: runs can begin without anything being decided any more.
     pub(crate) is_claiming: bool,
-    pub(crate) runs: BTreeMap<ShardingItem, LocalRun>,
+    pub(crate) runs: Runs,
     /// Items that were perhaps claimed. The view will show whether they were.
     pub(crate) maybe_claimed: BTreeMap<ShardingItem, Doubt>,
     /// The greatest token of each item that was started here; nothing is started twice.
@@ -224,7 +204,7 @@ impl Local {
         let Some(run) = ledger.running() else { return false };
         let again = self.started.get(&item) >= Some(&ledger.token);
         let again = again && !mutant::is(Mutant::StartedAgain);
-        let beside = self.runs.contains_key(&item) && !mutant::is(Mutant::BegunBesideRun);
+        let beside = self.runs.has(item) && !mutant::is(Mutant::BegunBesideRun);
         if again || beside {
             return false;
         }
@@ -267,10 +247,10 @@ impl Local {
         self.near_fire = None;
         self.trigger_seen = None;
         self.doubt_requests();
-        for run in self.runs.values_mut() {
+        self.runs.change_all(|run| {
             run.shows_running &= run.lasting;
             run.shows_failover = false;
             run.shows_alive = false;
-        }
+        });
     }
 }

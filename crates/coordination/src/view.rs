@@ -10,7 +10,7 @@ use sharding::{Assignment, InstanceId, ShardingItem, StrategyRegistry};
 use crate::assignment::AssignmentRecord;
 use crate::duty::resharding;
 use crate::followed::Followed;
-use crate::items::{ItemView, Items};
+use crate::items::{ItemView, Items, Sign};
 use crate::latch::{self, Latch};
 use crate::layout::{self, Layout, NodeKind};
 use crate::mutant::{self, Mutant};
@@ -935,8 +935,19 @@ impl JobView {
         self.items.restless()
     }
 
-    pub(crate) fn is_restless(&self, item: ShardingItem) -> bool {
-        self.items.is_restless(item)
+    /// Returns the items that have a sign, in ascending order: where none has, none is looked at.
+    pub(crate) fn items_with(&self, sign: Sign) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+        self.items.with(sign)
+    }
+
+    /// Returns true if an item has a sign.
+    pub(crate) fn any_with(&self, sign: Sign) -> bool {
+        self.items.any_with(sign)
+    }
+
+    /// Returns those who run items, by the items' records, with what they run.
+    pub(crate) fn holders(&self) -> impl Iterator<Item = (&InstanceId, &BTreeSet<ShardingItem>)> {
+        self.items.holders()
     }
 
     /// Returns the items that still need something for this fire, as far as their records tell, in ascending order: whoever asks
@@ -948,6 +959,14 @@ impl JobView {
         self.items.unsettled(fire)
     }
 
+    /// Returns those of them that are not at rest.
+    pub(crate) fn restless_unsettled_items(
+        &self,
+        fire: FireTime,
+    ) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+        self.items.restless_unsettled(fire)
+    }
+
     /// Returns true if something is known of each item of a job with so many, and of no other.
     pub(crate) fn has_exactly(&self, total_count: u32) -> bool {
         usize::try_from(total_count) == Ok(self.items.len())
@@ -956,11 +975,24 @@ impl JobView {
 
     /// Returns true if something is known of each item of a job with so many, and of others only that they are retired.
     pub(crate) fn has_no_other(&self, total_count: u32) -> bool {
-        let first_beyond = ShardingItem::new(total_count);
-        let known = || self.items().take_while(|(item, _)| *item < first_beyond).count();
-        self.has_exactly(total_count)
-            || (!self.items_from(first_beyond).any(|(_, view)| view.is_surplus())
-                && u32::try_from(known()) == Ok(total_count))
+        let mut beyond = self.items_from(ShardingItem::new(total_count));
+        self.n_unknown(total_count) == 0 && !beyond.any(|(_, view)| view.is_surplus())
+    }
+
+    /// Counts the items below `total_count` of which nothing is known.
+    pub(crate) fn n_unknown(&self, total_count: u32) -> usize {
+        let beyond = self.items_from(ShardingItem::new(total_count)).count();
+        (0..total_count).count() - (self.items.len() - beyond)
+    }
+
+    /// Counts the items from `first` to `last` of which nothing is known.
+    pub(crate) fn n_unknown_within(&self, first: ShardingItem, last: ShardingItem) -> usize {
+        (first.index()..=last.index()).count() - self.items.n_within(first..=last)
+    }
+
+    /// Returns the first and the last of the last fires of all items.
+    pub(crate) fn last_fires(&self) -> Option<(FireTime, FireTime)> {
+        self.items.last_fires()
     }
 
     /// Returns the items from this one on of which anything is known, in ascending order.
@@ -973,12 +1005,12 @@ impl JobView {
 
     /// Returns true if an item is shown as waiting for somebody to take it over.
     pub(crate) fn has_queue(&self) -> bool {
-        self.restless_items().any(|(_, view)| view.queued)
+        self.any_with(Sign::Queued)
     }
 
     /// Returns how many items an instance owns.
     pub(crate) fn count_of(&self, owner: &InstanceId) -> usize {
-        self.items.count_of(owner)
+        self.items.n_of(owner)
     }
 
     /// Returns those who own items.
@@ -1003,7 +1035,7 @@ impl JobView {
         &'a self,
         me: &'a InstanceId,
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
-        self.items().filter(|(_, view)| view.is_of(me))
+        self.items.of(me)
     }
 
     /// Returns true if the stored configuration can be used, and so is the one in force.
@@ -1053,7 +1085,7 @@ impl JobView {
     /// Returns who an item that has yet to move shall belong to.
     #[must_use]
     pub fn next_owner(&self, item: ShardingItem) -> Option<&InstanceId> {
-        self.assignment.as_ref()?.value.pending.get(&item)
+        self.assignment.as_ref()?.value.pending.get(item)
     }
 
     /// Returns true if the item belongs to `me`, or will as soon as it can move.

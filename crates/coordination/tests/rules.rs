@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use coordination::{
-    CatchUp, Duty, Event, FencingToken, FireTime, JobConfig, OnceStage, Outcome, RunSource,
-    StartItem,
+    CatchUp, Duty, Event, FencingToken, FireTime, JobConfig, JobEvent, OnceStage, Outcome,
+    RunSource, StartItem,
 };
 use script::{Cluster, Delivery, STRANGER, job_of};
 use sharding::ShardingItem;
@@ -361,6 +361,21 @@ fn a_strategy_that_gives_items_to_somebody_who_is_not_there_is_not_followed() {
     cluster.run_for(A_WHILE);
     let after: Vec<_> = (0..4).map(|item| cluster.owner(item).cloned()).collect();
     assert_eq!(after, before, "{}", cluster.story());
+}
+
+#[test]
+fn that_a_strategy_has_failed_is_told_once_each_time() {
+    let mut cluster = Cluster::settled(2, &job_of(4));
+    let leader = cluster.leader().unwrap();
+    for times in [1, 2] {
+        cluster.configure(&JobConfig { strategy: STRANGER.to_owned(), ..job_of(4) });
+        cluster.run_for(A_WHILE);
+        let is_failure = |event: &&JobEvent| matches!(event, JobEvent::StrategyFailed { .. });
+        let told = cluster.events(leader).iter().filter(is_failure).count();
+        assert_eq!(told, times, "{}", cluster.story());
+        cluster.configure(&JobConfig { strategy: "ODEVITY".to_owned(), ..job_of(5) });
+        cluster.run_for(A_WHILE);
+    }
 }
 
 #[test]

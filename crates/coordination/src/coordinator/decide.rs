@@ -139,6 +139,11 @@ impl Coordinator {
     }
 
     fn report_strategy(&mut self, now: Now, me: &InstanceId, out: &mut Vec<Command>) {
+        // What is under way is what the strategy has answered.
+        if self.in_flight.contains_key(&Duty::Resharding) {
+            self.told.strategy_fault = None;
+            return;
+        }
         let fault = resharding::strategy_failure(&self.context(now, me));
         if let Some(reason) = fault.clone().filter(|_| self.told.strategy_fault != fault) {
             out.push(Command::Emit(JobEvent::StrategyFailed { reason }));

@@ -32,9 +32,8 @@ impl Coordinator {
             None if self.is_calm(now) => self.own_items().map(Followed::Only),
             None => None,
             Some(_) if !self.shows_enough() => Some(Followed::All),
-            Some(n) => {
-                self.own_items().filter(|own| n > MOST_WASTE * own.len()).map(Followed::Only)
-            }
+            Some(n) if n > MOST_WASTE * self.n_own_items() => self.own_items().map(Followed::Only),
+            Some(_) => None,
         };
         if let Some(next) = next {
             out.push(Command::Follow(self.layout.scope(&next)));
@@ -65,12 +64,16 @@ impl Coordinator {
         few && complete && record.pending.is_empty() && self.view.has_no_other(record.total_count)
     }
 
+    fn n_own_items(&self) -> usize {
+        self.me.as_ref().map_or(0, |me| self.view.count_of(me))
+    }
+
     /// Returns the items of this instance, unless something is under way here, or runs, or may have begun, that is of another item.
     fn own_items(&self) -> Option<BTreeSet<ShardingItem>> {
         let me = self.me.as_ref()?;
-        let doubted = self.local.maybe_claimed.keys();
+        let doubted = self.local.maybe_claimed.keys().copied();
         let owned =
-            self.local.runs.keys().chain(doubted).all(|item| self.view.item(*item).is_of(me));
+            self.local.runs.items().chain(doubted).all(|item| self.view.item(item).is_of(me));
         let idle = owned && self.in_flight.is_empty() && self.unsure.is_empty();
         idle.then(|| self.view.items_of(me).map(|(item, _)| item).collect())
     }
@@ -85,12 +88,11 @@ impl Coordinator {
         let Some(me) = self.me.as_ref().filter(|me| self.is_in_order(me)) else { return false };
         let Some(assignment) = self.view.assignment() else { return false };
         let record = &assignment.value;
-        let comes =
-            |item: &ShardingItem, next: &InstanceId| next == me && !self.view.item(*item).is_of(me);
-        let coming = || record.pending.iter().filter(|(item, next)| comes(item, next));
-        let sees_coming = coming().all(|(item, _)| self.view.followed().has(*item));
+        let comes = |item: &ShardingItem| !self.view.item(*item).is_of(me);
+        let coming = || record.pending.going_to(me).filter(comes);
+        let sees_coming = coming().all(|item| self.view.followed().has(item));
         let sees_coming = sees_coming || mutant::is(Mutant::ComingUnfollowed);
-        let goes = |item| record.pending.get(&item).is_some_and(|next| next != me);
+        let goes = |item| record.pending.get(item).is_some_and(|next| next != me);
         let n_staying = self.view.items_of(me).filter(|(item, _)| !goes(*item)).count();
         let count = record.counts.get(me).and_then(|count| usize::try_from(*count).ok());
         let as_many = count.is_some_and(|count| count <= n_staying + coming().count());

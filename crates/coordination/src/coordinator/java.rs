@@ -88,11 +88,11 @@ impl Coordinator {
         if !view.is_mixed() {
             return;
         }
-        for item in self.local.runs.keys() {
-            let shown = view.item(*item);
+        for item in self.local.runs.items() {
+            let shown = view.item(item);
             let Some(java) = view.marked_by_java(shown) else { continue };
-            if self.told.overwritten.insert((*item, shown.marked_at)) {
-                let path = self.layout.path(&NodeKind::Running(*item)).to_string();
+            if self.told.overwritten.insert((item, shown.marked_at)) {
+                let path = self.layout.path(&NodeKind::Running(item)).to_string();
                 let reason = format!("{java} has begun item {item}, which runs here");
                 out.push(Command::Emit(JobEvent::Anomaly { path, reason }));
             }

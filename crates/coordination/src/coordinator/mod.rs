@@ -135,6 +135,8 @@ pub struct Coordinator {
     layout: Layout,
     view: JobView,
     local: Local,
+    /// Items whose record, or whose run here, has changed since they were looked at, or that wait to be started.
+    stirred: BTreeSet<ShardingItem>,
     session: Option<SessionId>,
     me: Option<InstanceId>,
     connected: bool,
@@ -261,6 +263,7 @@ impl Coordinator {
             identity,
             strategies,
             local: Local::default(),
+            stirred: BTreeSet::new(),
             session: None,
             me: None,
             connected: false,
@@ -380,7 +383,7 @@ impl Coordinator {
     #[must_use]
     pub fn catch_up_since(&self) -> Option<FireTime> {
         self.view.config()?.catch_up?;
-        self.view.items().filter_map(|(_, view)| view.ledger.as_ref()?.value.last_fire).min()
+        self.view.last_fires().map(|(first, _)| first)
     }
 
     /// Returns the mirror of the job's subtree.
@@ -408,7 +411,7 @@ impl Coordinator {
             leader: self.view.leader().cloned(),
             leads: me.is_some_and(|me| self.view.term_of(me).is_some()),
             owned: me.map_or_else(Vec::new, |me| self.view.items_of(me).map(|(i, _)| i).collect()),
-            running: self.local.runs.iter().map(|(item, run)| (*item, run.token)).collect(),
+            running: self.local.runs.iter().map(|(item, run)| (item, run.token)).collect(),
             waiting_for: self.waiting.map(|(what, _)| what),
             waiting_since: self.waiting.map(|(_, since)| since),
         }

@@ -1,6 +1,6 @@
 //! Observing: what the view shows now, compared with what was known before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sharding::{InstanceId, ShardingItem};
@@ -9,15 +9,20 @@ use super::Coordinator;
 use crate::duty::Duty;
 use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::trigger::takes_away;
-use crate::local::{Due, LocalCall, LocalRun, Phase, RequestWay, UnmonitoredRequest};
+use crate::items::{ItemView, Sign};
+use crate::local::{Due, LocalCall, Phase, RequestWay, UnmonitoredRequest};
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
+use crate::runs::LocalRun;
 use crate::trigger_record::TriggerRecord;
 use crate::view::{ConfigState, Versioned};
 use crate::{
-    Command, DropReason, FencingToken, FireTime, JobConfig, JobEvent, Ledger, LedgerState, Now,
-    OnceCall, OnceStage, Outcome, RequestParameter, RunSource, StartItem,
+    Command, DropReason, FencingToken, FireTime, JobConfig, JobEvent, Ledger, Now, OnceCall,
+    OnceStage, Outcome, RequestParameter, RunSource, StartItem,
 };
+
+/// Items with the tokens under which they may be claimed.
+type SentClaims = BTreeSet<(ShardingItem, FencingToken)>;
 
 impl Coordinator {
     pub(super) fn observe(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -146,46 +151,65 @@ impl Coordinator {
         if self.session.is_none() || self.has_namesake() {
             return;
         }
-        let ours: Vec<_> = self
-            .view
-            .restless_items()
-            .filter_map(|(item, view)| Some((item, &view.ledger.as_ref()?.value)))
-            .filter(|(_, ledger)| ledger.running().is_some_and(|run| run.holder == me))
-            .filter(|(item, ledger)| {
-                mutant::is(Mutant::StartedAgain)
-                    || self.local.started.get(item) < Some(&ledger.token)
-            })
+        debug_assert!(self.has_looked_at_the_others(&me), "{:?} are not all", self.stirred);
+        let stirred = std::mem::take(&mut self.stirred);
+        let ours: Vec<_> = stirred
+            .into_iter()
+            .filter_map(|item| Some((item, &self.view.item(item).ledger.as_ref()?.value)))
+            .filter(|(item, ledger)| self.waits_to_be_started(*item, ledger, &me))
             .filter(|_| !mutant::is(Mutant::DoubtsForgotten))
             .map(|(item, ledger)| (item, ledger.clone()))
             .collect();
+        let sent = if ours.is_empty() { SentClaims::new() } else { self.sent_claims(&me) };
         for (item, ledger) in &ours {
-            let ours =
-                self.may_have_claimed(*item, ledger) || mutant::is(Mutant::ForeignRunStarted);
+            let ours = self.may_have_claimed(*item, ledger, &sent)
+                || mutant::is(Mutant::ForeignRunStarted);
             if !ours {
                 self.give_up_foreign_run(*item, ledger);
             } else if let Some(config) = self.config_of_claim(*item, ledger).cloned() {
                 self.start_runs(std::iter::once((*item, ledger)), &config, out);
             }
         }
+        let waits = ours.iter().filter(|(item, run)| self.waits_to_be_started(*item, run, &me));
+        self.stirred = waits.map(|(item, _)| *item).collect();
         self.settle_doubts(&me);
     }
 
-    /// Returns true if the record may be the outcome of a claim that this life has sent.
-    fn may_have_claimed(&self, item: ShardingItem, shown: &Ledger) -> bool {
-        let sent = |plan: &Plan| {
-            let mut runs = plan.runs_of(&shown.running()?.holder);
-            runs.find(|(of, ledger)| *of == item && ledger.token == shown.token).map(drop)
+    /// Returns true if there is nothing to do at the items at which nothing has changed.
+    fn has_looked_at_the_others(&self, me: &InstanceId) -> bool {
+        let mut others =
+            self.view.restless_items().filter(|(item, _)| !self.stirred.contains(item));
+        let waits = |(item, shown): (_, &ItemView)| {
+            let ledger = shown.ledger.as_ref().map(|ledger| &ledger.value);
+            ledger.is_some_and(|ledger| self.waits_to_be_started(item, ledger, me))
         };
-        let under_way = self.in_flight.values().any(|flight| sent(&flight.plan).is_some());
-        under_way || self.local.maybe_claimed.contains_key(&item)
+        !others.any(waits)
+    }
+
+    /// Returns true if an item is shown as run by this life, which has not started it.
+    fn waits_to_be_started(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
+        let ours = shown.running().is_some_and(|run| run.holder == *me);
+        let started = self.local.started.get(&item) >= Some(&shown.token);
+        ours && (!started || mutant::is(Mutant::StartedAgain))
+    }
+
+    /// Returns true if the record may be the outcome of a claim that this life has sent.
+    fn may_have_claimed(&self, item: ShardingItem, shown: &Ledger, sent: &SentClaims) -> bool {
+        sent.contains(&(item, shown.token)) || self.local.maybe_claimed.contains_key(&item)
+    }
+
+    /// Returns the claims that are under way.
+    fn sent_claims(&self, me: &InstanceId) -> SentClaims {
+        let runs = self.in_flight.values().flat_map(|flight| flight.plan.runs_of(me));
+        runs.map(|(item, ledger)| (item, ledger.token)).collect()
     }
 
     /// Notes a run that nobody executes as one that was interrupted here, so that its end is recorded.
     fn give_up_foreign_run(&mut self, item: ShardingItem, shown: &Ledger) {
         let lasting = self.view.item(item).lasting.is_some();
         self.local.begin(item, shown, lasting);
-        if let Some(run) = self.local.runs.get_mut(&item).filter(|run| run.token == shown.token) {
-            run.outcome = Some(Outcome::Interrupted);
+        if self.local.runs.get(item).is_some_and(|run| run.token == shown.token) {
+            self.local.runs.change(item, |run| run.outcome = Some(Outcome::Interrupted));
         }
     }
 
@@ -217,19 +241,19 @@ impl Coordinator {
     }
 
     fn forget_settled_runs(&mut self, out: &mut Vec<Command>) {
-        let view = &self.view;
-        self.local.runs.retain(|item, run| {
-            let ledger = view.item(*item).ledger.as_ref().map(|ledger| &ledger.value);
+        for &item in &self.stirred {
+            let Some(run) = self.local.runs.get(item) else { continue };
+            let Some(outcome) = run.outcome else { continue };
+            let ledger = self.view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
             let caught_up = ledger.is_some_and(|ledger| ledger.token >= run.token);
             let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
-            let Some(outcome) = run.outcome else { return true };
             let held = held && !mutant::is(Mutant::RunForgottenEarly);
             if run.token == FencingToken(0) || !caught_up || held {
-                return true;
+                continue;
             }
-            out.push(Command::Emit(ending(*item, run, outcome, ledger)));
-            false
-        });
+            out.push(Command::Emit(ending(item, run, outcome, ledger)));
+            self.local.runs.remove(item);
+        }
     }
 
     /// A request that was seen at this life's node and is no longer there was accepted: nobody else takes it away. One
@@ -315,9 +339,7 @@ impl Coordinator {
     }
 
     fn observe_orphans(&mut self, now: Now) {
-        let is_orphan = |ledger: &Ledger| matches!(ledger.state, LedgerState::Orphan(_));
-        let mut ledgers = self.view.restless_items().filter_map(|(_, view)| view.ledger.as_ref());
-        let any = ledgers.any(|ledger| is_orphan(&ledger.value));
+        let any = self.view.any_with(Sign::Orphan);
         let since = self.local.orphans_since.unwrap_or(now.mono);
         self.local.orphans_since = any.then_some(since);
         self.told.patience_over = any && since + ORPHAN_PATIENCE <= now.mono;
@@ -360,9 +382,8 @@ impl Coordinator {
         if !self.may_start_unclaimed() {
             return;
         }
-        let free = |item: &ShardingItem| {
-            request.items.contains(item) && !self.local.runs.contains_key(item)
-        };
+        let free =
+            |item: &ShardingItem| request.items.contains(item) && !self.local.runs.has(*item);
         let at = request.at;
         let mine = self.view.claimable_by(me, self.view.items());
         let items: Vec<_> = mine.map(|(item, _)| item).filter(free).collect();

@@ -7,8 +7,10 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
 use crate::duty::Duty;
-use crate::local::{Due, LocalRun, Phase, RequestWay, WantedTrigger};
+use crate::layout::NodeKind;
+use crate::local::{Due, Phase, RequestWay, WantedTrigger};
 use crate::mutant::{self, Mutant};
+use crate::runs::LocalRun;
 use crate::{
     Command, DropReason, Event, FencingToken, FireTime, InterruptReason, JobEvent, MissReason, Now,
     OnceStage, Outcome, RequestParameter, RunSource, StartItem,
@@ -49,6 +51,7 @@ impl Coordinator {
             self.local.was_registered = false;
             self.local.maybe_registered = false;
             self.local.doubt_requests();
+            self.stir_all();
         }
         self.connected = true;
         self.local.lease = true;
@@ -59,7 +62,7 @@ impl Coordinator {
         if mutant::is(Mutant::RunsGoOn) {
             return;
         }
-        if self.local.runs.values().any(|run| run.outcome.is_none()) {
+        if self.local.runs.any_goes_on() {
             out.push(Command::Interrupt(reason));
         }
     }
@@ -74,11 +77,29 @@ impl Coordinator {
 
     fn apply(&mut self, changes: Vec<Change>, out: &mut Vec<Command>) {
         for change in changes {
+            let record = self.record_of(&change);
+            let all = change == Change::Ready;
             if let Err(anomaly) = self.view.apply(change) {
                 let path = anomaly.path.to_string();
                 out.push(Command::Emit(JobEvent::Anomaly { path, reason: anomaly.reason }));
             }
+            self.stirred.extend(record);
+            if all {
+                self.stir_all();
+            }
         }
+    }
+
+    /// Returns the item whose record changes.
+    fn record_of(&self, change: &Change) -> Option<ShardingItem> {
+        let NodeKind::Ledger(item) = self.layout.parse(change.path()?)? else { return None };
+        Some(item)
+    }
+
+    /// Nothing is known any more of what has been looked at.
+    pub(super) fn stir_all(&mut self) {
+        self.stirred.extend(self.view.restless_items().map(|(item, _)| item));
+        self.stirred.extend(self.local.runs.items());
     }
 
     /// Notes what this process was asked for, under an id that no other request has.
@@ -163,15 +184,16 @@ impl Coordinator {
         let fire = due.at;
         let claiming = self.in_flight.contains_key(&Duty::Claim);
         let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
+        if !monitored || claiming {
+            return;
+        }
         let makes_up = self.view.config().is_some_and(|config| config.misfire);
-        for (item, view) in self.view.accounted_by(me, self.view.items()) {
-            let settled = view.ledger.as_ref().is_none_or(|l| l.value.has_settled(fire));
+        let unsettled = self.view.accounted_by(me, self.view.unsettled_items(fire));
+        for (item, view) in unsettled.filter(|(_, view)| view.ledger.is_some()) {
             let reason =
                 if view.is_busy() && !makes_up { MissReason::StillRunning } else { reason };
-            if monitored && !settled && !claiming {
-                self.told.missed.insert(item, fire);
-                out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
-            }
+            self.told.missed.insert(item, fire);
+            out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
         }
     }
 
@@ -197,8 +219,7 @@ impl Coordinator {
         for (item, disabled) in items {
             let reason = if disabled && !mutant::is(Mutant::UnclaimedDisabled) {
                 MissReason::ItemDisabled
-            } else if self.local.runs.contains_key(&item) && !mutant::is(Mutant::UnclaimedBesideRun)
-            {
+            } else if self.local.runs.has(item) && !mutant::is(Mutant::UnclaimedBesideRun) {
                 MissReason::StillRunning
             } else {
                 starts.extend(self.start_unclaimed(item, fire, RunSource::Normal));
@@ -260,12 +281,12 @@ impl Coordinator {
         out: &mut Vec<Command>,
     ) {
         let any = mutant::is(Mutant::FormerEndTaken);
-        let run = self.local.runs.get_mut(&item).filter(|run| run.token == token || any);
-        let Some(run) = run else { return };
-        run.outcome = Some(outcome);
+        let run = self.local.runs.get(item).filter(|run| run.token == token || any);
+        let Some(&LocalRun { fire, source, .. }) = run else { return };
+        self.local.runs.change(item, |run| run.outcome = Some(outcome));
+        self.stirred.insert(item);
         if token == FencingToken(0) {
-            let (fire, source) = (run.fire, run.source);
-            self.local.runs.remove(&item);
+            self.local.runs.remove(item);
             let settled = JobEvent::Settled { item, fire, source, token, outcome };
             out.push(Command::Emit(settled));
         }

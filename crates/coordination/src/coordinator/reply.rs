@@ -10,7 +10,7 @@ use sharding::{InstanceId, ShardingItem};
 use super::{
     ASSIGNMENT_WAIT, Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage, UnsureAssignment,
 };
-use crate::local::{Doubt, LocalRun};
+use crate::local::Doubt;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
@@ -164,7 +164,7 @@ impl Coordinator {
         let is_begun = next.is_some() && next == self.me.as_ref();
         if let Some(run) = lost
             && next != Some(&run.holder)
-            && (is_begun || !self.local.runs.contains_key(&item))
+            && (is_begun || !self.local.runs.has(item))
         {
             out.push(Command::Emit(JobEvent::Orphaned {
                 item,
@@ -235,16 +235,16 @@ impl Coordinator {
         let gone = conflict.reason == ConflictReason::Absent;
         match step {
             Step::UnmarkRunning(item) if gone => {
-                self.change_run(*item, |run| run.shows_running = false);
+                self.local.runs.change(*item, |run| run.shows_running = false);
             }
             Step::UnmarkFailover(item) if gone => {
-                self.change_run(*item, |run| run.shows_failover = false);
+                self.local.runs.change(*item, |run| run.shows_failover = false);
             }
             Step::UnmarkAlive(item) if gone => {
-                self.change_run(*item, |run| run.shows_alive = false);
+                self.local.runs.change(*item, |run| run.shows_alive = false);
             }
             Step::UnmarkFailovering(item) if gone => {
-                self.change_run(*item, |run| run.shows_failovering = false);
+                self.local.runs.change(*item, |run| run.shows_failovering = false);
             }
             Step::Deregister(_) if gone => self.local.maybe_registered = false,
             Step::Register(_) if conflict.reason == ConflictReason::Exists => {
@@ -257,12 +257,6 @@ impl Coordinator {
                 self.local.wanted_triggers.remove(id);
             }
             _ => {}
-        }
-    }
-
-    fn change_run(&mut self, item: ShardingItem, change: impl FnOnce(&mut LocalRun)) {
-        if let Some(run) = self.local.runs.get_mut(&item) {
-            change(run);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Claim: before an item runs, its record says who runs it and for which fire.
 
 use super::{Context, Duty, OwnItem, change_items};
+use crate::items::Sign;
 use crate::local::Due;
 use crate::mutant::{self, Mutant};
 use crate::plan::Plan;
@@ -61,7 +62,7 @@ fn requested(cx: &Context<'_>) -> Option<Plan> {
         true => None,
         false => own.ledger.answer(&by),
     };
-    claim(cx, "an operator asked for it", cx.restless_claimable_items(), next)
+    claim(cx, "an operator asked for it", cx.claimable_with(Sign::Requested), next)
 }
 
 fn claim<'a>(
@@ -94,7 +95,7 @@ mod tests {
         let done = running_by(1).complete(Outcome::Succeeded, 0).unwrap();
         let moving = |scene: Scene| {
             let mut record = scene.plan_record();
-            record.pending.insert(item(0), id(2));
+            record.pending.insert(item(0), &id(2));
             scene.assigned(record)
         };
         let rows = vec![

@@ -4,7 +4,7 @@ use reg_center::Version;
 use sharding::ShardingItem;
 
 use super::{Context, Duty};
-use crate::items::ItemView;
+use crate::items::{ItemView, Sign};
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::{Ledger, LedgerState};
@@ -19,12 +19,12 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 
 fn of_ours(cx: &Context<'_>) -> Option<Plan> {
     let mixed = cx.view.is_mixed() && !mutant::is(Mutant::JavaQueueCleaned);
-    let stale = cx.view.restless_items().filter(|(_, view)| {
+    let stale = cx.view.items_with(Sign::Queued).filter(|(_, view)| {
         let orphan = |ledger: &Ledger| matches!(ledger.state, LedgerState::Orphan(_));
-        view.queued && !mixed && !view.ledger.as_ref().is_some_and(|ledger| orphan(&ledger.value))
+        !mixed && !view.ledger.as_ref().is_some_and(|ledger| orphan(&ledger.value))
     });
     let queued = stale.map(|(item, _)| Step::DequeueItem(item)).take(cx.settings.items_per_plan);
-    let marked = cx.view.restless_items().filter_map(|(item, view)| {
+    let marked = cx.view.items_with(Sign::Misfired).filter_map(|(item, view)| {
         let all_ours = mutant::is(Mutant::JavaMisfiresCleaned);
         let ours = all_ours || cx.view.java_owner(view).is_none();
         let stale = |ledger: &Ledger| view.misfire && ledger.misfire.is_none() && ours;
@@ -55,10 +55,8 @@ fn of_java(cx: &Context<'_>) -> Option<Plan> {
     let java = cx.view.is_mixed() && !mutant::is(Mutant::JavaQueueStays);
     let busy = |view: &ItemView| view.ledger.as_ref().is_some_and(|l| l.value.is_busy());
     let ours = |view: &ItemView| busy(view) && !mutant::is(Mutant::BusyDequeued);
-    let stale = cx
-        .view
-        .restless_items()
-        .filter(|(item, v)| java && v.queued && to_nobody(*item) && !ours(v));
+    let stale =
+        cx.view.items_with(Sign::Queued).filter(|(item, v)| java && to_nobody(*item) && !ours(v));
     let ghosts = cx.view.ghosts().filter(|_| !mutant::is(Mutant::GhostsStay));
     let ghosts = ghosts.map(|(id, version)| match version {
         Version(0) if !mutant::is(Mutant::GhostsUnsealed) => Step::SealGhost(id.clone()),

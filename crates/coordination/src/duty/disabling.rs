@@ -1,12 +1,13 @@
 //! Disabling: the record of an item says whether operators want it not to run, so that no claim can overlook it.
 
 use super::{Context, Duty, bytes_told};
+use crate::items::Sign;
 use crate::plan::{Plan, Step};
 
 /// Makes the records say what the nodes of operators say. A claim that has not seen it fails, because it expects the
 /// record as it was.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
-    let changed = cx.view.restless_items().filter_map(|(item, view)| {
+    let changed = cx.view.items_with(Sign::DisablingUntold).filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         let next = ledger.value.with_disabled(view.disabled)?;
         let set = Step::SetLedger { item, expect: Some(ledger.version), ledger: next };

@@ -133,7 +133,7 @@ mod tests {
             "trigger: requests for items of Java instances\n  item 1 idle\n  trigger 10.0.0.4@-@4";
         let moving = || {
             let mut record = asked().plan_record();
-            record.pending.insert(item(1), id(1));
+            record.pending.insert(item(1), &id(1));
             asked().assigned(record)
         };
         let disabled = || {
@@ -175,7 +175,7 @@ mod tests {
         let scene = || asked().ledger(1, idle().with_request(request.clone()).unwrap());
         let moving = || {
             let mut record = scene().plan_record();
-            record.pending.insert(item(1), id(1));
+            record.pending.insert(item(1), &id(1));
             scene().assigned(record)
         };
         let dropped = "trigger: requests for items of Java instances\n  item 1 idle";

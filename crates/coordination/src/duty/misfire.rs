@@ -3,6 +3,7 @@
 use super::claim::waits_for_next;
 use super::{Context, Duty, OwnItem, change_items};
 use crate::JobConfig;
+use crate::items::Sign;
 use crate::local::Due;
 use crate::mutant::{self, Mutant};
 use crate::plan::Plan;
@@ -23,7 +24,7 @@ fn note(cx: &Context<'_>) -> Option<Plan> {
     let fire = cx.local.due.as_ref()?.at;
     let next = |own: &OwnItem<'_>| own.ledger.note_misfire(fire);
     let reason = format!("fire {fire} met running items");
-    change_items(Duty::Misfire, cx, &reason, cx.restless_accounted_items(), next)
+    change_items(Duty::Misfire, cx, &reason, cx.restless_accounted_items(fire), next)
 }
 
 /// Leaves items alone for which a fire is due: its claim stands for the noted fires as well, unless it has to wait.
@@ -44,7 +45,7 @@ fn run(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
         let follows = due.filter(|due| due.at == noted.last).and_then(|due| due.next);
         own.ledger.replay(&by, follows)
     };
-    change_items(Duty::Misfire, cx, "misfired before", cx.restless_claimable_items(), next)
+    change_items(Duty::Misfire, cx, "misfired before", cx.claimable_with(Sign::Misfired), next)
 }
 
 #[cfg(test)]

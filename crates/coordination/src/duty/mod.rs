@@ -45,7 +45,7 @@ use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use crate::coordinator::Settings;
 use crate::foreign::Interrupted;
-use crate::items::ItemView;
+use crate::items::{ItemView, Sign};
 use crate::local::Local;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
@@ -238,9 +238,9 @@ impl<'a> Context<'a> {
         self.claimable(self.view.items())
     }
 
-    /// Returns those of them that are not at rest.
-    pub(crate) fn restless_claimable_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
-        self.claimable(self.view.restless_items())
+    /// Returns those of them that have a sign.
+    pub(crate) fn claimable_with(&self, sign: Sign) -> impl Iterator<Item = OwnItem<'a>> {
+        self.claimable(self.view.items_with(sign))
     }
 
     fn claimable(
@@ -251,9 +251,14 @@ impl<'a> Context<'a> {
         mine.filter_map(|(item, view)| self.own_item(item, view))
     }
 
-    /// Returns the items whose fires this instance accounts for, if their records are known and they are not at rest.
-    pub(crate) fn restless_accounted_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
-        let mine = self.view.accounted_by(self.me, self.view.restless_items());
+    /// Returns the items whose fires this instance accounts for, if their records are known, they are not at rest and have not settled
+    /// this fire.
+    pub(crate) fn restless_accounted_items(
+        &self,
+        fire: FireTime,
+    ) -> impl Iterator<Item = OwnItem<'a>> {
+        let unsettled = self.view.restless_unsettled_items(fire);
+        let mine = self.view.accounted_by(self.me, unsettled);
         mine.filter_map(|(item, view)| self.own_item(item, view))
     }
 
@@ -311,7 +316,7 @@ fn change_items<'a>(
 impl OwnItem<'_> {
     /// Returns true if nothing runs the item, as far as this instance can see.
     pub(crate) fn is_free(&self, local: &Local) -> bool {
-        let runs_here = local.runs.contains_key(&self.item);
+        let runs_here = local.runs.has(self.item);
         let runs_here = runs_here && !mutant::is(Mutant::LocalRunIgnored);
         let shown = self.view.running && !mutant::is(Mutant::MarksIgnoredByClaims);
         self.ledger.is_idle() && !shown && !runs_here

@@ -5,9 +5,10 @@ use sharding::ShardingItem;
 use super::sweep::can_be_queued;
 use super::{Context, Duty, bytes_told};
 use crate::Outcome;
-use crate::local::{LocalRun, Phase};
+use crate::local::Phase;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
+use crate::runs::LocalRun;
 
 /// Records the runs that have ended and that the registry still shows as ours. Whoever leaves also makes sure that what
 /// was perhaps claimed was not, or shows.
@@ -16,7 +17,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 }
 
 fn ended(cx: &Context<'_>) -> Option<Plan> {
-    let ends = cx.local.runs.iter().filter_map(|(item, run)| release(cx, *item, run));
+    let ends = cx.local.runs.ended().filter_map(|(item, run)| release(cx, item, run));
     let steps = cx.within_one_plan(ends, |steps| bytes_told(steps)).flatten();
     Plan::as_session(Duty::Release, "runs have ended").steps(steps).if_any()
 }

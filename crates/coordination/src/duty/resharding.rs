@@ -7,9 +7,10 @@ use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput, StrategyRegi
 
 use super::{Context, Duty, static_sharding};
 use crate::assignment::AssignmentRecord;
-use crate::items::ItemView;
+use crate::items::{ItemView, Sign, merged};
 use crate::layout::NodeKind;
 use crate::mutant::{self, Mutant};
+use crate::pending::Pending;
 use crate::plan::{Plan, Step};
 use crate::view::JobView;
 use crate::{FireTime, JobConfig, Ledger};
@@ -44,7 +45,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         return None;
     }
     let mut record = target.record;
-    record.counts = counts(cx, &record.members, &target.owners);
+    record.counts = counts(cx, &record, &target.owners);
     record.pending = moves.pending;
     let stays = cx.view.is_necessary() && !ends;
     record.announced = cx.view.term_of(cx.me).filter(|_| stays).map(|term| term.0);
@@ -63,16 +64,29 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     Some(plan)
 }
 
-/// Returns how many items each member shall have. Jobs of few items do not tell: everybody follows all of them.
+/// Returns how many items each member shall have. Jobs of few items do not tell: everybody follows all of them. While items
+/// follow it stays what was assigned, so that an owner that somebody else has changed meanwhile is noticed at the end.
 fn counts(
     cx: &Context<'_>,
-    members: &[InstanceId],
-    owners: &Assignment,
+    record: &AssignmentRecord,
+    owners: &Owners,
 ) -> BTreeMap<InstanceId, u32> {
-    if owners.total_count() < cx.settings.following.own_from {
+    if record.total_count < cx.settings.following.own_from {
         return BTreeMap::new();
     }
-    let mut counts: BTreeMap<_, u32> = members.iter().map(|member| (member.clone(), 0)).collect();
+    let planned;
+    let owners = match owners {
+        Owners::Kept if record.counts.len() == record.members.len() => {
+            return record.counts.clone();
+        }
+        Owners::Kept => {
+            planned = planned_owners(cx.view, record.total_count);
+            &planned
+        }
+        Owners::Chosen(owners) => owners,
+    };
+    let mut counts: BTreeMap<_, u32> =
+        record.members.iter().map(|member| (member.clone(), 0)).collect();
     for (_, owner) in owners.iter() {
         if let Some(count) = owner.and_then(|owner| counts.get_mut(owner)) {
             *count += 1;
@@ -132,8 +146,7 @@ fn waits_for_java(cx: &Context<'_>, moves: &Moves) -> bool {
 
 /// Returns the last fire that anybody is known to have seen: new items have nothing to do with it.
 fn last_fire(cx: &Context<'_>) -> Option<FireTime> {
-    let of_items = cx.view.items().filter_map(|(_, view)| view.ledger.as_ref()?.value.last_fire);
-    of_items.chain(cx.local.last_fire_seen).max()
+    cx.view.last_fires().map(|(_, last)| last).max(cx.local.last_fire_seen)
 }
 
 /// Returns the fire after which the record of an item begins. What Java instances had, and hold back because items are about to
@@ -148,7 +161,7 @@ fn born_after(cx: &Context<'_>, item: ShardingItem, last: Option<FireTime>) -> O
 
 /// Returns what is wrong with the strategy's answer, if resharding is wanted and the answer cannot be used.
 pub(crate) fn strategy_failure(cx: &Context<'_>) -> Option<String> {
-    target(cx, cx.view.config_to_lead_by()?).err()
+    wanted(cx, cx.view.config_to_lead_by()?, &cx.view.available()).err()
 }
 
 const FOLLOW: &str = "items can follow now";
@@ -157,51 +170,59 @@ const FOLLOW: &str = "items can follow now";
 struct Target {
     reason: &'static str,
     record: AssignmentRecord,
-    owners: Assignment,
+    owners: Owners,
+}
+
+/// Whose the items shall be.
+enum Owners {
+    /// Each is chosen anew.
+    Chosen(Assignment),
+    /// Each stays with its owner, or goes where it is to follow.
+    Kept,
 }
 
 /// Returns where items shall be, or `None` if they are there, or nobody could take them.
 fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Target>, String> {
     let members = cx.view.available();
-    let Some(request) = cx.view.request() else { return Ok(None) };
-    if members.is_empty() || cx.view.term_of(cx.me).is_none() || !cx.shows_all() {
+    let Some((reason, owners)) = wanted(cx, config, &members)? else { return Ok(None) };
+    let (current, request) = (cx.view.assignment(), cx.view.request());
+    let record = match &owners {
+        Owners::Kept => current.map(|current| current.value.clone()),
+        Owners::Chosen(owners) => request.map(|request| AssignmentRecord {
+            names: static_sharding::names(cx.view, &members, owners),
+            total_count: config.sharding_total_count,
+            strategy: config.strategy.clone(),
+            handled: request.0,
+            members,
+            ..AssignmentRecord::default()
+        }),
+    };
+    Ok(record.map(|record| Target { reason, record, owners }))
+}
+
+/// Returns whose the items shall be, and why; `None` if there is nothing to do, or nobody could take them.
+fn wanted(
+    cx: &Context<'_>,
+    config: &JobConfig,
+    members: &[InstanceId],
+) -> Result<Option<(&'static str, Owners)>, String> {
+    if cx.view.request().is_none()
+        || members.is_empty()
+        || cx.view.term_of(cx.me).is_none()
+        || !cx.shows_all()
+    {
         return Ok(None);
     }
     let current = cx.view.assignment().map(|assignment| &assignment.value);
     let owners = || planned_owners(cx.view, current.map_or(0, |record| record.total_count));
-    let record = AssignmentRecord {
-        names: BTreeMap::new(),
-        members,
-        total_count: config.sharding_total_count,
-        strategy: config.strategy.clone(),
-        handled: request.0,
-        due: None,
-        pending: BTreeMap::new(),
-        announced: None,
-        counts: BTreeMap::new(),
-    };
-    let (reason, owners) = match reason(cx.view, current, &record.members, config) {
-        Some(reason) => {
-            let (known, now_ms) = (cx.strategies, cx.now.wall_ms);
-            (reason, assign(known, now_ms, config, &record.members, &owners())?)
-        }
-        None => match static_sharding::replace_lost(cx.view, config, &record.members, owners) {
-            Some(owners) => ("items of lost instances go on", owners),
-            None => return Ok(follow(cx.view, config, owners)),
-        },
-    };
-    let names = static_sharding::names(cx.view, &record.members, &owners);
-    Ok(Some(Target { reason, record: AssignmentRecord { names, ..record }, owners }))
-}
-
-/// Returns the current assignment as the target if something of it has yet to be done.
-fn follow(
-    view: &JobView,
-    config: &JobConfig,
-    owners: impl FnOnce() -> Assignment,
-) -> Option<Target> {
-    let current = view.assignment().filter(|_| is_unfinished(view, config))?;
-    Some(Target { reason: FOLLOW, record: current.value.clone(), owners: owners() })
+    if let Some(reason) = reason(cx.view, current, members, config) {
+        let chosen = assign(cx.strategies, cx.now.wall_ms, config, members, &owners())?;
+        return Ok(Some((reason, Owners::Chosen(chosen))));
+    }
+    if let Some(owners) = static_sharding::replace_lost(cx.view, config, members, owners) {
+        return Ok(Some(("items of lost instances go on", Owners::Chosen(owners))));
+    }
+    Ok(is_unfinished(cx.view, config).then_some((FOLLOW, Owners::Kept)))
 }
 
 /// Returns why the current assignment does not do, or `None` if it does.
@@ -219,7 +240,8 @@ fn reason(
     let other_total = current.total_count != config.sharding_total_count;
     let other_strategy = current.strategy != config.strategy;
     let asked_for = !handled || (view.is_necessary() && !is_announced(view, current, config));
-    let strays = || joins_count && has_strays(view, members, config.sharding_total_count);
+    let total = config.sharding_total_count;
+    let strays = || joins_count && has_strays(view, members, &current.pending, total);
     let rows = [
         (other_members, "the available instances changed", Mutant::AssignedForFewer),
         (other_total, "the number of items changed", Mutant::AssignedForOtherTotal),
@@ -255,30 +277,35 @@ const STRAY: &str = "an item belongs to nobody who is available";
 
 /// Returns true if an item belongs to nobody of the members and is not about to: somebody else has changed its owner, or items no
 /// longer stay with, or wait for, whoever is away (simulation seed 13085556).
-fn has_strays(view: &JobView, members: &[InstanceId], total_count: u32) -> bool {
+fn has_strays(view: &JobView, members: &[InstanceId], pending: &Pending, total_count: u32) -> bool {
     let members: BTreeSet<&InstanceId> = members.iter().collect();
-    let mut next = view.assignment().into_iter().flat_map(|current| current.value.pending.values());
-    if next.any(|next| !members.contains(next)) && !mutant::is(Mutant::FollowersStray) {
+    let is_away = |owner: &InstanceId| !members.contains(owner);
+    if pending.next_owners().any(is_away) && !mutant::is(Mutant::FollowersStray) {
         return true;
     }
-    let owned = || view.restless_items().all(|(_, view)| view.owner.is_some());
-    if view.has_exactly(total_count) && view.owners().all(|o| members.contains(o)) && owned() {
-        return false;
-    }
-    (0..total_count).map(ShardingItem::new).any(|item| {
-        let owner = view.item(item).owner.as_ref().map(|owner| &owner.value);
-        view.next_owner(item).is_none() && owner.is_none_or(|owner| !members.contains(owner))
-    })
+    let in_force = |item: &ShardingItem| item.index() < total_count;
+    let stays = |item| !pending.has(item);
+    let is_left =
+        |owner| view.items_of(owner).map(|(item, _)| item).take_while(in_force).any(stays);
+    // Nobody has an item of which nothing is known.
+    let nobodys = || {
+        let unknown = view.n_unknown(total_count);
+        let within = |(first, last, _)| view.n_unknown_within(first, last);
+        unknown > 0 && unknown > pending.ranges().map(within).sum()
+    };
+    let unowned = view.items_with(Sign::Unowned).map(|(item, _)| item);
+    unowned.take_while(in_force).any(stays)
+        || view.owners().filter(|owner| is_away(owner)).any(is_left)
+        || nobodys()
 }
 
 /// Returns true if an item has yet to be moved, recorded or retired.
 fn is_unfinished(view: &JobView, config: &JobConfig) -> bool {
     let total = config.sharding_total_count;
     let pending = view.assignment().is_some_and(|a| !a.value.pending.is_empty());
-    let has_record = |item: &ItemView| item.ledger.is_some() || item.unreadable;
-    let unrecorded = || match view.has_exactly(total) {
-        true => view.restless_items().any(|(_, view)| !has_record(view)),
-        false => (0..total).any(|i| !has_record(view.item(ShardingItem::new(i)))),
+    let unrecorded = || {
+        let first = view.items_with(Sign::Unrecorded).next();
+        view.n_unknown(total) > 0 || first.is_some_and(|(item, _)| item.index() < total)
     };
     let unrecorded = || config.monitor_execution && unrecorded();
     let beyond = || view.items_from(ShardingItem::new(total)).filter(|_| may_retire(view));
@@ -294,11 +321,23 @@ fn may_retire(view: &JobView) -> bool {
 
 /// Returns the owners as they are, or will be when the pending items have moved.
 fn planned_owners(view: &JobView, total_count: u32) -> Assignment {
-    let pending = view.assignment().map(|assignment| &assignment.value.pending);
-    Assignment::from_owners((0..total_count).map(ShardingItem::new).map(|item| {
-        let next = pending.and_then(|pending| pending.get(&item));
-        next.or_else(|| view.item(item).owner.as_ref().map(|owner| &owner.value)).cloned()
-    }))
+    let owner = |item| view.item(item).owner.as_ref().map(|owner| &owner.value);
+    let items = (0..total_count).map(ShardingItem::new);
+    Assignment::from_owners(
+        items.map(|item| view.next_owner(item).or_else(|| owner(item)).cloned()),
+    )
+}
+
+/// Returns the items that may have to be moved, recorded or revived if all owners are kept, with those whose they shall be, in
+/// ascending order: at all others, which are at rest, nothing has to be done.
+fn unfinished<'a>(
+    view: &'a JobView,
+    pending: &'a Pending,
+    total_count: u32,
+) -> impl Iterator<Item = (ShardingItem, &'a InstanceId)> {
+    let owned = view.restless_items().filter(|(item, _)| !pending.has(*item));
+    let owned = owned.filter_map(|(item, shown)| Some((item, &shown.owner.as_ref()?.value)));
+    merged(pending.iter(), owned).take_while(move |(item, _)| item.index() < total_count)
 }
 
 /// Returns where the items would be if these instances were the available ones, in the order of strategies, and this the
@@ -353,7 +392,7 @@ fn assign(
 /// What has to be written to get from the view to the target.
 struct Moves {
     steps: Vec<Step>,
-    pending: BTreeMap<ShardingItem, InstanceId>,
+    pending: Pending,
     /// Something that could be written does not fit the transaction.
     is_partial: bool,
     /// An item moves that a Java instance has now.
@@ -370,16 +409,29 @@ impl Moves {
         born: Option<FireTime>,
     ) -> Self {
         let (view, most) = (cx.view, cx.settings.items_per_plan);
+        let current = view.assignment().map(|current| &current.value.pending);
+        let kept = current.filter(|_| matches!(target.owners, Owners::Kept));
         let mut moves = Self {
             steps: Vec::new(),
-            pending: BTreeMap::new(),
+            pending: kept.cloned().unwrap_or_default(),
             is_partial: false,
             from_java: false,
             under_java: false,
         };
+        let chosen = match &target.owners {
+            Owners::Chosen(owners) => Some(owners.iter()),
+            Owners::Kept => None,
+        };
+        let chosen = chosen.into_iter().flatten();
+        let chosen = chosen.filter_map(|(item, owner)| Some((item, owner?)));
+        let unfinished = kept.map(|kept| unfinished(view, kept, target.record.total_count));
         let mut moved = 0;
-        for (item, owner) in target.owners.iter() {
-            let Some(owner) = owner else { continue };
+        for (item, owner) in chosen.chain(unfinished.into_iter().flatten()) {
+            // All else waits where it is for the next transaction. Beside Java instances it matters what that is: they are told when
+            // something that they have moves, and when nothing is left.
+            if moves.is_partial && kept.is_some() && !view.is_mixed() {
+                break;
+            }
             // What a Java instance has left unfinished of its last fire is still to be made an orphan of.
             let interrupted =
                 cx.interrupted(item).is_some() && !mutant::is(Mutant::BornBesideInterrupted);
@@ -394,11 +446,12 @@ impl Moves {
                     let leaves = |step: &Step| matches!(step, Step::SetOwner { .. });
                     moves.from_java |= of_java && steps.iter().any(leaves);
                     moves.steps.extend(steps);
+                    moves.pending.remove(item);
                 }
                 other => {
                     moves.is_partial |= other.is_some();
                     moves.under_java |= of_java && other.is_none();
-                    moves.pending.insert(item, owner.clone());
+                    moves.pending.insert(item, owner);
                 }
             }
         }
@@ -500,7 +553,7 @@ mod tests {
     fn the_leader_assigns_when_the_inputs_changed_and_only_then() {
         let waits_for_nobody = || {
             let mut record = settled().plan_record();
-            record.pending.insert(item(0), id(9));
+            record.pending.insert(item(0), &id(9));
             record
         };
         let rows = vec![
@@ -591,7 +644,7 @@ mod tests {
     fn nothing_moves_under_a_run_and_everything_follows_after_it() {
         let pending = |i: u32, n: u32| {
             let mut record = settled().plan_record();
-            record.pending.insert(item(i), id(n));
+            record.pending.insert(item(i), &id(n));
             record
         };
         let rows = vec![
@@ -637,6 +690,42 @@ mod tests {
         let owners = plan.steps.iter().filter(|step| matches!(step, Step::SetOwner { .. })).count();
         assert_eq!(owners, MAX_ITEMS_PER_PLAN);
         assert!(plan.to_string().ends_with("3 to follow"), "{}", plan.reason);
+    }
+
+    /// The first line of each plan, and how many items it leaves to follow.
+    fn reasons(plans: &[String]) -> Vec<(&str, &str)> {
+        let reason = |plan: &'_ str| plan.lines().next().map(str::len).unwrap_or_default();
+        let left = |plan: &str| plan.rfind(", ").map_or(0, |at| at + 2);
+        plans.iter().map(|plan| (&plan[..reason(plan)], &plan[left(plan)..])).collect()
+    }
+
+    #[test]
+    fn a_large_assignment_is_written_to_its_end() {
+        let most = u32::try_from(MAX_ITEMS_PER_PLAN).unwrap();
+        let scene = Scene::job(3 * most + 1).member(1).led_by(1).requested();
+        let plans = scene.settle(Duty::Resharding);
+        let follow = "resharding: items can follow now";
+        let expected = [
+            ("resharding: nothing is assigned yet", "1001 to follow"),
+            (follow, "501 to follow"),
+            (follow, "1 to follow"),
+            (follow, "0 to follow"),
+        ];
+        assert_eq!(reasons(&plans), expected);
+    }
+
+    #[test]
+    fn an_owner_that_is_changed_while_items_follow_is_noticed_at_the_end() {
+        let scene = Scene::cluster(64, 2);
+        let mut record = scene.plan_record();
+        record.counts = [(id(1), 33), (id(2), 31)].into();
+        record.pending.insert(item(1), &id(1));
+        let plans = scene.assigned(record).owned(3, 1).settle(Duty::Resharding);
+        let expected = [
+            ("resharding: items can follow now", "0 to follow"),
+            ("resharding: the owners are not those that were assigned", "0 to follow"),
+        ];
+        assert_eq!(reasons(&plans), expected);
     }
 
     #[test]
@@ -700,7 +789,7 @@ mod tests {
         let scene = Scene::cluster(2, 1).java(2).owned(0, 2).owned(1, 1);
         let mut record = scene.plan_record();
         record.members = vec![id(2), id(1)];
-        record.pending.insert(item(0), id(1));
+        record.pending.insert(item(0), &id(1));
         scene.assigned(record)
     }
 
@@ -720,7 +809,7 @@ mod tests {
             let scene = Scene::cluster(2, 1).java(2).owned(1, 2);
             let mut record = scene.plan_record();
             record.members = vec![id(2), id(1)];
-            record.pending.insert(item(0), id(2));
+            record.pending.insert(item(0), &id(2));
             scene.assigned(record)
         };
         let rows = [
@@ -762,7 +851,7 @@ mod tests {
     fn an_announcement_of_which_nothing_is_left_ends() {
         let scene = following().owned(0, 1);
         let mut record = scene.plan_record();
-        record.pending.clear();
+        record.pending = Pending::default();
         let plans = announced_in(scene.assigned(record), 0).settle(Duty::Resharding);
         let [assigned] = &*plans else { panic!("{plans:?}") };
         assert!(assigned.contains("clear necessary"), "{assigned}");

@@ -14,9 +14,11 @@ use crate::assignment::AssignmentRecord;
 use crate::coordinator::Settings;
 use crate::latch::Latch;
 use crate::layout::{self, Layout, NodeKind};
-use crate::local::{Due, Local, LocalRun};
+use crate::local::{Due, Local};
 use crate::once::OnceRecord;
+use crate::pending::Pending;
 use crate::plan::Plan;
+use crate::runs::LocalRun;
 use crate::trigger_record::TriggerRecord;
 use crate::view::JobView;
 use crate::{
@@ -263,7 +265,7 @@ impl Scene {
             handled: 0,
             due: None,
             names: std::collections::BTreeMap::new(),
-            pending: std::collections::BTreeMap::new(),
+            pending: Pending::default(),
             announced: None,
             counts: std::collections::BTreeMap::new(),
         })
@@ -397,7 +399,8 @@ impl Scene {
             self.local.begin(item, ledger, false);
         }
         self.local.wanted_triggers.clear();
-        self.local.runs.retain(|_, run| run.outcome.is_none());
+        let ended: Vec<_> = self.local.runs.ended().map(|(item, _)| item).collect();
+        ended.into_iter().for_each(|item| self.local.runs.remove(item));
         assert_eq!(self.wants(duty), "nothing", "{case}: not a fixpoint after {plan}");
     }
 }

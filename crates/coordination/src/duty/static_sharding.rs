@@ -4,7 +4,7 @@
 //! is gone keeps its items if it has a stable name: whoever comes back under that name goes on with them. Without a name
 //! nobody could come back, so its items are dealt out to those that are there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sharding::{Assignment, InstanceId, ShardingItem};
 
@@ -18,24 +18,46 @@ pub(super) fn replace_lost(
     members: &[InstanceId],
     owners: impl FnOnce() -> Assignment,
 ) -> Option<Assignment> {
-    if !config.static_sharding {
+    if !config.static_sharding || !is_any_lost(view, members) {
         return None;
     }
     let owners = owners();
-    let mut next: BTreeMap<ShardingItem, Option<InstanceId>> =
-        owners.iter().map(|(item, owner)| (item, owner.cloned())).collect();
-    let lost: Vec<_> = owners
+    let mut loads: BTreeMap<&InstanceId, usize> = members.iter().map(|id| (id, 0)).collect();
+    let mut any_lost = false;
+    let replacements: Vec<_> = owners
         .iter()
-        .filter_map(|(item, owner)| Some((item, replacement(view, members, item, owner?)?)))
+        .map(|(item, owner)| {
+            let replacement = owner.and_then(|owner| replacement(view, members, item, owner));
+            any_lost |= replacement.is_some();
+            if let Some(load) = owner.and_then(|owner| loads.get_mut(owner)) {
+                *load += 1;
+            }
+            (owner, replacement)
+        })
         .collect();
-    for (item, replacement) in &lost {
-        let owner = match replacement {
-            Replacement::Namesake(id) => Some(id.clone()),
-            Replacement::Anybody => least_loaded(members, &next),
+    let mut replace = |owner: Option<&InstanceId>, replacement| {
+        let next = match replacement {
+            None => return owner.cloned(),
+            Some(Replacement::Namesake(id)) => id,
+            Some(Replacement::Anybody) => least_loaded(members, &loads)?,
         };
-        next.insert(*item, owner);
-    }
-    (!lost.is_empty()).then(|| Assignment::from_owners(next.into_values()))
+        if let Some(load) = loads.get_mut(&next) {
+            *load += 1;
+        }
+        Some(next)
+    };
+    let next = replacements.into_iter().map(|(owner, lost)| replace(owner, lost));
+    any_lost.then(|| Assignment::from_owners(next))
+}
+
+/// Returns true if somebody who has items, or will have some, may have to be replaced.
+fn is_any_lost(view: &JobView, members: &[InstanceId]) -> bool {
+    let members_by_id: BTreeSet<&InstanceId> = members.iter().collect();
+    let mut pending = view.assignment().into_iter().flat_map(|a| a.value.pending.next_owners());
+    pending.any(|next| !members_by_id.contains(next))
+        || view.owners().any(|owner| {
+            !members_by_id.contains(owner) && successor(view, members, owner).is_some()
+        })
 }
 
 enum Replacement {
@@ -53,9 +75,17 @@ fn replacement(
     item: ShardingItem,
     owner: &InstanceId,
 ) -> Option<Replacement> {
-    if view.next_owner(item).is_some() && !members.contains(owner) {
+    if members.contains(owner) {
+        return None;
+    }
+    if view.next_owner(item).is_some() {
         return Some(Replacement::Anybody);
     }
+    successor(view, members, owner)
+}
+
+/// Returns by whom an owner is to be replaced that takes no part; `None` if it can come back.
+fn successor(view: &JobView, members: &[InstanceId], owner: &InstanceId) -> Option<Replacement> {
     if view.is_registered(owner) {
         return None;
     }
@@ -69,10 +99,9 @@ fn replacement(
 
 fn least_loaded(
     members: &[InstanceId],
-    owners: &BTreeMap<ShardingItem, Option<InstanceId>>,
+    loads: &BTreeMap<&InstanceId, usize>,
 ) -> Option<InstanceId> {
-    let load = |id: &&InstanceId| owners.values().filter(|o| o.as_ref() == Some(*id)).count();
-    members.iter().min_by_key(load).cloned()
+    members.iter().min_by_key(|id| loads.get(id)).cloned()
 }
 
 /// Returns the stable names of the members, and of owners that are away.
@@ -106,7 +135,7 @@ mod tests {
     /// An item that has yet to move.
     fn follows(scene: Scene, i: u32, n: u32) -> Scene {
         let mut record = scene.plan_record();
-        record.pending.insert(item(i), id(n));
+        record.pending.insert(item(i), &id(n));
         scene.assigned(record)
     }
 

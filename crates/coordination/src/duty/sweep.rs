@@ -1,11 +1,13 @@
 //! Sweep: runs whose holder is gone are found by the leader, which takes its part of them over; the others wait for somebody.
 
+use std::collections::BTreeSet;
+
 use sharding::{InstanceId, ShardingItem};
 
 use super::takeover::AtOnce;
 use super::{Context, Duty};
 use crate::foreign::Interrupted;
-use crate::items::ItemView;
+use crate::items::{ItemView, Sign};
 use crate::layout::NodeKind;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
@@ -34,7 +36,15 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     };
     let has_schedule = config.cron.is_some();
     let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
-    let items = cx.view.restless_items().filter(|(_, view)| is_mine(view));
+    // Mostly everybody who runs something is there.
+    let gone = |holder: &InstanceId| {
+        !cx.view.is_registered(holder) || mutant::is(Mutant::SweepIgnoresInstances)
+    };
+    let held = cx.view.holders().filter(|(holder, _)| gone(holder)).flat_map(|(_, items)| items);
+    let orphans = cx.view.items_with(Sign::Orphan).map(|(item, _)| item);
+    let items: BTreeSet<ShardingItem> = held.copied().chain(orphans).collect();
+    let items = items.into_iter().map(|item| (item, cx.view.item(item)));
+    let items = items.filter(|(_, view)| is_mine(view));
     let abandoned = items.filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         // What a Java leader has given to a Java instance since is that one's to do.
@@ -43,8 +53,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         let wanted = wanted && can_be_queued(cx, &ledger.value);
         match &ledger.value.state {
             LedgerState::Running(run)
-                if (!cx.view.is_registered(&run.holder)
-                    || mutant::is(Mutant::SweepIgnoresInstances))
+                if gone(&run.holder)
                     && (cx.view.is_unmarked(view) || mutant::is(Mutant::SweepIgnoresMarks)) =>
             {
                 Some((item, view, LeftBehind::Ours { ledger, run: Some(run), wanted }))
@@ -61,10 +70,10 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
             | LedgerState::Retired => None,
         }
     });
-    // Of some runs of Java instances nothing in the registry tells.
-    let lost = cx.local.foreign.lost_items().filter(|item| !cx.view.is_restless(*item));
-    let lost = lost.map(|item| (item, cx.view.item(item)));
-    let maybe_of_java = cx.view.restless_items().chain(lost);
+    // Of some runs of Java instances nothing in the registry tells; all others have left a mark that lasts.
+    let marked = cx.view.items_with(Sign::Named).map(|(item, _)| item);
+    let maybe_of_java: BTreeSet<_> = marked.chain(cx.local.foreign.lost_items()).collect();
+    let maybe_of_java = maybe_of_java.into_iter().map(|item| (item, cx.view.item(item)));
     let of_java = maybe_of_java.filter(|(_, view)| is_mine(view)).filter_map(|(item, view)| {
         let fails_over = config.fails_over() && in_force(item);
         let fails_over = fails_over && !mutant::is(Mutant::JavaRunsForgotten);
@@ -353,7 +362,7 @@ mod tests {
             (
                 "code that runs nothing else",
                 busy(lost()).run_here(1, None).local(|local| {
-                    local.runs.values_mut().for_each(|run| run.source = RunSource::Failover);
+                    local.runs.change_all(|run| run.source = RunSource::Failover);
                 }),
                 &[0, 2, 3],
                 &[1],

@@ -8,13 +8,13 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::latch::{Turn, ending, leave, turn};
 use super::{Context, Duty, bytes_told};
-use crate::items::ItemView;
+use crate::items::{ItemView, Sign};
 use crate::latch::Latch;
 use crate::layout::NodeKind;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
-use crate::{Claimant, JobConfig, Ledger, LedgerState, RunSource, ServerState, server_of};
+use crate::{Claimant, JobConfig, Ledger, RunSource, ServerState, server_of};
 
 /// How long orphans are left to those who have the least to do before anybody takes a share of them.
 pub(crate) const ORPHAN_PATIENCE: Duration = Duration::from_secs(1);
@@ -78,10 +78,8 @@ fn waiting<'a>(
     };
     let in_force =
         move |item: ShardingItem| item.index() < total || mutant::is(Mutant::RetiredTakenOver);
-    let orphans = cx.view.restless_items().filter_map(|(item, view)| {
-        let ledger = view.ledger.as_ref()?;
-        matches!(ledger.value.state, LedgerState::Orphan(_)).then_some((item, view, ledger))
-    });
+    let orphans = cx.view.items_with(Sign::Orphan);
+    let orphans = orphans.filter_map(|(item, view)| Some((item, view, view.ledger.as_ref()?)));
     orphans.filter(move |(item, view, _)| {
         in_force(*item) && queued(view) && unmarked(view) && !runs_here(cx, *item)
     })
@@ -89,7 +87,7 @@ fn waiting<'a>(
 
 /// Returns true if code of a former life may still run the item here.
 fn runs_here(cx: &Context<'_>, item: ShardingItem) -> bool {
-    cx.local.runs.contains_key(&item) && !mutant::is(Mutant::TakeoverBesideOwnRun)
+    cx.local.runs.has(item) && !mutant::is(Mutant::TakeoverBesideOwnRun)
 }
 
 /// What a leader takes over as soon as it finds that its holder is gone, instead of leaving it to wait for somebody who has to be
@@ -182,7 +180,7 @@ impl Load {
     }
 
     fn here(cx: &Context<'_>) -> Self {
-        let runs = cx.local.runs.values().map(|run| Self::of(run.source));
+        let runs = cx.local.runs.iter().map(|(_, run)| Self::of(run.source));
         runs.max().unwrap_or(Self::Idle)
     }
 }
@@ -237,7 +235,7 @@ fn loads<'a>(cx: &Context<'a>) -> BTreeMap<&'a InstanceId, Load> {
 /// Returns the place of the one orphan that this instance takes over beside Java instances: one that is idle takes one after the
 /// other, and one that is not has one at a time.
 fn one(cx: &Context<'_>, orphans: usize) -> Option<Range<usize>> {
-    let takes_over = cx.local.runs.values().any(|run| run.source == RunSource::Failover);
+    let takes_over = cx.local.runs.iter().any(|(_, run)| run.source == RunSource::Failover);
     let takes_over = takes_over && !mutant::is(Mutant::TakeoversPileUp);
     let may = cx.local.runs.is_empty() || (is_impatient(cx) && !takes_over);
     let place = spread(cx.me, orphans).filter(|_| may)?;
@@ -304,7 +302,7 @@ mod tests {
         };
         let taken_over = |scene: Scene, i, n| scene.ledger(i, orphan().take_over(&by(n)).unwrap());
         let takes_over = |local: &mut Local| {
-            local.runs.values_mut().for_each(|run| run.source = RunSource::Failover);
+            local.runs.change_all(|run| run.source = RunSource::Failover);
         };
         let mine = |scene: Scene| taken_over(scene, 4, 1).run_here(4, None).local(takes_over);
         let busy = |scene: Scene| scene.running(4, 1).run_here(4, None);
@@ -357,7 +355,7 @@ mod tests {
         };
         let late = |local: &mut Local| local.orphans_since = Some(Duration::ZERO);
         let takes_over = |local: &mut Local| {
-            local.runs.values_mut().for_each(|run| run.source = RunSource::Failover);
+            local.runs.change_all(|run| run.source = RunSource::Failover);
         };
         let busy = |wait: fn(&mut Local)| {
             waiting().running(0, 1).run_here(0, None).local(takes_over).local(wait)

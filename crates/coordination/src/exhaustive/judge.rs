@@ -106,7 +106,7 @@ impl Transition<'_> {
         if new.running().is_some() {
             return None;
         }
-        let here = self.actor.memory.local.runs.get(&item);
+        let here = self.actor.memory.local.runs.get(item);
         let mine = here.is_some_and(|here| here.token == old.token && here.holder == run.holder);
         match &new.state {
             _ if mine => None,
@@ -152,7 +152,7 @@ fn breach_of_assignment(view: &JobView) -> Option<Breach> {
     let record = &view.assignment()?.value;
     let named = |item: ShardingItem| {
         let owner = owner(view.item(item));
-        let pending = record.pending.contains_key(&item);
+        let pending = record.pending.has(item);
         owner.is_some_and(|owner| pending || record.members.contains(owner))
     };
     let whole = (0..record.total_count).map(ShardingItem::new).all(named);

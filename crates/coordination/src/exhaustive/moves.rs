@@ -105,7 +105,7 @@ impl World {
             let outcomes =
                 [Outcome::Succeeded].into_iter().chain(cancelled.then_some(Outcome::Interrupted));
             for outcome in outcomes {
-                let (item, token) = (*item, run.token);
+                let token = run.token;
                 let mut next = self.told(state, p, Event::ItemFinished { item, token, outcome });
                 if outcome == Outcome::Succeeded {
                     self.effect(&mut next, item, token);

@@ -55,7 +55,10 @@ fn is_assigned(view: &JobView) -> bool {
     });
     record.members == members
         && record.total_count == config.sharding_total_count
-        && record.pending.keys().all(|item| view.item(*item).is_busy() && !is_anybody_able(view))
+        && record
+            .pending
+            .iter()
+            .all(|(item, _)| view.item(item).is_busy() && !is_anybody_able(view))
         && Some(record.handled) == view.request().map(|request| request.0)
         && owned
 }

@@ -83,6 +83,7 @@ impl Seat {
         seat.told = told;
         // A view here always shows all of an assignment.
         seat.unsure = Vec::new();
+        seat.stir_all();
     }
 
     /// Takes the memory out again.

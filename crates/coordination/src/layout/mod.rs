@@ -157,6 +157,9 @@ pub enum NodeKind {
     Template,
 }
 
+/// The most names that the path of a node has below that of the job.
+const MOST_PARTS: usize = 4;
+
 /// What concerns all instances, whatever their items are.
 const COMMON: [&str; 13] = [
     "config",
@@ -215,9 +218,13 @@ impl NodeKind {
 
     /// Reads a path below the job's root; `None` for parents and nodes that nobody here knows.
     fn parse(relative: &str) -> Option<Self> {
-        let parts: Vec<&str> = relative.split('/').collect();
+        let (mut parts, mut depth) = ([""; MOST_PARTS], 0);
+        for part in relative.split('/') {
+            *parts.get_mut(depth)? = part;
+            depth += 1;
+        }
         let item = |text: &str| item_of(text);
-        Some(match parts.as_slice() {
+        Some(match &parts[..depth] {
             ["config"] => Self::Config,
             ["instances", id] => Self::Instance(InstanceId::new(*id)),
             ["trigger", id] => Self::Trigger(InstanceId::new(*id)),
@@ -310,8 +317,8 @@ impl NodeKind {
 
 /// Reads an item's number in its only form: decimal, without sign and leading zeros.
 fn item_of(text: &str) -> Option<ShardingItem> {
-    let index: u32 = text.parse().ok()?;
-    (index.to_string() == text).then(|| ShardingItem::new(index))
+    let plain = text == "0" || !text.starts_with(['0', '+']);
+    text.parse().ok().filter(|_| plain).map(ShardingItem::new)
 }
 
 /// Where the nodes of one job are.

@@ -8,6 +8,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::assignment::AssignmentRecord;
 use crate::once::{OnceCall, OnceRecord};
+use crate::pending::Pending;
 use crate::trigger_record::TriggerRecord;
 use crate::{
     AuditLog, FencingToken, FireRange, FireTime, Ledger, LedgerState, MAX_SHARDING_TOTAL_COUNT,
@@ -266,30 +267,31 @@ type RangesDoc = Vec<(u32, u32)>;
 
 fn encode_items(items: impl IntoIterator<Item = ShardingItem>) -> RangesDoc {
     let mut ranges = RangesDoc::new();
-    items.into_iter().for_each(|item| add_item(&mut ranges, item));
+    for item in items {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == item.index() => *last += 1,
+            _ => ranges.push((item.index(), item.index())),
+        }
+    }
     ranges
 }
 
-/// Adds an item that comes after all others.
-fn add_item(ranges: &mut RangesDoc, item: ShardingItem) {
-    match ranges.last_mut() {
-        Some((_, last)) if *last + 1 == item.index() => *last += 1,
-        _ => ranges.push((item.index(), item.index())),
-    }
+/// Reads ascending ranges below `end`.
+fn decode_items(ranges: &RangesDoc, end: u32) -> Result<Vec<ShardingItem>, String> {
+    check_ranges(ranges, end)?;
+    Ok(ranges.iter().flat_map(|(first, last)| *first..=*last).map(ShardingItem::new).collect())
 }
 
-/// Reads ascending ranges below `end`: no item twice, so that no text of any length can name more than there are.
-fn decode_items(ranges: &RangesDoc, end: u32) -> Result<Vec<ShardingItem>, String> {
-    let mut items = Vec::new();
+/// Checks that ranges are ascending and below `end`: no item twice, so that no text of any length can name more than there are.
+fn check_ranges(ranges: &RangesDoc, end: u32) -> Result<(), String> {
     let mut from = 0;
     for (first, last) in ranges {
         if *first < from || last < first || *last >= end {
             return Err(format!("items {first} to {last} are no range within {from}..{end}"));
         }
         from = last + 1;
-        items.extend((*first..=*last).map(ShardingItem::new));
     }
-    Ok(items)
+    Ok(())
 }
 
 #[derive(Serialize, Deserialize)]
@@ -312,9 +314,9 @@ struct AssignmentDoc {
 
 /// Writes what an assignment was made for. Items to follow are written as inclusive ranges per instance.
 pub(crate) fn encode_assignment(record: &AssignmentRecord) -> String {
-    let mut pending: BTreeMap<String, RangesDoc> = BTreeMap::new();
-    for (item, owner) in &record.pending {
-        add_item(pending.entry(owner.to_string()).or_default(), *item);
+    let mut pending: BTreeMap<&InstanceId, RangesDoc> = BTreeMap::new();
+    for (first, last, next) in record.pending.ranges() {
+        pending.entry(next).or_default().push((first.index(), last.index()));
     }
     let names = record.names.iter().map(|(id, name)| (id.to_string(), name.clone()));
     to_json(&AssignmentDoc {
@@ -324,7 +326,7 @@ pub(crate) fn encode_assignment(record: &AssignmentRecord) -> String {
         strategy: record.strategy.clone(),
         handled: record.handled,
         due: record.due.map(|fire| fire.0),
-        pending,
+        pending: pending.into_iter().map(|(owner, items)| (owner.to_string(), items)).collect(),
         announced: record.announced,
         counts: record
             .members
@@ -341,13 +343,14 @@ pub(crate) fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, String
     if doc.total > MAX_SHARDING_TOTAL_COUNT {
         return Err(format!("total {} is above {MAX_SHARDING_TOTAL_COUNT}", doc.total));
     }
-    let mut pending = BTreeMap::new();
-    for (owner, ranges) in doc.pending {
-        let owner = InstanceId::new(owner);
-        for item in decode_items(&ranges, doc.total)? {
-            if let Some(other) = pending.insert(item, owner.clone()) {
-                return Err(format!("item {item} shall follow to both {other} and {owner}"));
-            }
+    let mut pending = Pending::default();
+    for (next, ranges) in doc.pending {
+        let next = InstanceId::new(next);
+        check_ranges(&ranges, doc.total)?;
+        for (first, last) in ranges {
+            pending.try_insert_range(first, last, &next).map_err(|(item, other)| {
+                format!("item {item} shall follow to both {other} and {next}")
+            })?;
         }
     }
     let members: Vec<_> = doc.members.into_iter().map(InstanceId::new).collect();

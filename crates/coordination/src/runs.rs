@@ -1,0 +1,160 @@
+//! The runs on this instance, kept so that nobody who asks what has ended has to look at those that go on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sharding::{InstanceId, ShardingItem};
+
+use crate::{FencingToken, FireTime, Outcome, RunSource};
+
+/// A run on this instance, from its claim until the view shows that its end is recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LocalRun {
+    /// The life that claimed it; an earlier one after a lost session.
+    pub(crate) holder: InstanceId,
+    pub(crate) token: FencingToken,
+    pub(crate) fire: FireTime,
+    pub(crate) source: RunSource,
+    /// How it ended; `None` while the job's code runs.
+    pub(crate) outcome: Option<Outcome>,
+    /// Its ephemeral marks exist, as far as this instance knows.
+    pub(crate) shows_running: bool,
+    pub(crate) shows_failover: bool,
+    /// Its mark outlives the session, and another one tells that the session lives.
+    pub(crate) lasting: bool,
+    pub(crate) shows_alive: bool,
+    pub(crate) shows_failovering: bool,
+}
+
+/// The runs on this instance: one of an item at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Runs {
+    all: BTreeMap<ShardingItem, LocalRun>,
+    /// Those that have ended, and whose end is not recorded yet.
+    ended: BTreeSet<ShardingItem>,
+}
+
+impl Runs {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub(crate) fn has(&self, item: ShardingItem) -> bool {
+        self.all.contains_key(&item)
+    }
+
+    pub(crate) fn get(&self, item: ShardingItem) -> Option<&LocalRun> {
+        self.all.get(&item)
+    }
+
+    /// Returns all of them, in ascending order of their items.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (ShardingItem, &LocalRun)> {
+        self.all.iter().map(|(item, run)| (*item, run))
+    }
+
+    pub(crate) fn items(&self) -> impl Iterator<Item = ShardingItem> {
+        self.all.keys().copied()
+    }
+
+    /// Returns those that have ended, in ascending order of their items.
+    pub(crate) fn ended(&self) -> impl Iterator<Item = (ShardingItem, &LocalRun)> {
+        self.ended.iter().filter_map(|item| Some((*item, self.all.get(item)?)))
+    }
+
+    /// Returns true if the job's code runs.
+    pub(crate) fn any_goes_on(&self) -> bool {
+        self.all.len() > self.ended.len()
+    }
+
+    /// Notes a run, in place of the one that its item had.
+    pub(crate) fn insert(&mut self, item: ShardingItem, run: LocalRun) {
+        self.note_end(item, &run);
+        self.all.insert(item, run);
+    }
+
+    /// Changes the run of an item, if it has one.
+    pub(crate) fn change(&mut self, item: ShardingItem, change: impl FnOnce(&mut LocalRun)) {
+        if let Some(mut run) = self.all.remove(&item) {
+            change(&mut run);
+            self.insert(item, run);
+        }
+    }
+
+    /// Changes all of them, but not how they ended.
+    pub(crate) fn change_all(&mut self, change: impl Fn(&mut LocalRun)) {
+        for run in self.all.values_mut() {
+            let outcome = run.outcome;
+            change(run);
+            run.outcome = outcome;
+        }
+    }
+
+    /// Forgets the run of an item.
+    pub(crate) fn remove(&mut self, item: ShardingItem) {
+        self.all.remove(&item);
+        self.ended.remove(&item);
+    }
+
+    fn note_end(&mut self, item: ShardingItem, run: &LocalRun) {
+        match run.outcome {
+            Some(_) => self.ended.insert(item),
+            None => self.ended.remove(&item),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn run(outcome: Option<Outcome>) -> LocalRun {
+        LocalRun {
+            holder: InstanceId::new("a"),
+            token: FencingToken(1),
+            fire: FireTime(1),
+            source: RunSource::Normal,
+            outcome,
+            shows_running: true,
+            shows_failover: false,
+            lasting: false,
+            shows_alive: false,
+            shows_failovering: false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_has_ended_is_found(acts in vec((0..4_u32, 0..5_u8), 0..40)) {
+            let (mut runs, mut plain) = (Runs::default(), BTreeMap::new());
+            for (item, act) in acts {
+                let item = ShardingItem::new(item);
+                let outcome = (act % 2 == 1).then_some(Outcome::Failed);
+                match act {
+                    0 | 1 => {
+                        runs.insert(item, run(outcome));
+                        plain.insert(item, run(outcome));
+                    }
+                    2 | 3 => {
+                        runs.change(item, |run| run.outcome = outcome);
+                        plain.entry(item).and_modify(|run| run.outcome = outcome);
+                    }
+                    _ => {
+                        runs.remove(item);
+                        plain.remove(&item);
+                        runs.change_all(|run| run.shows_running = false);
+                        plain.values_mut().for_each(|run| run.shows_running = false);
+                    }
+                }
+                let all = || plain.iter().map(|(item, run)| (*item, run));
+                prop_assert!(runs.iter().eq(all()));
+                prop_assert!(runs.items().eq(plain.keys().copied()));
+                prop_assert!(runs.ended().eq(all().filter(|(_, run)| run.outcome.is_some())));
+                prop_assert_eq!(runs.any_goes_on(), all().any(|(_, run)| run.outcome.is_none()));
+                prop_assert_eq!((runs.get(item), runs.has(item)), (plain.get(&item), plain.contains_key(&item)));
+                prop_assert_eq!(runs.is_empty(), plain.is_empty());
+            }
+        }
+    }
+}
