@@ -12,7 +12,7 @@ use coordination::{
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use reg_center::model::Model;
-use reg_center::{Change, Lifetime, NodePath, SessionId, Txn, TxnOutcome};
+use reg_center::{Change, Lifetime, NodePath, Scope, SessionId, Txn, TxnOutcome};
 use sharding::{ShardingItem, StrategyRegistry};
 
 const SIZES: [u32; 4] = [10, 100, 1_000, 10_000];
@@ -40,8 +40,7 @@ impl Stage {
         let config =
             Txn::new().create(layout.config_path(), encode_config(&config), Lifetime::Persistent);
         registry.commit(session, config.ops()).unwrap();
-        let entries: Vec<_> =
-            registry.subtree(&layout.root()).cloned().map(Change::Entry).collect();
+        let snapshot = registry.snapshot(&Scope::all_of(layout.root()));
         let incarnation = instance_id(&server, "1").unwrap();
         let identity = Identity { job, server };
         let mut stage = Self {
@@ -54,8 +53,7 @@ impl Stage {
             running: Vec::new(),
         };
         stage.tell(vec![Event::Connected { session, incarnation }]);
-        let snapshot = [Change::Init].into_iter().chain(entries).chain([Change::Ready]);
-        stage.tell(vec![Event::Registry(snapshot.collect())]);
+        stage.tell(vec![Event::Registry(snapshot)]);
         stage
     }
 
@@ -143,10 +141,7 @@ fn apply(criterion: &mut Criterion) {
     for items in SIZES {
         group.throughput(Throughput::Elements(items.into()));
         let stage = Stage::settled(items);
-        let root = stage.layout.root();
-        let entries = stage.registry.subtree(&root).cloned().map(Change::Entry);
-        let changes: Vec<_> =
-            [Change::Init].into_iter().chain(entries).chain([Change::Ready]).collect();
+        let changes = stage.registry.snapshot(&Scope::all_of(stage.layout.root()));
         group.bench_function(BenchmarkId::from_parameter(items), |b| {
             b.iter(|| {
                 let mut view = JobView::new(stage.layout.clone());

@@ -29,6 +29,7 @@ const JAAS: &str = "jaas.conf";
 pub struct ServerOptions {
     tick: Duration,
     fsync: bool,
+    heap_mib: u32,
     ready_within: Duration,
     tls: Option<TlsServer>,
     sasl: Option<SaslUsers>,
@@ -40,6 +41,7 @@ impl Default for ServerOptions {
         ServerOptions {
             tick: Duration::from_millis(100),
             fsync: false,
+            heap_mib: 128,
             ready_within: Duration::from_secs(60),
             tls: None,
             sasl: None,
@@ -65,6 +67,16 @@ impl ServerOptions {
     #[must_use]
     pub fn fsync(mut self, fsync: bool) -> Self {
         self.fsync = fsync;
+        self
+    }
+
+    /// Sets how much memory the server has for its data, in MiB; the default is 128.
+    ///
+    /// A node takes some hundred bytes beside its own, and the latest transactions are kept in memory as well. With too little
+    /// the server is busy looking for free memory, and answers later and later.
+    #[must_use]
+    pub fn heap_mib(mut self, heap: u32) -> Self {
+        self.heap_mib = heap;
         self
     }
 
@@ -120,7 +132,6 @@ impl ServerOptions {
         let jaas = || format!("-Djava.security.auth.login.config={}", folder.join(JAAS).display());
         [
             // A small machine that starts fast: one collector thread, one compiler tier.
-            "-Xmx128m",
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
             "-XX:-UsePerfData",
@@ -135,7 +146,7 @@ impl ServerOptions {
         ]
         .into_iter()
         .map(str::to_owned)
-        .chain([format!("-Dzookeeper.forceSync={force_sync}")])
+        .chain([format!("-Xmx{}m", self.heap_mib), format!("-Dzookeeper.forceSync={force_sync}")])
         .chain(self.sasl.as_ref().map(|_| jaas()))
         .collect()
     }

@@ -134,7 +134,7 @@ fn note(table: &mut Table, stage: &Stage, lost: u32, losses: &[Loss]) {
     };
     let to_write = ratio(|loss| loss.first, |loss| loss.raw_write);
     let to_takeover = ratio(|loss| loss.last, |loss| loss.raw_takeover);
-    table.rows.push(vec![
+    table.push(vec![
         lost.into(),
         stage.fsync().into(),
         times(|loss| loss.first),

@@ -201,7 +201,7 @@ fn note(table: &mut Table, stage: &Stage, setting: Setting, (requests, fires): (
     };
     let to_claim = ratio(|fire| Some(fire.to_start), |fire| fire.raw_claim);
     let round_trips = Spread::of(fires.iter().map(|fire| fire.round_trips as f64));
-    table.rows.push(vec![
+    table.push(vec![
         items.into(),
         on_or_off(monitor).into(),
         on_or_off(failover).into(),

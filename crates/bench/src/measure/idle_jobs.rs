@@ -105,7 +105,7 @@ async fn schedule(scheduler: &lite::Scheduler, name: &str) -> Outcome<lite::JobH
 fn note(table: &mut Table, jobs: u32, seen: &Seen) {
     let per_job = seen.kib / f64::from(jobs);
     let minutes = IDLE.as_secs_f64() / 60.0;
-    table.rows.push(vec![
+    table.push(vec![
         jobs.into(),
         Cell::Number(per_job),
         Cell::Count(seen.threads),

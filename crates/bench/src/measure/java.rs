@@ -83,7 +83,7 @@ fn note_fires(table: &mut Table, task: FireTask, java: &Fires, ours: &Fires) {
     ];
     row.extend(beside(first(java), first(ours)));
     row.extend(beside(done(java), done(ours)));
-    table.rows.push(row);
+    table.push(row);
     if task.items == 100 && task.monitor && task.failover {
         target(table, "ours / Java, first start, 100 items", 20.0, first(java), first(ours));
         target(table, "ours / Java, all recorded, 100 items", 20.0, done(java), done(ours));
@@ -108,7 +108,7 @@ async fn losses(peers: &Peers, effort: Effort) -> Outcome<Table> {
     let last = |losses: &[Loss]| Spread::of_times(losses.iter().map(|loss| loss.last_start));
     let mut row = Vec::from(beside(first(&java), first(&ours)));
     row.extend(beside(last(&java), last(&ours)));
-    table.rows.push(row);
+    table.push(row);
     Ok(table)
 }
 
@@ -129,7 +129,7 @@ async fn reshardings(peers: &Peers, effort: Effort) -> Outcome<Table> {
         }
         let ours = resharding::visible_after(&stage, items, effort.rounds()).await?;
         let (java, ours) = (Spread::of_times(java), Spread::of_times(ours));
-        table.rows.push([vec![items.into()], beside(java, ours).to_vec()].concat());
+        table.push([vec![items.into()], beside(java, ours).to_vec()].concat());
         if items == 1_000 {
             target(&mut table, "ours / Java, resharding of 1000 items", 50.0, java, ours);
         }
@@ -154,7 +154,7 @@ async fn lateness(peers: &Peers, effort: Effort) -> Outcome<Table> {
             for share in [0.5, 0.99, 1.0] {
                 row.extend([quantile(&java, share), quantile(&ours, share)].map(Cell::from));
             }
-            table.rows.push(row);
+            table.push(row);
         }
     }
     Ok(table)
@@ -176,7 +176,7 @@ async fn start_up(peers: &Peers, effort: Effort) -> Outcome<Table> {
     let mut row = |until: &str, of: fn(&StartUp) -> Duration| {
         let spread = |starts: &[StartUp]| Spread::of_times(starts.iter().map(of));
         let figures = beside(spread(&java), spread(&ours));
-        table.rows.push([vec![until.into()], figures.to_vec()].concat());
+        table.push([vec![until.into()], figures.to_vec()].concat());
     };
     row("it has a session", |start| start.ready);
     row("it takes part in a job", |start| start.joined);
@@ -211,7 +211,7 @@ async fn idle(peers: &Peers, effort: Effort) -> Outcome<Table> {
         let mut row = vec![jobs.into(), Cell::Count(java.threads), Cell::Count(ours.threads)];
         row.extend([mib(java), mib(ours)]);
         row.extend([java, ours].map(|idle| Cell::Number(idle.requests_per_job)));
-        table.rows.push(row);
+        table.push(row);
     }
     Ok(table)
 }

@@ -32,7 +32,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
             let mut row =
                 vec![jobs.into(), Cell::Text(format!("{} ms", work.as_millis())), n_fires];
             row.extend([0.5, 0.99, 1.0].map(|share| quantile(&late, share).into()));
-            table.rows.push(row);
+            table.push(row);
         }
     }
     Ok(table)

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::report::{Cell, Table};
 use crate::spread::Spread;
-use crate::stage::{Member, Stage, settled, within};
+use crate::stage::{Member, Stage, settled, until, within};
 use crate::{Effort, Outcome, raw};
 
 const COLUMNS: [&str; 7] = [
@@ -21,9 +21,6 @@ const COLUMNS: [&str; 7] = [
     "ms raw",
     "ratio visible / raw",
 ];
-
-/// How often is looked at whether the assignment is visible.
-const GLANCE: Duration = Duration::from_millis(1);
 
 /// Measures jobs of more and more items.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
@@ -117,13 +114,7 @@ async fn schedule(member: &Member, items: u32) -> Outcome<(JobHandle, Instant)> 
 
 /// Waits until an instance sees that it owns this many items.
 async fn seen(handle: &JobHandle, items: usize) -> Outcome<()> {
-    let look = async {
-        while handle.status().await?.owned.len() != items {
-            tokio::time::sleep(GLANCE).await;
-        }
-        Ok(())
-    };
-    within("the assignment", look).await?
+    until(handle, "the assignment", |status| status.owned.len() == items).await
 }
 
 /// Returns what a transaction writes about who owns items, and nothing else.
@@ -137,7 +128,7 @@ fn note(table: &mut Table, stage: &Stage, items: u32, joins: &[Join]) {
     let ratio =
         Spread::of(joins.iter().map(|join| join.visible.as_secs_f64() / join.raw.as_secs_f64()));
     let count = |of: fn(&Join) -> usize| Spread::of(joins.iter().map(|join| of(join) as f64));
-    table.rows.push(vec![
+    table.push(vec![
         items.into(),
         stage.fsync().into(),
         count(|join| join.moved).map_or(Cell::None, |moved| Cell::Number(moved.median)),

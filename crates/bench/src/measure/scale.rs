@@ -66,7 +66,7 @@ pub(crate) fn measure(effort: Effort) -> Outcome<Table> {
 
 fn note(table: &mut Table, cluster: &Cluster, what: &str) {
     let Counts { transactions, refused, operations, bytes, notifications, listed } = cluster.counts;
-    table.rows.push(vec![
+    table.push(vec![
         (cluster.nodes.len() as u32).into(),
         cluster.items.into(),
         what.into(),
@@ -130,7 +130,7 @@ impl Cluster {
             let incarnation = instance_id(&server, "1")?;
             let identity = Identity { job: config.job_name.clone(), server };
             let joined = Event::Connected { session, incarnation };
-            let inbox = [joined, Event::Registry(snapshot(&registry, &scope))].into();
+            let inbox = [joined, Event::Registry(registry.snapshot(&scope))].into();
             let coordinator = Coordinator::new(identity, StrategyRegistry::default());
             nodes.push(Node { session, coordinator, scope: scope.clone(), inbox, runs: 0 });
         }
@@ -273,7 +273,7 @@ impl Cluster {
 
     /// An instance begins its feed anew.
     fn follow(&mut self, index: usize, scope: Scope) {
-        let snapshot = snapshot(&self.registry, &scope);
+        let snapshot = self.registry.snapshot(&scope);
         self.counts.listed += snapshot.len() as u64 - 2;
         let node = &mut self.nodes[index];
         node.scope = scope;
@@ -292,12 +292,6 @@ impl Cluster {
             }
         }
     }
-}
-
-/// Returns what is in a scope, as a feed begins with it.
-fn snapshot(registry: &Model, scope: &Scope) -> Vec<Change> {
-    let entries = registry.within(scope).cloned().map(Change::Entry);
-    [Change::Init].into_iter().chain(entries).chain([Change::Ready]).collect()
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
 }
 
 fn note(table: &mut Table, stage: &Stage, what: &str, rates: Vec<f64>) {
-    table.rows.push(vec![what.into(), stage.fsync().into(), Cell::from(Spread::of(rates))]);
+    table.push(vec![what.into(), stage.fsync().into(), Cell::from(Spread::of(rates))]);
 }
 
 /// Returns how many operations a second are written in transactions of so many, many of them under way at the same time.

@@ -123,7 +123,7 @@ fn note(table: &mut Table, instances: u32, items: u32, fires: &[Fire]) {
         Spread::of(fires.iter().map(of)).map_or(Cell::None, |spread| Cell::Number(spread.median))
     };
     let each = f64::from(instances);
-    table.rows.push(vec![
+    table.push(vec![
         instances.into(),
         items.into(),
         median(&|fire| fire.requests as f64),

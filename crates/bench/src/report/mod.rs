@@ -94,6 +94,13 @@ impl Table {
         Self { name, title: title.into(), settings, columns: columns.to_vec(), rows, targets }
     }
 
+    /// Adds a row, and tells of it at once: a run takes long, and may be ended before the table is complete.
+    pub(crate) fn push(&mut self, row: Vec<Cell>) {
+        let cells = self.columns.iter().zip(&row).map(|(column, cell)| format!("{column} {cell}"));
+        eprintln!("{}: {}", self.name, cells.collect::<Vec<_>>().join(" · "));
+        self.rows.push(row);
+    }
+
     /// Notes what a figure has to reach, if it could be measured.
     pub(crate) fn target(&mut self, figure: String, at_most: f64, measured: Option<f64>) {
         self.targets.extend(measured.map(|measured| Target { figure, at_most, measured }));
