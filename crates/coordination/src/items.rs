@@ -1,5 +1,5 @@
-//! What is known of a job's items, kept so that nobody who looks for something to do has to look at those that are at rest, nor, where
-//! there is nothing of what he looks for, at any.
+//! What is known of a job's items, kept so that whoever looks for something to do looks at those items alone that have it: not at those
+//! at rest, nor at all that run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
