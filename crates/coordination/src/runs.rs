@@ -25,6 +25,29 @@ pub(crate) struct LocalRun {
     pub(crate) shows_failovering: bool,
 }
 
+impl LocalRun {
+    /// A run that goes on and has no marks.
+    pub(crate) fn unmarked(
+        holder: InstanceId,
+        token: FencingToken,
+        fire: FireTime,
+        source: RunSource,
+    ) -> Self {
+        Self {
+            holder,
+            token,
+            fire,
+            source,
+            outcome: None,
+            shows_running: false,
+            shows_failover: false,
+            lasting: false,
+            shows_alive: false,
+            shows_failovering: false,
+        }
+    }
+}
+
 /// The runs on this instance: one of an item at most.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Runs {
@@ -110,18 +133,9 @@ mod tests {
     use super::*;
 
     fn run(outcome: Option<Outcome>) -> LocalRun {
-        LocalRun {
-            holder: InstanceId::new("a"),
-            token: FencingToken(1),
-            fire: FireTime(1),
-            source: RunSource::Normal,
-            outcome,
-            shows_running: true,
-            shows_failover: false,
-            lasting: false,
-            shows_alive: false,
-            shows_failovering: false,
-        }
+        let (holder, source) = (InstanceId::new("a"), RunSource::Normal);
+        let run = LocalRun::unmarked(holder, FencingToken(1), FireTime(1), source);
+        LocalRun { outcome, shows_running: true, ..run }
     }
 
     proptest! {

@@ -73,7 +73,8 @@ impl ServerOptions {
     /// Sets how much memory the server has for its data, in MiB; the default is 128.
     ///
     /// A node takes some hundred bytes beside its own, and the latest transactions are kept in memory as well. With too little
-    /// the server is busy looking for free memory, and answers later and later.
+    /// the server is busy looking for free memory, and answers later and later; what Java does not take as the size of a heap,
+    /// as 0 or 1, lets the start fail.
     #[must_use]
     pub fn heap_mib(mut self, heap: u32) -> Self {
         self.heap_mib = heap;

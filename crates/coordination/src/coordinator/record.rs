@@ -257,18 +257,7 @@ impl Coordinator {
             config: Arc::clone(&config.value),
             config_version: config.version,
         };
-        let run = LocalRun {
-            holder: start.holder.clone(),
-            token: start.token,
-            fire,
-            source,
-            outcome: None,
-            shows_running: false,
-            shows_failover: false,
-            lasting: false,
-            shows_alive: false,
-            shows_failovering: false,
-        };
+        let run = LocalRun::unmarked(start.holder.clone(), start.token, fire, source);
         self.local.runs.insert(item, run);
         Some(start)
     }

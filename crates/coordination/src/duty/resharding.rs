@@ -74,21 +74,22 @@ fn counts(
     if record.total_count < cx.settings.following.own_from {
         return BTreeMap::new();
     }
-    let planned;
-    let owners = match owners {
-        Owners::Kept if record.counts.len() == record.members.len() => {
-            return record.counts.clone();
-        }
-        Owners::Kept => {
-            planned = planned_owners(cx.view, record.total_count);
-            &planned
-        }
-        Owners::Chosen(owners) => owners,
-    };
-    let mut counts: BTreeMap<_, u32> =
-        record.members.iter().map(|member| (member.clone(), 0)).collect();
-    for (_, owner) in owners.iter() {
-        if let Some(count) = owner.and_then(|owner| counts.get_mut(owner)) {
+    let members = &record.members;
+    match owners {
+        Owners::Kept if record.counts.len() == members.len() => record.counts.clone(),
+        Owners::Kept => count_items(members, &planned_owners(cx.view, record.total_count)),
+        Owners::Chosen(owners) => count_items(members, owners),
+    }
+}
+
+/// Returns how many items each member has in an assignment.
+pub(super) fn count_items(
+    members: &[InstanceId],
+    owners: &Assignment,
+) -> BTreeMap<InstanceId, u32> {
+    let mut counts: BTreeMap<_, u32> = members.iter().map(|member| (member.clone(), 0)).collect();
+    for owner in owners.iter().filter_map(|(_, owner)| owner) {
+        if let Some(count) = counts.get_mut(owner) {
             *count += 1;
         }
     }
@@ -409,8 +410,10 @@ impl Moves {
         born: Option<FireTime>,
     ) -> Self {
         let (view, most) = (cx.view, cx.settings.items_per_plan);
-        let current = view.assignment().map(|current| &current.value.pending);
-        let kept = current.filter(|_| matches!(target.owners, Owners::Kept));
+        let (chosen, kept) = match &target.owners {
+            Owners::Chosen(owners) => (Some(owners), None),
+            Owners::Kept => (None, Some(&target.record.pending)),
+        };
         let mut moves = Self {
             steps: Vec::new(),
             pending: kept.cloned().unwrap_or_default(),
@@ -418,11 +421,7 @@ impl Moves {
             from_java: false,
             under_java: false,
         };
-        let chosen = match &target.owners {
-            Owners::Chosen(owners) => Some(owners.iter()),
-            Owners::Kept => None,
-        };
-        let chosen = chosen.into_iter().flatten();
+        let chosen = chosen.into_iter().flat_map(Assignment::iter);
         let chosen = chosen.filter_map(|(item, owner)| Some((item, owner?)));
         let unfinished = kept.map(|kept| unfinished(view, kept, target.record.total_count));
         let mut moved = 0;

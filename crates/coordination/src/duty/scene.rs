@@ -287,21 +287,9 @@ impl Scene {
 
     /// A run of instance 1 that has ended, or not yet.
     pub(crate) fn run_here(self, i: u32, outcome: Option<Outcome>) -> Self {
-        let run = LocalRun {
-            holder: id(1),
-            token: FencingToken(1),
-            fire: FireTime(200),
-            source: RunSource::Normal,
-            outcome,
-            shows_running: true,
-            shows_failover: false,
-            lasting: false,
-            shows_alive: false,
-            shows_failovering: false,
-        };
-        self.local(|local| {
-            local.runs.insert(item(i), run);
-        })
+        let run = LocalRun::unmarked(id(1), FencingToken(1), FireTime(200), RunSource::Normal);
+        let run = LocalRun { outcome, shows_running: true, ..run };
+        self.local(|local| local.runs.insert(item(i), run))
     }
 
     pub(crate) fn due(self, fire: i64) -> Self {

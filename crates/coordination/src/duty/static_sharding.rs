@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sharding::{Assignment, InstanceId, ShardingItem};
 
+use super::resharding::count_items;
 use crate::JobConfig;
 use crate::view::JobView;
 
@@ -22,32 +23,22 @@ pub(super) fn replace_lost(
         return None;
     }
     let owners = owners();
-    let mut loads: BTreeMap<&InstanceId, usize> = members.iter().map(|id| (id, 0)).collect();
-    let mut any_lost = false;
-    let replacements: Vec<_> = owners
-        .iter()
-        .map(|(item, owner)| {
-            let replacement = owner.and_then(|owner| replacement(view, members, item, owner));
-            any_lost |= replacement.is_some();
-            if let Some(load) = owner.and_then(|owner| loads.get_mut(owner)) {
-                *load += 1;
-            }
-            (owner, replacement)
-        })
-        .collect();
-    let mut replace = |owner: Option<&InstanceId>, replacement| {
-        let next = match replacement {
+    let (mut loads, mut any_lost) = (count_items(members, &owners), false);
+    let next = owners.iter().map(|(item, owner)| {
+        let lost = owner.and_then(|owner| replacement(view, members, item, owner));
+        let next = match lost {
             None => return owner.cloned(),
-            Some(Replacement::Namesake(id)) => id,
-            Some(Replacement::Anybody) => least_loaded(members, &loads)?,
+            Some(Replacement::Namesake(id)) => Some(id),
+            Some(Replacement::Anybody) => least_loaded(members, &loads),
         };
-        if let Some(load) = loads.get_mut(&next) {
+        any_lost = true;
+        if let Some(load) = next.as_ref().and_then(|next| loads.get_mut(next)) {
             *load += 1;
         }
-        Some(next)
-    };
-    let next = replacements.into_iter().map(|(owner, lost)| replace(owner, lost));
-    any_lost.then(|| Assignment::from_owners(next))
+        next
+    });
+    let next = Assignment::from_owners(next);
+    any_lost.then_some(next)
 }
 
 /// Returns true if somebody who has items, or will have some, may have to be replaced.
@@ -97,11 +88,8 @@ fn successor(view: &JobView, members: &[InstanceId], owner: &InstanceId) -> Opti
     namesake.cloned().map(Replacement::Namesake)
 }
 
-fn least_loaded(
-    members: &[InstanceId],
-    loads: &BTreeMap<&InstanceId, usize>,
-) -> Option<InstanceId> {
-    members.iter().min_by_key(|id| loads.get(id)).cloned()
+fn least_loaded(members: &[InstanceId], loads: &BTreeMap<InstanceId, u32>) -> Option<InstanceId> {
+    members.iter().min_by_key(|id| loads.get(*id)).cloned()
 }
 
 /// Returns the stable names of the members, and of owners that are away.
