@@ -1108,6 +1108,18 @@ fn shared_with_java() -> (Cluster, JavaPeer, Vec<u32>) {
     (cluster, java, items)
 }
 
+/// An operator takes away the marks of runs that go on.
+#[test]
+fn beside_a_java_instance_a_run_is_not_taken_from_somebody_who_is_registered() {
+    let (mut cluster, _, items) = shared_with_java();
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    items.iter().for_each(|item| cluster.remove(&format!("sharding/{item}/running")));
+    cluster.run_for(A_WHILE);
+    let goes_on = |item: &u32| cluster.ledger(ShardingItem::new(*item)).running().is_some();
+    assert!(items.iter().all(goes_on), "somebody has given it up\n{}", cluster.story());
+}
+
 /// Returns a cluster in which ours has run its items for the fire, and a Java instance, which had the others, is gone.
 fn fired_before_a_java_instance_was_lost() -> (Cluster, FireTime, Vec<u32>) {
     let (mut cluster, java, items) = shared_with_java();

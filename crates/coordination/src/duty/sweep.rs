@@ -18,8 +18,11 @@ use crate::{Ledger, LedgerState, Run};
 /// beyond the number of items it records that they were interrupted.
 ///
 /// A holder is gone when neither its instance nor its mark at the item exists: an operator can take the instance away
-/// while its session lives and its code runs. The record was read before; that both are gone is confirmed after, by
-/// reads. As ids are never used again and a holder registered before it claimed, "absent now" means "gone for good".
+/// while its session lives and its code runs. The view shows both as gone, and may be behind; but record and mark are
+/// written together, so that a write which finds the record as it was read, and no mark, comes after the end of that
+/// session ([ADR 21](../../../../docs/adr/0021-a-sweep-checks-marks-as-it-writes.md)). Beside Java instances reads confirm
+/// that both are gone before anything is written: as ids are never used again and a holder registered before it claimed,
+/// "absent now" means "gone for good".
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let foreign_leader = cx.view.has_foreign_leader();
@@ -95,11 +98,9 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         LeftBehind::Ours { ledger, run, wanted } => {
             let taken = at_once.as_ref().and_then(|mine| mine.take(cx, item, view, ledger));
             match (run, taken) {
-                (Some(run), Some(taken)) => plan
-                    .confirm_gone(&run.holder, mark_of_session(item, view))
-                    .steps(left_behind(item, view))
-                    .steps(taken),
-                _ => give_up(plan, item, view, ledger, run, wanted, cx.now.wall_ms),
+                // Its marks are made anew, which fails while the former ones are there.
+                (Some(_), Some(taken)) => plan.steps(left_behind(item, view)).steps(taken),
+                _ => give_up(plan, cx, item, view, ledger, run, wanted),
             }
         }
         LeftBehind::Java(LeftByJava::Run(run)) => orphan_of_java(plan, item, view, &run),
@@ -265,19 +266,35 @@ fn left_behind(item: ShardingItem, view: &ItemView) -> impl Iterator<Item = Step
     left_behind.filter(|_| !mutant::is(Mutant::LastingMarksStay))
 }
 
+/// Makes it a plan that fails while the session of who runs the item lives.
+fn unless_held(
+    plan: Plan,
+    cx: &Context<'_>,
+    item: ShardingItem,
+    view: &ItemView,
+    run: &Run,
+) -> Plan {
+    let mark = mark_of_session(item, view);
+    match cx.view.takes_turns() {
+        true => plan.confirm_gone(&run.holder, mark),
+        false => plan.step(Step::IsAbsent(mark)),
+    }
+}
+
 fn give_up(
     plan: Plan,
+    cx: &Context<'_>,
     item: ShardingItem,
     view: &ItemView,
     ledger: &Versioned<Ledger>,
     run: Option<&Run>,
     fails_over: bool,
-    now_ms: i64,
 ) -> Plan {
-    let next = if fails_over { ledger.value.orphan() } else { ledger.value.abandon(now_ms) };
+    let abandoned = || ledger.value.abandon(cx.now.wall_ms);
+    let next = if fails_over { ledger.value.orphan() } else { abandoned() };
     let Some(next) = next else { return plan };
     let plan = match run {
-        Some(run) => plan.confirm_gone(&run.holder, mark_of_session(item, view)),
+        Some(run) => unless_held(plan, cx, item, view, run),
         None => plan,
     };
     // The record and its place in the queue were written together, and may be shown apart.
@@ -401,6 +418,50 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_write_checks_that_a_holder_is_gone_or_reads_do_before_it() {
+        let idle = || Scene::cluster(2, 2).ledger(1, running_by(3));
+        let busy = || idle().running(0, 1).run_here(0, None);
+        let in_v3 = Scene::cluster_in(Dialect::V3, 2, 2).ledger(1, running_by(3));
+        let lasting = in_v3.named_mark(&NodeKind::Running(item(1)), 3);
+        let (mark, alive) = (NodeKind::Running(item(1)), NodeKind::Alive(item(1)));
+        let makes = |plan: &Plan| plan.steps.iter().any(|s| matches!(s, Step::MarkRunning { .. }));
+        let rows = [
+            ("it is taken at once", idle(), true, None, vec![]),
+            ("it waits for somebody", busy(), false, Some(&mark), vec![]),
+            (
+                "nobody is to take it",
+                busy().configure(|c| c.failover = false),
+                false,
+                Some(&mark),
+                vec![],
+            ),
+            (
+                "nobody is to take it, and its mark lasts",
+                lasting.configure(|c| c.failover = false),
+                false,
+                Some(&alive),
+                vec![],
+            ),
+            (
+                "a Java instance takes part",
+                idle().java(4),
+                false,
+                None,
+                vec![NodeKind::Instance(id(3)), mark.clone()],
+            ),
+        ];
+        for (case, scene, made, checked, read) in rows {
+            let plan = scene.plan(Duty::Sweep).unwrap();
+            let found = plan.steps.iter().find_map(|step| {
+                let Step::IsAbsent(kind) = step else { return None };
+                matches!(kind, NodeKind::Running(_) | NodeKind::Alive(_)).then_some(kind)
+            });
+            assert_eq!((makes(&plan), found), (made, checked), "{case}: {plan}");
+            assert_eq!(plan.nodes_to_confirm(), read, "{case}: {plan}");
+        }
+    }
+
     /// A run that had been taken over leaves two marks that last, and gets four new ones.
     #[test]
     fn what_is_taken_at_once_gets_new_marks_in_the_place_of_those_that_were_left_behind() {
@@ -454,8 +515,9 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_confirms_that_every_holder_is_gone() {
+    fn beside_java_instances_a_sweep_confirms_that_every_holder_is_gone() {
         let scene = Scene::cluster(3, 2)
+            .java(5)
             .ledger(0, running_by(3))
             .ledger(1, running_by(3))
             .ledger(2, running_by(4));

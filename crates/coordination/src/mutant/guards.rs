@@ -35,6 +35,9 @@ fn guards_of(duty: Duty, step: &Step) -> &'static [Mutant] {
         Step::IsAbsent(NodeKind::Necessary | NodeKind::Processing) => &[M::JavaFlagsUnchecked],
         Step::IsAbsent(NodeKind::QueuedItem(_)) => &[M::QueueUnchecked],
         Step::IsAbsent(NodeKind::Leader) => &[M::JoinUnchecked],
+        Step::IsAbsent(NodeKind::Running(_) | NodeKind::Alive(_)) if duty == Duty::Sweep => {
+            &[M::MarkUnconfirmed, M::Unconfirmed]
+        }
         Step::IsAbsent(NodeKind::Running(_)) => &[M::JavaRunUnchecked],
         Step::IsAbsent(NodeKind::Failover(_)) => &[M::JavaTakeoverUnchecked],
         Step::IsAbsent(NodeKind::Ledger(_)) | Step::LedgerIs(..) if duty == Duty::Sweep => {

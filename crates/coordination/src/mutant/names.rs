@@ -130,11 +130,11 @@ mutants! {
     TermOverwritten,
     /// Records of callbacks overwrite each other.
     OnceOverwritten,
-    /// Sweeps do not confirm that the instance of a holder is gone.
+    /// Sweeps beside Java instances do not confirm that the instance of a holder is gone.
     InstanceUnconfirmed,
-    /// Sweeps do not confirm that the mark of a holder is gone.
+    /// Sweeps do not check that the mark of a holder is gone, unless they make a new one.
     MarkUnconfirmed,
-    /// Sweeps confirm nothing.
+    /// Sweeps check neither instance nor mark of a holder, unless they make a new mark.
     Unconfirmed,
     /// Leaders write although a Java instance has put its own node in the place of theirs.
     LeaderUnchecked,

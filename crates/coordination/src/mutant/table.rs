@@ -475,7 +475,10 @@ pub const MUTANTS: &[Row] = &[
         story: "a run is taken from a holder that lives",
         watcher: SpareStory(
             M::SweepIgnoresInstances,
-            told("tests/rules.rs", "a_run_is_not_taken_from_somebody_who_is_registered"),
+            told(
+                "tests/java_peers.rs",
+                "beside_a_java_instance_a_run_is_not_taken_from_somebody_who_is_registered",
+            ),
             "an id is never registered again, so that nobody whom the view shows as gone is there",
         ),
     },
@@ -630,7 +633,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: SpareStory(
             M::MarkUnconfirmed,
             told("tests/rules.rs", "a_run_is_not_taken_from_somebody_whose_session_lives"),
-            "the reads before the commit see the mark, and nothing is sent",
+            "the write checks the mark, or the reads before it see it, and nothing is written",
         ),
     },
     Row {
@@ -1039,11 +1042,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::SweepIgnoresInstances,
         properties: &["S6"],
         story: "a run is taken from somebody who is registered",
-        watcher: SpareStory(
-            M::InstanceUnconfirmed,
-            told("tests/rules.rs", "a_run_is_not_taken_from_somebody_who_is_registered"),
-            "the reads before the commit see the instance, and nothing is sent",
-        ),
+        watcher: Told(told("tests/rules.rs", "a_run_is_not_taken_from_somebody_who_is_registered")),
     },
     Row {
         mutant: M::RetiredTakenOver,
