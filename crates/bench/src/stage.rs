@@ -50,6 +50,11 @@ impl Stage {
         on_or_off(self.fsync)
     }
 
+    /// Returns where the server is, as clients take it.
+    pub(crate) fn connect_string(&self) -> String {
+        self.server.connect_string()
+    }
+
     /// Returns the requests that clients have sent, by the server's own count. It contains pings.
     pub(crate) fn request_count(&self) -> Outcome<u64> {
         Ok(self.server.request_count()?)
@@ -74,7 +79,7 @@ impl Stage {
 
     /// Opens a session for nobody in particular.
     pub(crate) async fn session(&self, namespace: &str) -> Outcome<Arc<dyn RegistryCenter>> {
-        let url = format!("zk://{}/{namespace}", self.server.connect_string());
+        let url = format!("zk://{}/{namespace}", self.connect_string());
         let options = ZookeeperOptions::parse_url(&url)?.session_timeout(Duration::from_secs(20));
         Ok(ZookeeperCenter::connect(options).await?)
     }

@@ -3,9 +3,10 @@
 use std::future::pending;
 use std::time::{Duration, Instant};
 
-use lite::{JobBuilder, JobConfig, JobHandle, RunSource, job_fn};
+use lite::{JobBuilder, JobConfig, JobEvent, JobRecord, RunSource, job_fn};
 use reg_center::{Lifetime, NodePath, Txn};
 use tokio::sync::mpsc;
+use zookeeper_client as zk;
 
 use crate::recorder::Request;
 use crate::report::{Cell, Table};
@@ -24,12 +25,15 @@ const COLUMNS: [&str; 8] = [
     "ratio last start / raw takeover",
 ];
 
+/// Where the jobs are on the server.
+const NAMESPACE: &str = "failover";
+
 /// Measures the loss of an instance that runs one item, and of one that runs very many.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "failover",
-        "an instance is lost in the middle of its runs, another one is idle; from asking for the end of its session; raw: \
-         a write of one node; the transactions that take the items over",
+        "an instance is lost in the middle of its runs, another one is idle; from when the server tells a third client that \
+         the instance is gone; raw: a write of one node; the transactions that take the items over",
         2,
         &COLUMNS,
     );
@@ -54,7 +58,8 @@ struct Loss {
 async fn losses(stage: &Stage, lost: u32, rounds: usize) -> Outcome<Vec<Loss>> {
     let items = 2 * lost;
     let config = || JobBuilder::new(format!("failover-{lost}"), items).failover(true).build();
-    let survivor = stage.member("failover", 1).await?;
+    let survivor = stage.member(NAMESPACE, 1).await?;
+    let bystander = zk::Client::connect(&stage.connect_string()).await?;
     let (taken, mut takes) = mpsc::unbounded_channel();
     let job = job_fn(move |context| {
         if context.source() == RunSource::Failover {
@@ -63,18 +68,37 @@ async fn losses(stage: &Stage, lost: u32, rounds: usize) -> Outcome<Vec<Loss>> {
         }
         async { Ok(()) }
     });
-    let handle = survivor.scheduler.schedule(config()?, job).await?;
+    let (recorded, mut records) = mpsc::unbounded_channel();
+    let subscriber = move |record: &JobRecord| {
+        if let JobEvent::Settled { source: RunSource::Manual, .. } = record.event {
+            let _ = recorded.send(());
+        }
+    };
+    let registration = survivor.scheduler.schedule(config()?, job);
+    let handle = registration.event_subscriber(subscriber).await?;
     settled(&handle, items as usize).await?;
     let mut losses = Vec::new();
     for _ in 0..rounds {
-        let victim = victim_in_the_middle(stage, &handle, config()?, lost).await?;
+        let (victim, node) = victim_in_the_middle(stage, config()?, lost).await?;
+        // The survivor has run what it has itself, and that is recorded: it is idle.
+        for _ in 0..lost {
+            within("the survivor's records", records.recv())
+                .await?
+                .ok_or("the survivor is gone")?;
+        }
+        settled(&handle, lost as usize).await?;
+        let (_, watcher) = bystander.check_and_watch_stat(&node).await?;
         survivor.center.take();
-        let ended = Instant::now();
-        victim.crash().await?;
+        let removal = async {
+            watcher.changed().await;
+            Instant::now()
+        };
+        let (crashed, removed) = tokio::join!(victim.crash(), removal);
+        crashed?;
         let mut starts = Vec::new();
         while starts.len() < lost as usize {
             let start = within("the takeovers", takes.recv()).await?;
-            starts.push(start.ok_or("the survivor is gone")?.duration_since(ended));
+            starts.push(start.ok_or("the survivor is gone")?.duration_since(removed));
         }
         // What it records of the runs comes later; what takes them over has been answered.
         let sent = survivor.center.take();
@@ -90,14 +114,13 @@ async fn losses(stage: &Stage, lost: u32, rounds: usize) -> Outcome<Vec<Loss>> {
     Ok(losses)
 }
 
-/// Brings up an instance that owns half of the items and is in the middle of running them.
+/// Brings up an instance that owns half of the items and is in the middle of running them. Returns it with the path of its node.
 async fn victim_in_the_middle(
     stage: &Stage,
-    survivor: &JobHandle,
     config: JobConfig,
     lost: u32,
-) -> Outcome<Member> {
-    let victim = stage.member("failover", 2).await?;
+) -> Outcome<(Member, String)> {
+    let victim = stage.member(NAMESPACE, 2).await?;
     let (running, mut runs) = mpsc::unbounded_channel();
     let job = job_fn(move |_| {
         let _ = running.send(());
@@ -109,8 +132,10 @@ async fn victim_in_the_middle(
     for _ in 0..lost {
         within("the runs of the victim", runs.recv()).await?.ok_or("the victim is gone")?;
     }
-    settled(survivor, lost as usize).await?;
-    Ok(victim)
+    let status = handle.status().await?;
+    let instance = status.instance.ok_or("the victim has no id")?;
+    let node = format!("/{NAMESPACE}/{}/instances/{instance}", status.job);
+    Ok((victim, node))
 }
 
 async fn one_write(member: &Member) -> Outcome<Duration> {
