@@ -198,6 +198,7 @@ pub struct JobView {
     assignment: Option<Versioned<AssignmentRecord>>,
     necessary: bool,
     processing: bool,
+    failover_root: bool,
     items: Items,
     /// Items that have a node, whatever is below it.
     item_nodes: BTreeSet<ShardingItem>,
@@ -249,6 +250,7 @@ impl JobView {
             request: None,
             assignment: None,
             necessary: false,
+            failover_root: false,
             processing: false,
             items: Items::default(),
             item_nodes: BTreeSet::new(),
@@ -431,6 +433,7 @@ impl JobView {
             }
             NodeKind::Necessary => self.necessary = true,
             NodeKind::Processing => self.processing = true,
+            NodeKind::FailoverRoot => self.failover_root = true,
             NodeKind::Owner(item) => {
                 let (value, fault) = instance_in(node);
                 self.items.change(item, |view| view.owner = Some(Versioned { value, version }));
@@ -533,6 +536,7 @@ impl JobView {
             Some(NodeKind::Assignment) => self.assignment = None,
             Some(NodeKind::Necessary) => self.necessary = false,
             Some(NodeKind::Processing) => self.processing = false,
+            Some(NodeKind::FailoverRoot) => self.failover_root = false,
             Some(NodeKind::Owner(item)) => self.items.change(item, |view| view.owner = None),
             Some(NodeKind::Ledger(item)) => {
                 self.items.change(item, |view| (view.ledger, view.unreadable) = (None, false));
@@ -904,6 +908,11 @@ impl JobView {
 
     pub(crate) fn request(&self) -> Option<Version> {
         self.request
+    }
+
+    /// Returns true if something waits to be taken over, or has at any time.
+    pub(crate) fn has_failover_root(&self) -> bool {
+        self.failover_root
     }
 
     pub(crate) fn is_necessary(&self) -> bool {

@@ -228,7 +228,10 @@ fn a_run_is_not_taken_from_somebody_whose_mark_is_not_shown_yet() {
 
 /// The leader is idle, and about to take over at once what the second one has left unfinished.
 fn about_to_take_over_at_once() -> (Cluster, u32, Commit) {
-    let mut cluster = two();
+    takes_over_at_once_in(two())
+}
+
+fn takes_over_at_once_in(mut cluster: Cluster) -> (Cluster, u32, Commit) {
     cluster.fire();
     cluster.run_for(A_WHILE);
     let item = item_of_second(&cluster);
@@ -243,6 +246,17 @@ fn about_to_take_over_at_once() -> (Cluster, u32, Commit) {
 #[test]
 fn nothing_is_taken_over_at_once_that_was_queued_since() {
     let (mut cluster, item, sweep) = about_to_take_over_at_once();
+    cluster.create(&format!("leader/failover/items/{item}"), "");
+    assert_refused(cluster, sweep);
+}
+
+/// The same where something has waited before: then the queue is there, and empty.
+#[test]
+fn nothing_is_taken_over_at_once_that_was_queued_again() {
+    let mut waited = two();
+    waited.create("leader/failover/items/0", "");
+    waited.remove("leader/failover/items/0");
+    let (mut cluster, item, sweep) = takes_over_at_once_in(waited);
     cluster.create(&format!("leader/failover/items/{item}"), "");
     assert_refused(cluster, sweep);
 }

@@ -91,7 +91,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let found = all.iter().filter(|(_, _, left)| left.waits());
     let at_once = AtOnce::of(cx, found.map(|(item, view, _)| (*item, *view)));
     let plan = match at_once {
-        Some(_) => plan.starting(cx)?,
+        Some(_) => plan.starting(cx)?.steps(AtOnce::while_nothing_is_queued(cx)),
         None => plan.step(Step::ConfigIs(cx.view.config_version()?)),
     };
     let mended = all.into_iter().fold(plan, |plan, (item, view, left)| match left {

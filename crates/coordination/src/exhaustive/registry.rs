@@ -46,7 +46,7 @@ impl Entry {
     }
 }
 
-/// The nodes of one job, parents left out: nobody reads them and nothing guards on them.
+/// The nodes of one job. Parents are left out but for one, because nobody reads the others and nothing guards on them.
 #[derive(Clone, Debug)]
 pub(super) struct Registry {
     nodes: BTreeMap<NodePath, Entry>,
@@ -111,6 +111,7 @@ impl Registry {
             let done = apply(&mut nodes, &mut written, session, op);
             done.map_err(|reason| Conflict { index, reason })?;
         }
+        add_failover_root(&mut nodes, layout);
         let written = Written::of(layout, written);
         if written.request {
             age_handled_request(&mut nodes, layout);
@@ -183,6 +184,14 @@ fn check<'a>(
     match expect {
         Expect::Version(version) if version != CURRENT => Err(ConflictReason::VersionMismatch),
         Expect::Version(_) | Expect::Exists => Ok(entry),
+    }
+}
+
+/// Adds the parent of what waits to be taken over when something does. It stays.
+fn add_failover_root(nodes: &mut BTreeMap<NodePath, Entry>, layout: &Layout) {
+    let root = layout.path(&NodeKind::FailoverRoot);
+    if !nodes.contains_key(&root) && nodes.keys().any(|path| path.below(&root).is_some()) {
+        nodes.insert(root.clone(), Entry::new(&root, Bytes::new(), None));
     }
 }
 

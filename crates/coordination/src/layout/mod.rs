@@ -13,6 +13,7 @@
 //! | `leader/election/latch/{name}` | ephemeral | empty; an instance wants to lead, where Java instances are |
 //! | `leader/sharding/necessary` | persistent | empty; a Java instance asks for resharding, or our leader announces it to them |
 //! | `leader/sharding/processing` | ephemeral | empty; a Java leader is about to assign items anew |
+//! | `leader/failover` | persistent | empty; there once something has waited to be taken over |
 //! | `leader/failover/items/{i}` | persistent | empty; the item waits for somebody to take it over |
 //! | `leader/failover/latch/{name}` | ephemeral | empty; an instance wants to take an item over, where Java instances are |
 //! | `sharding/{i}/instance` | persistent | id of the owner |
@@ -107,6 +108,8 @@ pub enum NodeKind {
     Necessary,
     /// A Java leader is assigning items anew.
     Processing,
+    /// The parent of what waits to be taken over, and of who stands in line for it. It stays when they go.
+    FailoverRoot,
     /// The item waits for somebody to take it over.
     QueuedItem(ShardingItem),
     /// The item itself, the parent of what is known of it.
@@ -189,6 +192,7 @@ impl NodeKind {
             Self::Latch(latch, name) => format!("{}/{name}", latch.node()),
             Self::Necessary => "leader/sharding/necessary".to_owned(),
             Self::Processing => "leader/sharding/processing".to_owned(),
+            Self::FailoverRoot => "leader/failover".to_owned(),
             Self::QueuedItem(item) => format!("leader/failover/items/{item}"),
             Self::Item(item) => format!("sharding/{item}"),
             Self::OfItem(item, name) => format!("sharding/{item}/{name}"),
@@ -234,6 +238,7 @@ impl NodeKind {
             ["leader", "failover", "latch", name] => Self::latch(Latch::Failover, name),
             ["leader", "sharding", "necessary"] => Self::Necessary,
             ["leader", "sharding", "processing"] => Self::Processing,
+            ["leader", "failover"] => Self::FailoverRoot,
             ["leader", "failover", "items", i] => Self::QueuedItem(item(i)?),
             ["sharding", i, "instance"] => Self::Owner(item(i)?),
             ["sharding", i, "running"] => Self::Running(item(i)?),
@@ -299,6 +304,7 @@ impl NodeKind {
             | Self::Latch(..)
             | Self::Necessary
             | Self::Processing
+            | Self::FailoverRoot
             | Self::QueuedItem(_)
             | Self::SystemTime
             | Self::Term

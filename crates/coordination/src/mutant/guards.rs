@@ -33,7 +33,7 @@ fn guards_of(duty: Duty, step: &Step) -> &'static [Mutant] {
         Step::IsAbsent(NodeKind::Necessary) if duty == Duty::Trigger => &[M::AskedFlagUnchecked],
         Step::IsAbsent(NodeKind::Running(_)) if duty == Duty::Trigger => &[M::AskedRunUnchecked],
         Step::IsAbsent(NodeKind::Necessary | NodeKind::Processing) => &[M::JavaFlagsUnchecked],
-        Step::IsAbsent(NodeKind::QueuedItem(_)) => &[M::QueueUnchecked],
+        Step::IsAbsent(NodeKind::QueuedItem(_) | NodeKind::FailoverRoot) => &[M::QueueUnchecked],
         Step::IsAbsent(NodeKind::Leader) => &[M::JoinUnchecked],
         Step::IsAbsent(NodeKind::Running(_) | NodeKind::Alive(_)) if duty == Duty::Sweep => {
             &[M::MarkUnconfirmed, M::Unconfirmed]

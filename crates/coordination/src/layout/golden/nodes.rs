@@ -66,11 +66,12 @@ fn number(kind: &NodeKind) -> usize {
         NodeKind::Counted(OnceStage::Started, _) => 31,
         NodeKind::Counted(OnceStage::Completed, _) => 32,
         NodeKind::Template => 33,
+        NodeKind::FailoverRoot => 34,
     }
 }
 
 /// The path of each kind of node, in the order of [`number`].
-const PATHS: [&str; 34] = [
+const PATHS: [&str; 35] = [
     "/j/config",
     "/j/instances/10.0.0.1@-@7-x",
     "/j/trigger/10.0.0.1@-@7-x",
@@ -105,6 +106,7 @@ const PATHS: [&str; 34] = [
     "/j/guarantee/started/12",
     "/j/guarantee/completed/12",
     "/j/coordination/template",
+    "/j/leader/failover",
 ];
 
 #[test]
