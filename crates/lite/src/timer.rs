@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use coordination::FireTime;
+use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use tokio::select;
 use tokio::sync::mpsc;
@@ -184,11 +185,11 @@ impl Entry {
 impl Wheel {
     async fn run(mut self) {
         loop {
-            let wake = self.wake_at();
+            let wake = self.wake();
             let instruction = select! {
                 biased;
                 instruction = self.inbox.recv() => instruction.map(Some),
-                () = self.seams.clock.sleep_until(wake) => Some(None),
+                () = wake => Some(None),
             };
             let Some(instruction) = instruction else { return };
             // What is due fires by the schedule that it was due by, also if a new one has just come.
@@ -199,11 +200,15 @@ impl Wheel {
         }
     }
 
-    /// Returns when to look again, on the monotonic clock.
-    fn wake_at(&self) -> Duration {
-        let now = self.seams.clock.wall();
-        let pause = self.queue.next_wake().map_or(LONGEST_SLEEP, |due| until(now, due));
-        self.seams.clock.monotonic() + pause.min(LONGEST_SLEEP)
+    /// Waits until it is time to look again: for the next fire as exactly as the clock can.
+    fn wake(&self) -> BoxFuture<'static, ()> {
+        let clock = &self.seams.clock;
+        let (wall, mono) = (clock.wall(), clock.monotonic());
+        let next = self.queue.next_wake().map(|due| until(wall, due));
+        match next.filter(|pause| *pause <= LONGEST_SLEEP) {
+            Some(pause) => clock.alarm(mono + pause),
+            None => clock.sleep_until(mono + LONGEST_SLEEP),
+        }
     }
 
     fn fire_due(&mut self) {

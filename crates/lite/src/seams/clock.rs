@@ -20,9 +20,18 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
 
     /// Returns a future that is ready when [`monotonic`](Self::monotonic) has reached `deadline`; at once if it has.
     fn sleep_until(&self, deadline: Duration) -> BoxFuture<'static, ()>;
+
+    /// As [`sleep_until`](Self::sleep_until), and as little later as this clock can: fires begin by it. The default is as late as
+    /// `sleep_until`.
+    fn alarm(&self, deadline: Duration) -> BoxFuture<'static, ()> {
+        self.sleep_until(deadline)
+    }
 }
 
 /// The clocks of the operating system, with tokio's timer to wait.
+///
+/// That timer goes by milliseconds and can be two of them late. For an [`alarm`](Clock::alarm) a thread of tokio's blocking pool sleeps
+/// through the last of them, which is exact to some ten microseconds; if no thread is free, the alarm is as late as tokio's timer.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemClock {
     origin: Instant,
@@ -47,6 +56,35 @@ impl Clock for SystemClock {
 
     fn sleep_until(&self, deadline: Duration) -> BoxFuture<'static, ()> {
         sleep_until(self.origin.checked_add(deadline))
+    }
+
+    fn alarm(&self, deadline: Duration) -> BoxFuture<'static, ()> {
+        match self.origin.checked_add(deadline) {
+            Some(deadline) => Box::pin(wake_at(deadline)),
+            None => Box::pin(std::future::pending()),
+        }
+    }
+}
+
+/// How long before an alarm a thread takes over from tokio's timer, which can be as late as two of its milliseconds.
+const LAST_STRETCH: Duration = Duration::from_millis(3);
+
+#[expect(clippy::disallowed_methods, reason = "this is the clock")]
+async fn wake_at(deadline: Instant) {
+    if let Some(before) = deadline.checked_sub(LAST_STRETCH) {
+        tokio::time::sleep_until(before).await;
+    }
+    let rest = deadline.saturating_duration_since(Instant::now());
+    if rest.is_zero() {
+        return;
+    }
+    tokio::select! {
+        _ = tokio::task::spawn_blocking(move || std::thread::sleep(rest)) => {}
+        () = tokio::time::sleep_until(deadline) => {}
+    }
+    // The runtime ends, or a test has stopped tokio's clock: threads sleep by another one.
+    if Instant::now() < deadline {
+        tokio::time::sleep_until(deadline).await;
     }
 }
 
@@ -104,5 +142,30 @@ fn sleep_until(deadline: Option<Instant>) -> BoxFuture<'static, ()> {
         #[expect(clippy::disallowed_methods, reason = "this is the clock")]
         Some(deadline) => Box::pin(tokio::time::sleep_until(deadline)),
         None => Box::pin(std::future::pending()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn assert_not_early(clock: SystemClock, pause: Duration) {
+        let deadline = clock.monotonic() + pause;
+        clock.alarm(deadline).await;
+        assert!(clock.monotonic() >= deadline, "{pause:?}");
+    }
+
+    #[tokio::test]
+    async fn an_alarm_is_not_early() {
+        for micros in [0, 10, 900, 2_999, 3_001, 7_300] {
+            assert_not_early(SystemClock::default(), Duration::from_micros(micros)).await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_alarm_goes_by_the_clock_of_a_test() {
+        for pause in [Duration::from_millis(1), Duration::from_secs(3_600)] {
+            assert_not_early(SystemClock::default(), pause).await;
+        }
     }
 }
