@@ -29,6 +29,9 @@ const COLUMNS: [&str; 12] = [
     "ratio all recorded / raw all",
 ];
 
+/// How long nobody does anything before the transactions are sent raw, as before a fire.
+const LULL: Duration = Duration::from_millis(400);
+
 /// One cell of the grid.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
@@ -52,7 +55,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "fire",
         "one fire of one instance; times in ms: minimum / median / maximum; raw: transactions of the same operations \
-         and bytes, one after the other",
+         and bytes, one after the other, the first after a lull as before a fire",
         4,
         &COLUMNS,
     );
@@ -182,7 +185,7 @@ async fn judge(
     let on_the_way: Vec<Request> = sent.iter().filter(on_the_way).cloned().collect();
     let txns: Vec<Txn> = sent.iter().filter_map(|request| request.txn.clone()).collect();
     let claim = txns.iter().position(|txn| txn.label() == "claim");
-    let raw = raw::replay(member.center.unrecorded(), &txns).await?;
+    let raw = raw::replay_after(LULL, member.center.unrecorded(), &txns).await?;
     Ok(Fire {
         round_trips: round_trips(&on_the_way),
         to_start,
