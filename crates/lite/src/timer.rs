@@ -205,8 +205,8 @@ impl Wheel {
         let clock = &self.seams.clock;
         let (wall, mono) = (clock.wall(), clock.monotonic());
         let next = self.queue.next_wake().map(|due| until(wall, due));
-        match next.filter(|pause| *pause <= LONGEST_SLEEP) {
-            Some(pause) => clock.alarm(mono + pause),
+        match next {
+            Some(pause) => clock.alarm(mono + pause.min(LONGEST_SLEEP)),
             None => clock.sleep_until(mono + LONGEST_SLEEP),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::support;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,11 +14,19 @@ use reg_center::MemoryRegistry;
 
 use support::{Cluster, Runs, every_ten_seconds, within};
 
-/// A clock that notes for how long somebody waits.
+/// A clock that notes for how long somebody waits, and until when somebody waits exactly.
 #[derive(Debug)]
 struct NotingClock {
     clock: Arc<dyn Clock>,
     waits: Mutex<Vec<Duration>>,
+    alarms: Mutex<BTreeSet<Timestamp>>,
+}
+
+impl NotingClock {
+    fn of(cluster: &Cluster) -> Arc<Self> {
+        let clock = cluster.clock.clone();
+        Arc::new(Self { clock, waits: Mutex::default(), alarms: Mutex::default() })
+    }
 }
 
 impl Clock for NotingClock {
@@ -33,13 +42,31 @@ impl Clock for NotingClock {
         self.waits.lock().push(deadline.saturating_sub(self.monotonic()));
         self.clock.sleep_until(deadline)
     }
+
+    fn alarm(&self, deadline: Duration) -> BoxFuture<'static, ()> {
+        self.alarms.lock().insert(self.wall() + deadline.saturating_sub(self.monotonic()));
+        self.clock.alarm(deadline)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn fires_begin_by_alarms() {
+    let (cluster, runs) = (Cluster::new(), Runs::default());
+    let clock = NotingClock::of(&cluster);
+    let noting = clock.clone();
+    let member = cluster.member_with(1, |builder| builder.clock(noting));
+    let config = every_ten_seconds().build().unwrap();
+    member.scheduler.schedule(config, runs.job()).await.unwrap();
+    let seen = runs.until("fires", |seen| seen.len() >= 9).await;
+    let alarms = clock.alarms.lock().clone();
+    assert!(seen.iter().all(|run| alarms.contains(&run.fire)), "{seen:?}, {alarms:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn everything_is_looked_at_again_after_the_reconcile_interval_and_never_if_that_is_zero() {
     for minutes in [0, 7] {
         let cluster = Cluster::new();
-        let clock = Arc::new(NotingClock { clock: cluster.clock.clone(), waits: Mutex::default() });
+        let clock = NotingClock::of(&cluster);
         let noting = clock.clone();
         let member = cluster.member_with(1, |builder| builder.clock(noting));
         let interval = Duration::from_secs(60 * minutes);

@@ -7,6 +7,8 @@ use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
+use super::alarm;
+
 /// Two clocks, and a way to wait.
 ///
 /// Wall time is what people write down: fire times. It can jump. Monotonic time is for how long: leases, deadlines.
@@ -30,8 +32,8 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
 
 /// The clocks of the operating system, with tokio's timer to wait.
 ///
-/// That timer goes by milliseconds and can be two of them late. For an [`alarm`](Clock::alarm) a thread of tokio's blocking pool sleeps
-/// through the last of them, which is exact to some ten microseconds; if no thread is free, the alarm is as late as tokio's timer.
+/// That timer goes by milliseconds and can be more than two of them late. For an [`alarm`](Clock::alarm) a thread of the process sleeps through
+/// the last of them, which is exact to some tens of microseconds; where that thread cannot be started an alarm is as late as tokio's timer.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemClock {
     origin: Instant,
@@ -66,7 +68,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// How long before an alarm a thread takes over from tokio's timer, which can be as late as two of its milliseconds.
+/// How long before an alarm the thread takes over from tokio's timer: longer than that is late.
 const LAST_STRETCH: Duration = Duration::from_millis(3);
 
 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
@@ -78,11 +80,14 @@ async fn wake_at(deadline: Instant) {
     if rest.is_zero() {
         return;
     }
-    tokio::select! {
-        _ = tokio::task::spawn_blocking(move || std::thread::sleep(rest)) => {}
-        () = tokio::time::sleep_until(deadline) => {}
+    match alarm::set(rest) {
+        Ok(woken) => tokio::select! {
+            _ = woken => {}
+            () = tokio::time::sleep_until(deadline) => {}
+        },
+        Err(error) => tracing::warn!(%error, "no thread for exact alarms"),
     }
-    // The runtime ends, or a test has stopped tokio's clock: threads sleep by another one.
+    // There is no thread, or a test has stopped tokio's clock: threads sleep by another one.
     if Instant::now() < deadline {
         tokio::time::sleep_until(deadline).await;
     }

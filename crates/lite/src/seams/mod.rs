@@ -1,5 +1,6 @@
 //! The four ways in which a scheduler reaches the outside: registry, clock, tasks, randomness.
 
+mod alarm;
 mod clock;
 mod randomness;
 mod spawn;

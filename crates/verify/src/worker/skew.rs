@@ -39,6 +39,10 @@ impl Clock for SkewedClock {
     fn sleep_until(&self, deadline: Duration) -> BoxFuture<'static, ()> {
         self.system.sleep_until(deadline)
     }
+
+    fn alarm(&self, deadline: Duration) -> BoxFuture<'static, ()> {
+        self.system.alarm(deadline)
+    }
 }
 
 #[cfg(test)]
