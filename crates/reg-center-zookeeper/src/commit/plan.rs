@@ -83,10 +83,11 @@ impl<'a> Plan<'a> {
         self.steps.push(Step { op: self.op, action });
     }
 
-    /// Makes what is missing above `path` and returns it, the highest first.
+    /// Makes what is missing above `path` and returns it, the highest first. Below a node that is missing everything is.
     fn make_parents(&mut self, path: &NodePath) -> Vec<NodePath> {
-        let mut missing: Vec<_> =
-            parents(path).filter(|parent| self.absent.contains(parent)).collect();
+        let mut missing: Vec<_> = parents(path).collect();
+        let highest = missing.iter().rposition(|parent| self.absent.contains(parent));
+        missing.truncate(highest.map_or(0, |highest| highest + 1));
         missing.reverse();
         for parent in &missing {
             self.absent.remove(parent);
@@ -229,6 +230,17 @@ mod tests {
                 &["/a"],
                 &[],
                 "0: make /a, 0: make /a/b, 0: unmake /a/b, 0: unmake /a, 1: make /a, 1: create /a/c",
+            ),
+            (
+                "above what is created",
+                Txn::new().check_absent(path("/a")).create(
+                    path("/a/b/c"),
+                    "",
+                    Lifetime::Persistent,
+                ),
+                &[],
+                &[],
+                "0: make /a, 0: unmake /a, 1: make /a, 1: make /a/b, 1: create /a/b/c",
             ),
             ("of the root", Txn::new().check_absent(NodePath::root()), &[], &[], "0: never"),
             ("below an ephemeral parent", check(), &["/a"], &["/a"], "0: stands /a"),

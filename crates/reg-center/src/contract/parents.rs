@@ -35,6 +35,10 @@ pub(super) async fn parents_are_made_where_the_order_of_operations_needs_them(st
     actor.commit(absent("/x/y").check_absent(path("/x")).create(path("/x/z"), "", new)).await;
     assert_eq!(paths(&actor, "/x").await, ["/x", "/x/z"]);
     actor
+        .commit(absent("/u").create(path("/u/v/w"), "", new).create(path("/u/v/x"), "", new))
+        .await;
+    assert_eq!(paths(&actor, "/u").await, ["/u", "/u/v", "/u/v/w", "/u/v/x"]);
+    actor
         .commit(Txn::new().delete(path("/x/z")).delete(path("/x")).create(path("/x/w"), "", new))
         .await;
     assert_eq!(paths(&actor, "/x").await, ["/x", "/x/w"]);
