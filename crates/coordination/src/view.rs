@@ -910,7 +910,7 @@ impl JobView {
         self.request
     }
 
-    /// Returns true if something waits to be taken over, or has at any time.
+    /// Returns true if something waits to be taken over, or somebody stands in line for it, or has at any time.
     pub(crate) fn has_failover_root(&self) -> bool {
         self.failover_root
     }

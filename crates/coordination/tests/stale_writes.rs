@@ -226,6 +226,25 @@ fn a_run_is_not_taken_from_somebody_whose_mark_is_not_shown_yet() {
     assert_refused(cluster, sweep);
 }
 
+#[test]
+fn a_run_is_not_taken_at_once_from_somebody_whose_mark_is_not_shown_yet() {
+    let mut cluster = two();
+    let (second, item) = (cluster.id_of(SECOND).clone(), item_of_second(&cluster));
+    cluster.fire();
+    cluster.settle_with_replies_first(FIRST);
+    cluster.end_runs(FIRST);
+    cluster.settle_with_replies_first(FIRST);
+    cluster.execute_all(SECOND);
+    cluster.reply_all(SECOND);
+    assert!(cluster.is_executing(SECOND), "{}", cluster.story());
+    cluster.remove(&format!("instances/{second}"));
+    cluster.deliver_only(FIRST, &format!("ledger/{item}"));
+    cluster.deliver_only(FIRST, &format!("instances/{second}"));
+    let sweep = cluster.take_back(FIRST, Duty::Sweep);
+    assert!(sweep.is_about(&format!("sharding/{item}/failover")), "{}", cluster.story());
+    assert_refused(cluster, sweep);
+}
+
 /// The leader is idle, and about to take over at once what the second one has left unfinished.
 fn about_to_take_over_at_once() -> (Cluster, u32, Commit) {
     takes_over_at_once_in(two())

@@ -20,8 +20,8 @@ use crate::{Ledger, LedgerState, Run};
 /// A holder is gone when neither its instance nor its mark at the item exists: an operator can take the instance away
 /// while its session lives and its code runs. The view shows both as gone, and may be behind; but record and mark are
 /// written together, so that a write which finds the record as it was read, and no mark, comes after the end of that
-/// session ([ADR 21](../../../../docs/adr/0021-a-sweep-checks-marks-as-it-writes.md)). Beside Java instances reads confirm
-/// that both are gone before anything is written: as ids are never used again and a holder registered before it claimed,
+/// session ([ADR 21](../../../../docs/adr/0021-a-sweep-checks-marks-as-it-writes.md)). Beside Java instances, and where it is not known which
+/// marks the run has, reads confirm that both are gone before anything is written: as ids are never used again and a holder registered before it claimed,
 /// "absent now" means "gone for good".
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
@@ -91,15 +91,21 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let found = all.iter().filter(|(_, _, left)| left.waits());
     let at_once = AtOnce::of(cx, found.map(|(item, view, _)| (*item, *view)));
     let plan = match at_once {
-        Some(_) => plan.starting(cx)?.steps(AtOnce::while_nothing_is_queued(cx)),
+        Some(_) => plan.starting(cx)?.steps(AtOnce::nothing_was_ever_queued(cx)),
         None => plan.step(Step::ConfigIs(cx.view.config_version()?)),
     };
     let mended = all.into_iter().fold(plan, |plan, (item, view, left)| match left {
         LeftBehind::Ours { ledger, run, wanted } => {
             let taken = at_once.as_ref().and_then(|mine| mine.take(cx, item, view, ledger));
             match (run, taken) {
-                // Its marks are made anew, which fails while the former ones are there.
-                (Some(_), Some(taken)) => plan.steps(left_behind(item, view)).steps(taken),
+                (Some(run), Some(taken)) => {
+                    // Its marks are made anew, which fails while the former ones are there.
+                    let plan = match is_told_by_marks(cx, view, ledger) {
+                        true => plan,
+                        false => plan.confirm_gone(&run.holder, mark_of_session(item, view)),
+                    };
+                    plan.steps(left_behind(item, view)).steps(taken)
+                }
                 _ => give_up(plan, cx, item, view, ledger, run, wanted),
             }
         }
@@ -266,19 +272,14 @@ fn left_behind(item: ShardingItem, view: &ItemView) -> impl Iterator<Item = Step
     left_behind.filter(|_| !mutant::is(Mutant::LastingMarksStay))
 }
 
-/// Makes it a plan that fails while the session of who runs the item lives.
-fn unless_held(
-    plan: Plan,
-    cx: &Context<'_>,
-    item: ShardingItem,
-    view: &ItemView,
-    run: &Run,
-) -> Plan {
-    let mark = mark_of_session(item, view);
-    match cx.view.takes_turns() {
-        true => plan.confirm_gone(&run.holder, mark),
-        false => plan.step(Step::IsAbsent(mark)),
-    }
+/// Returns true if a write can tell by marks that the holder of a run is gone. Which marks the run has is known if they are those that
+/// go with the session, or if the run began with the configuration in force, by which they last.
+fn is_told_by_marks(cx: &Context<'_>, view: &ItemView, ledger: &Versioned<Ledger>) -> bool {
+    let last = cx.view.config().is_some_and(|config| cx.view.has_lasting_marks(config));
+    let in_force = ledger.value.config == cx.view.config_version();
+    let known =
+        view.lasting.is_none() || (last && in_force) || mutant::is(Mutant::FormerMarksTrusted);
+    known && !cx.view.takes_turns()
 }
 
 fn give_up(
@@ -293,8 +294,10 @@ fn give_up(
     let abandoned = || ledger.value.abandon(cx.now.wall_ms);
     let next = if fails_over { ledger.value.orphan() } else { abandoned() };
     let Some(next) = next else { return plan };
+    let mark = mark_of_session(item, view);
     let plan = match run {
-        Some(run) => unless_held(plan, cx, item, view, run),
+        Some(_) if is_told_by_marks(cx, view, ledger) => plan.step(Step::IsAbsent(mark)),
+        Some(run) => plan.confirm_gone(&run.holder, mark),
         None => plan,
     };
     // The record and its place in the queue were written together, and may be shown apart.
@@ -308,6 +311,8 @@ fn give_up(
 
 #[cfg(test)]
 mod tests {
+    use reg_center::Version;
+
     use super::super::scene::{Scene, by, check, done, id, idle, item, running_by};
     use super::*;
     use crate::latch::{Latch, name_of};
@@ -422,8 +427,14 @@ mod tests {
     fn a_write_checks_that_a_holder_is_gone_or_reads_do_before_it() {
         let idle = || Scene::cluster(2, 2).ledger(1, running_by(3));
         let busy = || idle().running(0, 1).run_here(0, None);
-        let in_v3 = Scene::cluster_in(Dialect::V3, 2, 2).ledger(1, running_by(3));
-        let lasting = in_v3.named_mark(&NodeKind::Running(item(1)), 3);
+        let lasting = || {
+            let in_v3 = Scene::cluster_in(Dialect::V3, 2, 2).ledger(1, running_by(3));
+            in_v3.named_mark(&NodeKind::Running(item(1)), 3)
+        };
+        let former = || {
+            let before = Ledger { config: Some(Version(7)), ..running_by(3) };
+            lasting().ledger(1, before)
+        };
         let (mark, alive) = (NodeKind::Running(item(1)), NodeKind::Alive(item(1)));
         let makes = |plan: &Plan| plan.steps.iter().any(|s| matches!(s, Step::MarkRunning { .. }));
         let rows = [
@@ -436,12 +447,27 @@ mod tests {
                 Some(&mark),
                 vec![],
             ),
+            ("it is taken at once, and its mark lasts", lasting(), true, None, vec![]),
             (
-                "nobody is to take it, and its mark lasts",
-                lasting.configure(|c| c.failover = false),
+                "it waits for somebody, and its mark lasts",
+                lasting().running(0, 1).run_here(0, None),
                 false,
                 Some(&alive),
                 vec![],
+            ),
+            (
+                "it began with another configuration, by which its mark may not have lasted",
+                former(),
+                true,
+                None,
+                vec![NodeKind::Instance(id(3)), alive.clone()],
+            ),
+            (
+                "marks last no longer",
+                lasting().configure(|c| c.failover = false),
+                false,
+                None,
+                vec![NodeKind::Instance(id(3)), alive.clone()],
             ),
             (
                 "a Java instance takes part",

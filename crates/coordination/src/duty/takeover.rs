@@ -127,7 +127,7 @@ impl<'a> AtOnce<'a> {
     ///
     /// Otherwise each item is checked by itself. On ZooKeeper that takes three round trips instead of one if not even the
     /// queue is there, and more operations.
-    pub(super) fn while_nothing_is_queued(cx: &Context<'_>) -> Option<Step> {
+    pub(super) fn nothing_was_ever_queued(cx: &Context<'_>) -> Option<Step> {
         (!cx.view.has_failover_root()).then_some(Step::IsAbsent(NodeKind::FailoverRoot))
     }
 

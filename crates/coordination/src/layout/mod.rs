@@ -13,7 +13,7 @@
 //! | `leader/election/latch/{name}` | ephemeral | empty; an instance wants to lead, where Java instances are |
 //! | `leader/sharding/necessary` | persistent | empty; a Java instance asks for resharding, or our leader announces it to them |
 //! | `leader/sharding/processing` | ephemeral | empty; a Java leader is about to assign items anew |
-//! | `leader/failover` | persistent | empty; there once something has waited to be taken over |
+//! | `leader/failover` | persistent | empty; there once something has waited to be taken over, or somebody has stood in line for it |
 //! | `leader/failover/items/{i}` | persistent | empty; the item waits for somebody to take it over |
 //! | `leader/failover/latch/{name}` | ephemeral | empty; an instance wants to take an item over, where Java instances are |
 //! | `sharding/{i}/instance` | persistent | id of the owner |

@@ -136,6 +136,8 @@ mutants! {
     MarkUnconfirmed,
     /// Sweeps check neither instance nor mark of a holder, unless they make a new mark.
     Unconfirmed,
+    /// A write tells by marks which last that a holder is gone, although its run began with another configuration.
+    FormerMarksTrusted,
     /// Leaders write although a Java instance has put its own node in the place of theirs.
     LeaderUnchecked,
     /// Items are claimed although a Java leader has announced since that it will assign them anew.

@@ -498,6 +498,15 @@ pub const MUTANTS: &[Row] = &[
         watcher: Model,
     },
     Row {
+        mutant: M::FormerMarksTrusted,
+        properties: &["S6"],
+        story: "the mark of a run is taken away that a view which is behind takes for one that lasts",
+        watcher: Told(told(
+            "src/duty/sweep.rs",
+            "duty::sweep::tests::a_write_checks_that_a_holder_is_gone_or_reads_do_before_it",
+        )),
+    },
+    Row {
         mutant: M::LeaderUnchecked,
         properties: &["S8"],
         story: "a leader writes although a Java instance leads in its place",
