@@ -94,8 +94,8 @@ async fn fires(stage: &Stage, setting: Setting, rounds: usize) -> Outcome<(f64, 
         // Nobody listens any more once the measurement is over.
         let _ = started.send(Start {
             fire: context.fire_time(),
-            at: Timestamp::now(),
             begun: Instant::now(),
+            at: Timestamp::now(),
         });
         async { Ok(()) }
     });
@@ -128,8 +128,9 @@ async fn fires(stage: &Stage, setting: Setting, rounds: usize) -> Outcome<(f64, 
 /// When the code of an item was called.
 struct Start {
     fire: Timestamp,
-    at: Timestamp,
     begun: Instant,
+    /// Looked at right after `begun`, so that the moment of the fire that follows from both is not too late.
+    at: Timestamp,
 }
 
 /// Hears what happens at a fire.
