@@ -20,9 +20,9 @@ use crate::{Ledger, LedgerState, Run};
 /// A holder is gone when neither its instance nor its mark at the item exists: an operator can take the instance away
 /// while its session lives and its code runs. The view shows both as gone, and may be behind; but record and mark are
 /// written together, so that a write which finds the record as it was read, and no mark, comes after the end of that
-/// session ([ADR 21](../../../../docs/adr/0021-a-sweep-checks-marks-as-it-writes.md)). Beside Java instances, and where it is not known which
-/// marks the run has, reads confirm that both are gone before anything is written: as ids are never used again and a holder registered before it claimed,
-/// "absent now" means "gone for good".
+/// session ([ADR 21](../../../../docs/adr/0021-a-sweep-checks-marks-as-it-writes.md)). Beside Java instances, and where it is
+/// not known which marks the run has, reads confirm that both are gone before anything is written: as ids are never used
+/// again and a holder registered before it claimed, "absent now" means "gone for good".
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let foreign_leader = cx.view.has_foreign_leader();
@@ -272,8 +272,8 @@ fn left_behind(item: ShardingItem, view: &ItemView) -> impl Iterator<Item = Step
     left_behind.filter(|_| !mutant::is(Mutant::LastingMarksStay))
 }
 
-/// Returns true if a write can tell by marks that the holder of a run is gone. Which marks the run has is known if they are those that
-/// go with the session, or if the run began with the configuration in force, by which they last.
+/// Returns true if a write can tell by marks that the holder of a run is gone. Which marks the run has is known if they are
+/// those that go with the session, or if the run began with the configuration in force, by which they last.
 fn is_told_by_marks(cx: &Context<'_>, view: &ItemView, ledger: &Versioned<Ledger>) -> bool {
     let last = cx.view.config().is_some_and(|config| cx.view.has_lasting_marks(config));
     let in_force = ledger.value.config == cx.view.config_version();

@@ -122,11 +122,11 @@ impl<'a> AtOnce<'a> {
         Some(Self { config, by: cx.claimant()?, part })
     }
 
-    /// Returns the check that nothing is in the queue, where nothing ever was: a Java instance that the view does not show yet may
-    /// have queued something, and then it takes its turn.
+    /// Returns the check that nothing is in the queue, where nothing ever was: a Java instance that the view does not show
+    /// yet may have queued something, and then it takes its turn.
     ///
-    /// Otherwise each item is checked by itself. On ZooKeeper that takes three round trips instead of one if not even the
-    /// queue is there, and more operations.
+    /// Otherwise each item is checked by itself. Where not even the queue is there that would take ZooKeeper three round
+    /// trips instead of one.
     pub(super) fn nothing_was_ever_queued(cx: &Context<'_>) -> Option<Step> {
         (!cx.view.has_failover_root()).then_some(Step::IsAbsent(NodeKind::FailoverRoot))
     }

@@ -23,8 +23,8 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Returns a future that is ready when [`monotonic`](Self::monotonic) has reached `deadline`; at once if it has.
     fn sleep_until(&self, deadline: Duration) -> BoxFuture<'static, ()>;
 
-    /// As [`sleep_until`](Self::sleep_until), and as little later as this clock can: fires begin by it. The default is as late as
-    /// `sleep_until`.
+    /// As [`sleep_until`](Self::sleep_until), and as little late as this clock can be: fires begin by it. The default is as
+    /// late as `sleep_until`.
     fn alarm(&self, deadline: Duration) -> BoxFuture<'static, ()> {
         self.sleep_until(deadline)
     }
@@ -32,8 +32,9 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
 
 /// The clocks of the operating system, with tokio's timer to wait.
 ///
-/// That timer goes by milliseconds and can be more than two of them late. For an [`alarm`](Clock::alarm) a thread of the process sleeps through
-/// the last of them, which is exact to some tens of microseconds; where that thread cannot be started an alarm is as late as tokio's timer.
+/// That timer goes by milliseconds and can be more than two of them late. For an [`alarm`](Clock::alarm) a thread of the
+/// process sleeps through the last of them, which is exact to some tens of microseconds; where that thread cannot be started
+/// an alarm is as late as tokio's timer.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemClock {
     origin: Instant,
