@@ -64,6 +64,8 @@ pub(super) struct Scope {
     pub(super) fence: bool,
     /// Everything is registered, elected and assigned at the beginning; otherwise nothing is.
     pub(super) settled: bool,
+    /// Something has waited to be taken over before the beginning, so that the queue is there.
+    pub(super) has_waited: bool,
 }
 
 impl Scope {
@@ -84,6 +86,7 @@ impl Scope {
             calls_back: false,
             fence: true,
             settled: true,
+            has_waited: false,
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use reg_center::{Change, Conflict, NodePath};
 use sharding::InstanceId;
 
@@ -157,7 +158,11 @@ impl World {
     pub(super) fn beginning(&self) -> State {
         let path = self.layout.config_path();
         let config = Entry::new(&path, encode_config(&self.scope.config()).into(), None);
-        let nodes = BTreeMap::from([(path, config)]);
+        let mut nodes = BTreeMap::from([(path, config)]);
+        if self.scope.has_waited {
+            let queue = self.path(&NodeKind::FailoverRoot);
+            nodes.insert(queue.clone(), Entry::new(&queue, Bytes::new(), None));
+        }
         let processes = (0..self.scope.processes).map(|index| Arc::new(Process::new(index)));
         State {
             registry: Arc::new(Registry::new(nodes)),
