@@ -208,28 +208,33 @@ fn an_orphan_is_not_given_up_beside_an_entry_of_the_queue_that_is_not_shown_yet(
     assert_refused(cluster, giving_up);
 }
 
-/// An operator takes an instance out whose session lives, and the leader sees what it runs before it sees its mark.
+/// An operator takes the second instance out while its session lives, and the leader sees what it runs before it sees its mark.
+fn sweep_before_the_mark_is_shown(cluster: &mut Cluster, item: u32) -> Commit {
+    let second = cluster.id_of(SECOND).clone();
+    cluster.remove(&format!("instances/{second}"));
+    cluster.deliver_only(FIRST, &format!("ledger/{item}"));
+    cluster.deliver_only(FIRST, &format!("instances/{second}"));
+    cluster.take_back(FIRST, Duty::Sweep)
+}
+
 #[test]
 fn a_run_is_not_taken_from_somebody_whose_mark_is_not_shown_yet() {
     let mut cluster = two();
-    let (second, item) = (cluster.id_of(SECOND).clone(), item_of_second(&cluster));
+    let item = item_of_second(&cluster);
     cluster.fire();
     for instance in [FIRST, SECOND] {
         cluster.execute_all(instance);
         cluster.reply_all(instance);
         assert!(cluster.is_executing(instance), "{}", cluster.story());
     }
-    cluster.remove(&format!("instances/{second}"));
-    cluster.deliver_only(FIRST, &format!("ledger/{item}"));
-    cluster.deliver_only(FIRST, &format!("instances/{second}"));
-    let sweep = cluster.take_back(FIRST, Duty::Sweep);
+    let sweep = sweep_before_the_mark_is_shown(&mut cluster, item);
     assert_refused(cluster, sweep);
 }
 
 #[test]
 fn a_run_is_not_taken_at_once_from_somebody_whose_mark_is_not_shown_yet() {
     let mut cluster = two();
-    let (second, item) = (cluster.id_of(SECOND).clone(), item_of_second(&cluster));
+    let item = item_of_second(&cluster);
     cluster.fire();
     cluster.settle_with_replies_first(FIRST);
     cluster.end_runs(FIRST);
@@ -237,10 +242,7 @@ fn a_run_is_not_taken_at_once_from_somebody_whose_mark_is_not_shown_yet() {
     cluster.execute_all(SECOND);
     cluster.reply_all(SECOND);
     assert!(cluster.is_executing(SECOND), "{}", cluster.story());
-    cluster.remove(&format!("instances/{second}"));
-    cluster.deliver_only(FIRST, &format!("ledger/{item}"));
-    cluster.deliver_only(FIRST, &format!("instances/{second}"));
-    let sweep = cluster.take_back(FIRST, Duty::Sweep);
+    let sweep = sweep_before_the_mark_is_shown(&mut cluster, item);
     assert!(sweep.is_about(&format!("sharding/{item}/failover")), "{}", cluster.story());
     assert_refused(cluster, sweep);
 }
