@@ -97,16 +97,13 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let mended = all.into_iter().fold(plan, |plan, (item, view, left)| match left {
         LeftBehind::Ours { ledger, run, wanted } => {
             let taken = at_once.as_ref().and_then(|mine| mine.take(cx, item, view, ledger));
-            match (run, taken) {
-                (Some(run), Some(taken)) => {
-                    // Its marks are made anew, which fails while the former ones are there.
-                    let plan = match is_told_by_marks(cx, view, ledger) {
-                        true => plan,
-                        false => plan.confirm_gone(&run.holder, mark_of_session(item, view)),
-                    };
-                    plan.steps(left_behind(item, view)).steps(taken)
-                }
-                _ => give_up(plan, cx, item, view, ledger, run, wanted),
+            let plan = match run {
+                Some(run) => unless_held(plan, cx, item, view, ledger, run, taken.is_some()),
+                None => plan,
+            };
+            match taken {
+                Some(taken) => plan.steps(left_behind(item, view)).steps(taken),
+                None => give_up(plan, item, view, ledger, wanted, cx.now.wall_ms),
             }
         }
         LeftBehind::Java(LeftByJava::Run(run)) => orphan_of_java(plan, item, view, &run),
@@ -282,26 +279,36 @@ fn is_told_by_marks(cx: &Context<'_>, view: &ItemView, ledger: &Versioned<Ledger
     known && !cx.view.takes_turns()
 }
 
-fn give_up(
+/// Makes it a plan that fails while the session of a run's holder lives. If the run begins anew, its marks are made anew, which
+/// fails while the former ones are there.
+fn unless_held(
     plan: Plan,
     cx: &Context<'_>,
     item: ShardingItem,
     view: &ItemView,
     ledger: &Versioned<Ledger>,
-    run: Option<&Run>,
-    fails_over: bool,
+    run: &Run,
+    begins_anew: bool,
 ) -> Plan {
-    let abandoned = || ledger.value.abandon(cx.now.wall_ms);
-    let next = if fails_over { ledger.value.orphan() } else { abandoned() };
-    let Some(next) = next else { return plan };
     let mark = mark_of_session(item, view);
-    let plan = match run {
-        Some(_) if is_told_by_marks(cx, view, ledger) => plan.step(Step::IsAbsent(mark)),
-        Some(run) => plan.confirm_gone(&run.holder, mark),
-        None => plan,
-    };
+    match is_told_by_marks(cx, view, ledger) {
+        true => plan.step_if(!begins_anew, || Step::IsAbsent(mark)),
+        false => plan.confirm_gone(&run.holder, mark),
+    }
+}
+
+fn give_up(
+    plan: Plan,
+    item: ShardingItem,
+    view: &ItemView,
+    ledger: &Versioned<Ledger>,
+    fails_over: bool,
+    now_ms: i64,
+) -> Plan {
+    let next = if fails_over { ledger.value.orphan() } else { ledger.value.abandon(now_ms) };
+    let Some(next) = next else { return plan };
     // The record and its place in the queue were written together, and may be shown apart.
-    let unqueued = run.is_none() && !view.queued;
+    let unqueued = ledger.value.running().is_none() && !view.queued;
     plan.step_if(unqueued, || Step::IsAbsent(NodeKind::QueuedItem(item)))
         .step(Step::SetLedger { item, expect: Some(ledger.version), ledger: next })
         .steps(left_behind(item, view))
