@@ -59,7 +59,8 @@ async fn losses(stage: &Stage, lost: u32, rounds: usize) -> Outcome<Vec<Loss>> {
     let items = 2 * lost;
     let config = || JobBuilder::new(format!("failover-{lost}"), items).failover(true).build();
     let survivor = stage.member(NAMESPACE, 1).await?;
-    let bystander = zk::Client::connect(&stage.connect_string()).await?;
+    let server = stage.connect_string();
+    let bystander = within("a connection", zk::Client::connect(&server)).await??;
     let (taken, mut takes) = mpsc::unbounded_channel();
     let job = job_fn(move |context| {
         if context.source() == RunSource::Failover {
@@ -81,20 +82,19 @@ async fn losses(stage: &Stage, lost: u32, rounds: usize) -> Outcome<Vec<Loss>> {
     for _ in 0..rounds {
         let (victim, node) = victim_in_the_middle(stage, config()?, lost).await?;
         // The survivor has run what it has itself, and that is recorded: it is idle.
-        for _ in 0..lost {
-            within("the survivor's records", records.recv())
-                .await?
-                .ok_or("the survivor is gone")?;
-        }
+        heard(lost, "the survivor's records", &mut records).await?;
         settled(&handle, lost as usize).await?;
-        let (_, watcher) = bystander.check_and_watch_stat(&node).await?;
+        let look = bystander.check_and_watch_stat(&node);
+        let (shown, watcher) = within("the victim's node", look).await??;
+        shown.ok_or("the victim is not registered")?;
         survivor.center.take();
-        let removal = async {
+        let removal = within("the removal", async {
             watcher.changed().await;
             Instant::now()
-        };
+        });
         let (crashed, removed) = tokio::join!(victim.crash(), removal);
         crashed?;
+        let removed = removed?;
         let mut starts = Vec::new();
         while starts.len() < lost as usize {
             let start = within("the takeovers", takes.recv()).await?;
@@ -129,13 +129,21 @@ async fn victim_in_the_middle(
     let handle = victim.scheduler.schedule(config, job).await?;
     settled(&handle, lost as usize).await?;
     handle.trigger().await?;
-    for _ in 0..lost {
-        within("the runs of the victim", runs.recv()).await?.ok_or("the victim is gone")?;
-    }
+    heard(lost, "the runs of the victim", &mut runs).await?;
     let status = handle.status().await?;
     let instance = status.instance.ok_or("the victim has no id")?;
     let node = format!("/{NAMESPACE}/{}/instances/{instance}", status.job);
     Ok((victim, node))
+}
+
+/// Waits until something was heard of so often.
+async fn heard(times: u32, what: &str, inbox: &mut mpsc::UnboundedReceiver<()>) -> Outcome<()> {
+    for _ in 0..times {
+        within(what, inbox.recv())
+            .await?
+            .ok_or_else(|| format!("nobody tells of {what} any more"))?;
+    }
+    Ok(())
 }
 
 async fn one_write(member: &Member) -> Outcome<Duration> {
