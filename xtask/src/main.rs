@@ -3,6 +3,7 @@
 
 mod bench;
 mod beside;
+mod chaos;
 mod check;
 mod ci;
 mod demo;
@@ -31,7 +32,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 14] = [
+const TASKS: [Task; 15] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -57,6 +58,11 @@ const TASKS: [Task; 14] = [
         usage: "verify [--backend memory|zk] [--scenario F05] [--seed N] [--nightly]",
         summary: "fault scenarios, simulated or with real processes, each judged",
         run: verify::run_scenarios,
+    },
+    Task {
+        usage: "chaos [--minutes 9] [--seed N] [--keep DIR] [--plan]",
+        summary: "random faults on real workers; every scheduled fire must be explained",
+        run: chaos::run_faults,
     },
     Task {
         usage: "sim [--system] [--seeds N] [--first-seed S] [--replay SEED] [--scenario F05]",

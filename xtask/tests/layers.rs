@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// From the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 22] = [
+const LAYERS: [Row; 23] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -87,6 +87,7 @@ const LAYERS: [Row; 22] = [
         ],
         dev: &[],
     },
+    Row { name: "chaos", normal: &["checker", "job-history", "zookeeper-fixture"], dev: &[] },
     Row {
         name: "interop",
         normal: &[

@@ -37,6 +37,7 @@ mod tree;
 mod violation;
 
 pub use check::check;
+pub use cron::fires_between;
 pub use input::{History, ReadError};
 pub use jitter::delay_ms;
 pub use options::Options;

@@ -39,6 +39,22 @@ impl PartialEq for Schedule {
     }
 }
 
+/// Returns the fires of a cron expression from the first to the last instant, both included, in
+/// milliseconds since 1970 UTC. The expression is read in UTC.
+///
+/// # Errors
+/// A sentence that names the field, its value and what is valid.
+///
+/// # Examples
+/// ```
+/// assert_eq!(checker::fires_between("0/2 * * * * ?", 1_000, 5_000)?, [2_000, 4_000]);
+/// # Ok::<(), String>(())
+/// ```
+pub fn fires_between(cron: &str, first_ms: i64, last_ms: i64) -> Result<Vec<i64>, String> {
+    let schedule = Schedule::parse(cron, "", "")?;
+    Ok(schedule.iter().flat_map(|schedule| schedule.between(first_ms, last_ms)).collect())
+}
+
 /// The length of the steps in which days without fires and changes of the offset are looked for.
 const BLOCK: i64 = 3_600;
 

@@ -1,0 +1,176 @@
+//! The facts that a run leaves behind: the input of the judge, kept as one JSON file.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// All facts of one run. Times are milliseconds since 1970 UTC.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The seed that the plan was drawn from.
+    pub seed: u64,
+    /// The first instant whose fires are judged.
+    pub first_ms: i64,
+    /// The last instant whose fires are judged.
+    pub last_ms: i64,
+    /// The jobs with the history of their configurations.
+    pub jobs: Vec<JobFacts>,
+    /// The lines that the scripts wrote.
+    pub lines: Vec<Line>,
+    /// The fires in the histories of all workers.
+    pub rows: Vec<FireRow>,
+    /// The events in the histories of all workers.
+    pub events: Vec<EventRow>,
+    /// The faults that took place.
+    pub faults: Vec<Fault>,
+    /// Broken promises that the harness saw itself, such as a panic of a worker.
+    pub incidents: Vec<String>,
+}
+
+/// A job and the configurations that it had.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobFacts {
+    /// The name of the job.
+    pub name: String,
+    /// Whether the job is monitored. Fires of a job without monitoring are counted, not judged.
+    pub monitored: bool,
+    /// The configurations in the order in which they took effect; at least one.
+    pub configs: Vec<ConfigSpan>,
+}
+
+/// A configuration. It is in force for sure from `settled_ms` until the next one's `from_ms`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConfigSpan {
+    /// The earliest instant at which it can have taken effect: the start of the command.
+    pub from_ms: i64,
+    /// The instant from which on it was in force at every instance.
+    pub settled_ms: i64,
+    /// The cron expression, in UTC.
+    pub cron: String,
+    /// The number of items.
+    pub total: u32,
+}
+
+/// Which end of a run a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// The script has started.
+    Begin,
+    /// The script is about to end by itself.
+    End,
+}
+
+/// A line that a script wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// Which end of the run.
+    pub phase: Phase,
+    /// When, by the script's clock.
+    pub at_ms: i64,
+    /// The process id of the script.
+    pub pid: u32,
+    /// The name of the job.
+    pub job: String,
+    /// The item.
+    pub item: u32,
+    /// The scheduled fire time.
+    pub fire_ms: i64,
+    /// The fencing token; 0 without monitoring.
+    pub token: u64,
+    /// `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL`.
+    pub source: String,
+    /// The instance that started the script.
+    pub instance: String,
+}
+
+/// A fire of an item in the history of one worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FireRow {
+    /// The server IP of the worker whose history has the row.
+    pub worker: String,
+    /// The name of the job.
+    pub job: String,
+    /// The item.
+    pub item: u32,
+    /// The scheduled fire time.
+    pub fire_ms: i64,
+    /// The outcome, a word of `job_history::FireOutcome`.
+    pub outcome: String,
+    /// Why it did not run, or how its run failed.
+    pub reason: Option<String>,
+    /// Why it ran last: `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL`.
+    pub source: Option<String>,
+    /// The token of its last run.
+    pub token: Option<u64>,
+    /// The instance that ran it last.
+    pub instance: Option<String>,
+    /// The exclusive end of a gap that begins with this fire.
+    pub gap_until_ms: Option<i64>,
+}
+
+/// An event in the history of one worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventRow {
+    /// The server IP of the worker whose history has the row.
+    pub worker: String,
+    /// When, by the clock of the instance.
+    pub at_ms: i64,
+    /// The name of the job.
+    pub job: String,
+    /// The instance that wrote it.
+    pub instance: Option<String>,
+    /// The kind, such as `missed`.
+    pub kind: String,
+    /// The item; `None` if the event is about all items of the instance.
+    pub item: Option<u32>,
+    /// The fire, if it is about one.
+    pub fire_ms: Option<i64>,
+    /// The event as a sentence.
+    pub text: String,
+}
+
+/// The kind of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultKind {
+    /// SIGKILL of a worker, until its next start.
+    Kill,
+    /// SIGSTOP of a worker, until SIGCONT.
+    Stop,
+    /// SIGTERM of a worker, until its next start.
+    Terminate,
+    /// One ZooKeeper server is killed, until it serves again.
+    ServerDown,
+    /// All ZooKeeper servers are killed, until they serve again.
+    Outage,
+    /// A command of an operator, until it has ended.
+    Command,
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Kill => "SIGKILL",
+            Self::Stop => "SIGSTOP",
+            Self::Terminate => "SIGTERM",
+            Self::ServerDown => "ZooKeeper server down",
+            Self::Outage => "ZooKeeper outage",
+            Self::Command => "command",
+        })
+    }
+}
+
+/// A fault and how long it lasted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// The kind.
+    pub kind: FaultKind,
+    /// The server IP of the worker, the number of the ZooKeeper server, or the command line with
+    /// its exit code.
+    pub target: String,
+    /// When it began.
+    pub from_ms: i64,
+    /// When it was over.
+    pub until_ms: i64,
+}

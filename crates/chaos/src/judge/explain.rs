@@ -1,0 +1,104 @@
+//! What explains that a fire of an item did not run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Run;
+use crate::evidence::Evidence;
+
+/// Events about one fire of one item, each of which explains it.
+const EXPLAINING_EVENTS: [&str; 3] = ["missed", "misfire_noted", "orphaned"];
+/// Outcomes of a history that are no explanation. A claim alone is none: if the claimed run was
+/// lost, another instance has to run or record it.
+const OPEN_OUTCOMES: [&str; 1] = ["running"];
+
+/// Why a fire of an item is not unexplained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Explanation {
+    Ran,
+    Recorded,
+}
+
+/// A job and an item of it.
+type Item<'a> = (&'a str, u32);
+
+/// All records, by what they are looked up by.
+#[derive(Debug, Default)]
+pub(super) struct Records<'a> {
+    ran: BTreeSet<(Item<'a>, i64)>,
+    recorded: BTreeSet<(Item<'a>, i64)>,
+    /// First fire and exclusive end.
+    gaps: BTreeMap<Item<'a>, Vec<(i64, i64)>>,
+    /// The instances that missed a fire with all of their items.
+    missed_by: BTreeMap<(&'a str, i64), Vec<&'a str>>,
+    /// Which instance ran an item, by fire.
+    holders: BTreeMap<Item<'a>, BTreeMap<i64, &'a str>>,
+}
+
+impl<'a> Records<'a> {
+    pub(super) fn new(evidence: &'a Evidence, runs: &'a [Run]) -> Self {
+        let mut records = Self::default();
+        for run in runs {
+            let item = (run.job.as_str(), run.item);
+            records.ran.insert((item, run.fire_ms));
+            records.holders.entry(item).or_default().insert(run.fire_ms, &run.instance);
+        }
+        for row in &evidence.rows {
+            let item = (row.job.as_str(), row.item);
+            if !OPEN_OUTCOMES.contains(&row.outcome.as_str()) {
+                records.recorded.insert((item, row.fire_ms));
+            }
+            if let Some(until) = row.gap_until_ms {
+                records.gaps.entry(item).or_default().push((row.fire_ms, until));
+            }
+            if let Some(instance) = &row.instance {
+                let holders = records.holders.entry(item).or_default();
+                holders.entry(row.fire_ms).or_insert(instance);
+            }
+        }
+        for event in &evidence.events {
+            let Some(fire_ms) = event.fire_ms else { continue };
+            match (event.item, &event.instance) {
+                (Some(item), _) if EXPLAINING_EVENTS.contains(&event.kind.as_str()) => {
+                    records.recorded.insert(((&event.job, item), fire_ms));
+                }
+                (None, Some(instance)) if event.kind == "missed" => {
+                    records.missed_by.entry((&event.job, fire_ms)).or_default().push(instance);
+                }
+                (Some(_) | None, _) => {}
+            }
+        }
+        records
+    }
+
+    pub(super) fn explain(&self, job: &'a str, item: u32, fire_ms: i64) -> Option<Explanation> {
+        let key = ((job, item), fire_ms);
+        if self.ran.contains(&key) {
+            return Some(Explanation::Ran);
+        }
+        let is_recorded = self.recorded.contains(&key)
+            || self.is_in_gap(key.0, fire_ms)
+            || self.is_missed_by_owner(key.0, fire_ms);
+        is_recorded.then_some(Explanation::Recorded)
+    }
+
+    fn is_in_gap(&self, item: Item<'a>, fire_ms: i64) -> bool {
+        let mut gaps = self.gaps.get(&item).into_iter().flatten();
+        gaps.any(|(first, until)| (*first..*until).contains(&fire_ms))
+    }
+
+    /// A miss without an item is about the items of its instance only. The owner of an item is
+    /// not in the histories: it is the server that ran the item last before, or first after.
+    fn is_missed_by_owner(&self, item: Item<'a>, fire_ms: i64) -> bool {
+        let Some(missed_by) = self.missed_by.get(&(item.0, fire_ms)) else { return false };
+        let Some(holders) = self.holders.get(&item) else { return false };
+        let before = holders.range(..fire_ms).next_back();
+        let after = holders.range(fire_ms..).next();
+        let owners = [before, after].into_iter().flatten().map(|(_, owner)| server(owner));
+        owners.into_iter().any(|owner| missed_by.iter().any(|by| server(by) == owner))
+    }
+}
+
+/// Returns the server IP of an instance.
+pub(super) fn server(instance: &str) -> &str {
+    instance.split("@-@").next().unwrap_or(instance)
+}

@@ -1,0 +1,195 @@
+//! The judge: whether each scheduled fire is explained, and whether the runs kept their rules.
+//!
+//! It shares no code with the product. Fires are enumerated by the checker's own reading of cron
+//! expressions, from the configurations that the harness saw take effect.
+
+mod due;
+mod explain;
+mod runs;
+
+use std::fmt;
+
+use crate::evidence::{Evidence, Fault, JobFacts};
+use due::Due;
+use explain::{Explanation, Records};
+pub use runs::Run;
+
+/// How far around an unexplained fire its neighbourhood reaches.
+const NEIGHBOURHOOD_MS: i64 = 10_000;
+
+/// A row of the table: how many fires of items of a job ended in which way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// The name of the job.
+    pub job: String,
+    /// Whether unexplained fires of it count.
+    pub monitored: bool,
+    /// Fires of items that were due, or may have been due.
+    pub due: usize,
+    /// Fires whose script ran.
+    pub ran: usize,
+    /// Fires that a history says are missed, in a gap, misfired, interrupted or the like.
+    pub recorded: usize,
+    /// Fires that were not due for sure, because the configuration had just changed.
+    pub not_there: usize,
+    /// All others.
+    pub unexplained: usize,
+}
+
+/// A fire of an item without an explanation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unexplained {
+    /// The name of the job.
+    pub job: String,
+    /// The item.
+    pub item: u32,
+    /// The scheduled fire time.
+    pub fire_ms: i64,
+}
+
+/// The verdict on a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// A row for each job.
+    pub tallies: Vec<Tally>,
+    /// The fires of monitored jobs without an explanation.
+    pub unexplained: Vec<Unexplained>,
+    /// Broken promises, each as a sentence.
+    pub violations: Vec<String>,
+    /// Runs of one item that overlapped after a fault that allows it.
+    pub overlaps: usize,
+    /// The longest of these overlaps.
+    pub longest_overlap_ms: i64,
+}
+
+impl Judgement {
+    /// Returns true if every fire is explained and no promise is broken.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.unexplained.is_empty() && self.violations.is_empty()
+    }
+}
+
+/// Judges a run.
+///
+/// # Errors
+/// A sentence if the evidence cannot be judged: a cron expression that cannot be read, a job
+/// without a configuration, or a job of which no fire was due.
+pub fn judge(evidence: &Evidence) -> Result<Judgement, String> {
+    let mut judgement =
+        Judgement { violations: evidence.incidents.clone(), ..Judgement::default() };
+    let runs = runs::of_lines(&evidence.lines);
+    let records = Records::new(evidence, &runs);
+    for job in &evidence.jobs {
+        let tally = tally(evidence, job, &records, &mut judgement.unexplained)?;
+        judgement.tallies.push(tally);
+    }
+    runs::check(evidence, &runs, &mut judgement);
+    Ok(judgement)
+}
+
+fn tally(
+    evidence: &Evidence,
+    job: &JobFacts,
+    records: &Records<'_>,
+    unexplained: &mut Vec<Unexplained>,
+) -> Result<Tally, String> {
+    let mut tally = Tally { job: job.name.clone(), monitored: job.monitored, ..Tally::default() };
+    for Due { item, fire_ms, for_sure } in due::fires(job, evidence.first_ms, evidence.last_ms)? {
+        tally.due += 1;
+        match records.explain(&job.name, item, fire_ms) {
+            Some(Explanation::Ran) => tally.ran += 1,
+            Some(Explanation::Recorded) => tally.recorded += 1,
+            None if !for_sure => tally.not_there += 1,
+            None => {
+                tally.unexplained += 1;
+                if job.monitored {
+                    unexplained.push(Unexplained { job: job.name.clone(), item, fire_ms });
+                }
+            }
+        }
+    }
+    if tally.due == 0 {
+        return Err(format!("no fire of job {} was due: there is nothing to judge", job.name));
+    }
+    Ok(tally)
+}
+
+/// Writes the rows, lines, events and faults around an unexplained fire, in the order of time.
+pub struct Neighbourhood<'a> {
+    /// All facts.
+    pub evidence: &'a Evidence,
+    /// The fire.
+    pub fire: &'a Unexplained,
+}
+
+impl fmt::Debug for Neighbourhood<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Neighbourhood").field("fire", &self.fire).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Neighbourhood<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Unexplained { job, item, fire_ms } = self.fire;
+        writeln!(f, "{job} item {item} fire {}:", clock(*fire_ms))?;
+        let is_near = |ms: i64| (ms - fire_ms).abs() <= NEIGHBOURHOOD_MS;
+        let is_item = |of: &str, which: u32| of == job && which == *item;
+        let mut found: Vec<(i64, String)> = Vec::new();
+        for row in &self.evidence.rows {
+            if is_item(&row.job, row.item) && is_near(row.fire_ms) {
+                let reason = row.reason.as_deref().unwrap_or_default();
+                let gap = row.gap_until_ms.map(clock);
+                let gap = gap.map_or_else(String::new, |until| format!(", gap until {until}"));
+                found.push((
+                    row.fire_ms,
+                    format!(
+                        "row of {}: {} {} token {:?} by {}{gap} {reason}",
+                        row.worker,
+                        row.outcome,
+                        row.source.as_deref().unwrap_or("-"),
+                        row.token,
+                        row.instance.as_deref().unwrap_or("-"),
+                    ),
+                ));
+            }
+        }
+        for line in &self.evidence.lines {
+            if is_item(&line.job, line.item) && is_near(line.at_ms) {
+                found.push((
+                    line.at_ms,
+                    format!(
+                        "script {:?}: fire {} {} token {} by {}",
+                        line.phase,
+                        clock(line.fire_ms),
+                        line.source,
+                        line.token,
+                        line.instance
+                    ),
+                ));
+            }
+        }
+        for event in &self.evidence.events {
+            let concerns = event.job == *job && event.item.is_none_or(|which| which == *item);
+            if concerns && is_near(event.at_ms) {
+                let instance = event.instance.as_deref().unwrap_or("-");
+                found.push((event.at_ms, format!("event of {instance}: {}", event.text)));
+            }
+        }
+        for fault in &self.evidence.faults {
+            if is_near(*fire_ms.clamp(&fault.from_ms, &fault.until_ms)) {
+                let Fault { kind, target, from_ms, until_ms } = fault;
+                let seconds = (until_ms - from_ms) as f64 / 1_000.0;
+                found.push((*from_ms, format!("fault: {kind} {target}, for {seconds:.1} s")));
+            }
+        }
+        found.sort();
+        found.iter().try_for_each(|(at, text)| writeln!(f, "  {} {text}", clock(*at)))
+    }
+}
+
+/// Returns the time of the day in UTC with milliseconds.
+pub(crate) fn clock(ms: i64) -> String {
+    let time = jiff::Timestamp::from_millisecond(ms).unwrap_or_default();
+    time.strftime("%H:%M:%S%.3f").to_string()
+}

@@ -1,0 +1,335 @@
+//! The judge on evidence made by hand: each explanation is accepted, each broken rule is found.
+
+use chaos::evidence::{
+    ConfigSpan, EventRow, Evidence, Fault, FaultKind, FireRow, JobFacts, Line, Phase,
+};
+use chaos::judge::{Judgement, judge};
+use chaos::report::Report;
+
+/// A whole minute, in milliseconds since 1970 UTC.
+const T: i64 = 1_700_000_040_000;
+const HOLDER: &str = "10.0.0.1@-@1-a";
+const OTHER: &str = "10.0.0.2@-@2-b";
+
+fn span(from_ms: i64, settled_ms: i64, cron: &str, total: u32) -> ConfigSpan {
+    ConfigSpan { from_ms, settled_ms, cron: cron.to_owned(), total }
+}
+
+/// Begin and end of a run; tokens follow the fires unless a test says otherwise.
+fn run(item: u32, fire_ms: i64, token: u64, began_ms: i64, ended_ms: i64) -> [Line; 2] {
+    let line = |phase, at_ms| Line {
+        phase,
+        at_ms,
+        pid: u32::try_from(token).unwrap() * 10 + item,
+        job: "a".to_owned(),
+        item,
+        fire_ms,
+        token,
+        source: "NORMAL".to_owned(),
+        instance: HOLDER.to_owned(),
+    };
+    [line(Phase::Begin, began_ms), line(Phase::End, ended_ms)]
+}
+
+/// Job `a` with two items and a fire each second, from T to T + 9 s; all fires ran.
+fn all_ran() -> Evidence {
+    let fires = (0..10).flat_map(|n| (0..2).map(move |item| (n, item)));
+    let lines = fires.flat_map(|(n, item)| {
+        let fire_ms = T + n * 1_000;
+        run(item, fire_ms, u64::try_from(n).unwrap() + 1, fire_ms + 10, fire_ms + 200)
+    });
+    Evidence {
+        seed: 1,
+        first_ms: T,
+        last_ms: T + 9_000,
+        jobs: vec![JobFacts {
+            name: "a".to_owned(),
+            monitored: true,
+            configs: vec![span(i64::MIN, i64::MIN, "* * * * * ?", 2)],
+        }],
+        lines: lines.collect(),
+        ..Evidence::default()
+    }
+}
+
+/// As [`all_ran`], without the run of item 1 at T + 4 s.
+fn one_did_not_run() -> Evidence {
+    let mut evidence = all_ran();
+    evidence.lines.retain(|line| (line.item, line.fire_ms) != (1, T + 4_000));
+    evidence
+}
+
+fn row(fire_ms: i64, outcome: &str) -> FireRow {
+    FireRow {
+        worker: "10.0.0.2".to_owned(),
+        job: "a".to_owned(),
+        item: 1,
+        fire_ms,
+        outcome: outcome.to_owned(),
+        reason: None,
+        source: None,
+        token: None,
+        instance: None,
+        gap_until_ms: None,
+    }
+}
+
+fn event(kind: &str, item: Option<u32>, fire_ms: i64, instance: &str) -> EventRow {
+    EventRow {
+        worker: "10.0.0.2".to_owned(),
+        at_ms: fire_ms,
+        job: "a".to_owned(),
+        instance: Some(instance.to_owned()),
+        kind: kind.to_owned(),
+        item,
+        fire_ms: Some(fire_ms),
+        text: kind.to_owned(),
+    }
+}
+
+fn verdict(evidence: &Evidence) -> Judgement {
+    judge(evidence).unwrap()
+}
+
+#[test]
+fn fires_that_all_ran_are_clean() {
+    let judgement = verdict(&all_ran());
+    assert!(judgement.is_clean(), "{judgement:#?}");
+    let tally = &judgement.tallies[0];
+    assert_eq!((tally.due, tally.ran, tally.recorded), (20, 20, 0));
+}
+
+#[test]
+fn an_unexplained_fire_is_found_and_shown_with_its_neighbourhood() {
+    let mut evidence = one_did_not_run();
+    evidence.faults.push(Fault {
+        kind: FaultKind::Stop,
+        target: "10.0.0.1".to_owned(),
+        from_ms: T + 3_500,
+        until_ms: T + 4_500,
+    });
+    let judgement = verdict(&evidence);
+    assert!(!judgement.is_clean());
+    let found: Vec<_> =
+        judgement.unexplained.iter().map(|fire| (fire.item, fire.fire_ms)).collect();
+    assert_eq!(found, [(1, T + 4_000)]);
+    assert_eq!(judgement.tallies[0].unexplained, 1);
+    let text = Report { evidence: &evidence, judgement: &judgement, in_full: true }.to_string();
+    for part in ["| a | 20 | 19 | 0 | 0 | 1 |", "unexplained: a item 1", "SIGSTOP 10.0.0.1"] {
+        assert!(text.contains(part), "{part:?} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn each_record_explains_a_fire_that_did_not_run() {
+    let fire = T + 4_000;
+    let outcomes = ["missed", "misfired", "gap", "orphaned", "interrupted", "failed", "succeeded"];
+    for outcome in outcomes {
+        let mut evidence = one_did_not_run();
+        evidence.rows.push(row(fire, outcome));
+        let judgement = verdict(&evidence);
+        assert!(judgement.is_clean(), "{outcome}: {judgement:#?}");
+        assert_eq!(judgement.tallies[0].recorded, 1, "{outcome}");
+    }
+    for kind in ["missed", "misfire_noted", "orphaned"] {
+        let mut evidence = one_did_not_run();
+        evidence.events.push(event(kind, Some(1), fire, OTHER));
+        assert!(verdict(&evidence).is_clean(), "{kind}");
+    }
+}
+
+#[test]
+fn a_gap_explains_its_fires_up_to_its_exclusive_end() {
+    let rows = [
+        ("around it", T + 3_000, T + 5_000, true),
+        ("from it on", T + 4_000, T + 5_000, true),
+        ("up to it", T + 3_000, T + 4_000, false),
+        ("after it", T + 5_000, T + 6_000, false),
+    ];
+    for (case, first, until, expected) in rows {
+        let mut evidence = one_did_not_run();
+        evidence.rows.push(FireRow { gap_until_ms: Some(until), ..row(first, "gap") });
+        assert_eq!(verdict(&evidence).is_clean(), expected, "{case}");
+    }
+}
+
+#[test]
+fn records_about_something_else_explain_nothing() {
+    let fire = T + 4_000;
+    let mut evidence = one_did_not_run();
+    evidence.rows = vec![
+        row(T + 5_000, "missed"),
+        FireRow { item: 0, ..row(fire, "missed") },
+        FireRow { job: "b".to_owned(), ..row(fire, "missed") },
+        // The claimed run was lost, and no instance noticed.
+        row(fire, "running"),
+    ];
+    evidence.events = vec![
+        event("missed", Some(0), fire, HOLDER),
+        event("missed", Some(1), T + 5_000, HOLDER),
+        event("joined", Some(1), fire, HOLDER),
+    ];
+    assert_eq!(verdict(&evidence).unexplained.len(), 1);
+}
+
+#[test]
+fn a_miss_without_an_item_is_about_the_items_of_its_server() {
+    let fire = T + 4_000;
+    for (instance, expected) in [(HOLDER, true), ("10.0.0.1@-@9-z", true), (OTHER, false)] {
+        let mut evidence = one_did_not_run();
+        evidence.events.push(event("missed", None, fire, instance));
+        assert_eq!(verdict(&evidence).is_clean(), expected, "{instance}");
+    }
+}
+
+#[test]
+fn an_item_that_perhaps_did_not_exist_needs_no_explanation() {
+    let mut evidence = all_ran();
+    // Item 1 comes into the job by a command from T + 3.5 s on, and exists for sure at T + 5.5 s.
+    evidence.jobs[0].configs = vec![
+        span(i64::MIN, i64::MIN, "* * * * * ?", 1),
+        span(T + 3_500, T + 5_500, "* * * * * ?", 2),
+    ];
+    evidence.lines.retain(|line| line.item == 0 || line.fire_ms > T + 5_000);
+    let judgement = verdict(&evidence);
+    assert!(judgement.is_clean(), "{judgement:#?}");
+    assert_eq!((judgement.tallies[0].due, judgement.tallies[0].not_there), (16, 2));
+    evidence.lines.retain(|line| line.item == 0 || line.fire_ms > T + 6_000);
+    assert_eq!(verdict(&evidence).unexplained.len(), 1, "item 1 existed at T + 6 s");
+}
+
+#[test]
+fn the_fires_of_two_schedules_are_possible_while_one_replaces_the_other() {
+    let mut evidence = all_ran();
+    evidence.jobs[0].configs = vec![
+        span(i64::MIN, i64::MIN, "* * * * * ?", 2),
+        span(T + 3_500, T + 5_500, "0/2 * * * * ?", 2),
+    ];
+    // Odd seconds are due before the change, and perhaps while it takes effect.
+    evidence.lines.retain(|line| (line.fire_ms - T) % 2_000 == 0 || line.fire_ms < T + 4_000);
+    let judgement = verdict(&evidence);
+    assert!(judgement.is_clean(), "{judgement:#?}");
+    assert_eq!(judgement.tallies[0].not_there, 2, "T + 5 s, two items");
+    evidence.lines.retain(|line| line.fire_ms != T + 3_000);
+    assert_eq!(verdict(&evidence).unexplained.len(), 2, "T + 3 s was due by both schedules");
+}
+
+#[test]
+fn fires_without_monitoring_are_counted_and_not_judged() {
+    let mut evidence = one_did_not_run();
+    evidence.jobs[0].monitored = false;
+    let judgement = verdict(&evidence);
+    assert!(judgement.is_clean());
+    assert_eq!(judgement.tallies[0].unexplained, 1);
+}
+
+#[test]
+fn evidence_without_a_due_fire_is_no_verdict() {
+    let mut evidence = all_ran();
+    (evidence.first_ms, evidence.last_ms) = (T + 100, T + 200);
+    assert!(judge(&evidence).unwrap_err().contains("nothing to judge"));
+}
+
+fn violations(evidence: &Evidence) -> Vec<String> {
+    verdict(evidence).violations
+}
+
+#[test]
+fn a_second_claim_of_a_fire_from_the_schedule_is_a_violation() {
+    let mut evidence = all_ran();
+    evidence.lines.extend(run(1, T + 4_000, 50, T + 9_500, T + 9_600));
+    let found = violations(&evidence);
+    assert!(found.iter().any(|text| text.contains("was claimed from the schedule")), "{found:?}");
+    // A takeover is another source.
+    for line in evidence.lines.iter_mut().filter(|line| line.token == 50) {
+        line.source = "FAILOVER".to_owned();
+    }
+    assert_eq!(violations(&evidence), Vec::<String>::new());
+}
+
+#[test]
+fn two_recorded_successes_of_a_fire_are_a_violation() {
+    let mut evidence = all_ran();
+    let success = |token| FireRow {
+        source: Some("FAILOVER".to_owned()),
+        token: Some(token),
+        ..row(T + 4_000, "succeeded")
+    };
+    evidence.rows = vec![success(5), success(5)];
+    assert_eq!(violations(&evidence), Vec::<String>::new(), "one run in two histories");
+    evidence.rows = vec![success(5), success(6)];
+    let found = violations(&evidence);
+    assert!(found.iter().any(|text| text.contains("recorded as succeeded")), "{found:?}");
+}
+
+/// A fault of the server that ran item 1, from T + 2 s to T + 5 s.
+fn fault(kind: FaultKind, target: &str) -> Fault {
+    Fault { kind, target: target.to_owned(), from_ms: T + 2_000, until_ms: T + 5_000 }
+}
+
+#[test]
+fn a_token_that_does_not_increase_is_a_violation_unless_its_holder_stood_still() {
+    let mut evidence = all_ran();
+    // The run with token 4 starts after the one with token 5.
+    for line in &mut evidence.lines {
+        if (line.item, line.fire_ms) == (1, T + 3_000) {
+            line.at_ms += 1_500;
+        }
+    }
+    let found = violations(&evidence);
+    assert!(found.iter().any(|text| text.contains("the token did not increase")), "{found:?}");
+    evidence.faults.push(fault(FaultKind::Stop, "10.0.0.1"));
+    assert_eq!(violations(&evidence), Vec::<String>::new());
+}
+
+#[test]
+fn a_token_that_starts_twice_is_a_violation_whatever_happened() {
+    let mut evidence = all_ran();
+    let mut again = run(1, T + 4_000, 5, T + 4_600, T + 4_700);
+    again.iter_mut().for_each(|line| line.pid = 9_999);
+    evidence.lines.extend(again);
+    evidence.faults.push(fault(FaultKind::Kill, "10.0.0.1"));
+    let found = violations(&evidence);
+    assert!(found.iter().any(|text| text.contains("the token did not increase")), "{found:?}");
+}
+
+#[test]
+fn runs_overlap_only_after_a_fault_of_the_first_holder_and_for_a_bounded_time() {
+    let rows = [
+        ("no fault", 500, None, false),
+        ("killed", 500, Some(fault(FaultKind::Kill, "10.0.0.1")), true),
+        ("stopped", 500, Some(fault(FaultKind::Stop, "10.0.0.1")), true),
+        ("outage", 500, Some(fault(FaultKind::Outage, "all")), true),
+        ("another worker", 500, Some(fault(FaultKind::Kill, "10.0.0.2")), false),
+        ("a graceful end", 500, Some(fault(FaultKind::Terminate, "10.0.0.1")), false),
+        ("one server down", 500, Some(fault(FaultKind::ServerDown, "1")), false),
+        ("for too long", 60_000, Some(fault(FaultKind::Stop, "10.0.0.1")), false),
+    ];
+    for (case, overlap, fault, expected) in rows {
+        let mut evidence = all_ran();
+        evidence.lines.retain(|line| line.item == 0 || line.fire_ms <= T + 4_000);
+        evidence.jobs[0].configs[0].total = 1;
+        // The run of T + 4 s of item 1 goes on while a takeover of it starts.
+        for line in &mut evidence.lines {
+            if (line.item, line.fire_ms, line.phase) == (1, T + 4_000, Phase::End) {
+                line.at_ms = T + 8_000 + overlap;
+            }
+        }
+        let mut takeover = run(1, T + 4_000, 6, T + 8_000, T + 100_000);
+        for line in &mut takeover {
+            (line.source, line.instance) = ("FAILOVER".to_owned(), OTHER.to_owned());
+        }
+        evidence.lines.extend(takeover);
+        evidence.faults.extend(fault);
+        let judgement = verdict(&evidence);
+        assert_eq!(judgement.is_clean(), expected, "{case}: {:#?}", judgement.violations);
+        assert_eq!(judgement.overlaps, usize::from(expected), "{case}");
+    }
+}
+
+#[test]
+fn an_incident_of_the_harness_is_a_violation() {
+    let mut evidence = all_ran();
+    evidence.incidents.push("10.0.0.1 panicked".to_owned());
+    assert_eq!(violations(&evidence), ["10.0.0.1 panicked"]);
+}
