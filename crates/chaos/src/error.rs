@@ -60,7 +60,7 @@ pub enum Error {
         reason: String,
     },
     /// Items did not run although there were no faults.
-    #[error("after {after:?} without faults these items have not run: {missing}")]
+    #[error("after {after:?} without faults there are no runs of: {missing}")]
     NotCalm {
         /// How long the harness waited.
         after: Duration,

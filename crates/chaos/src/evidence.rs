@@ -140,6 +140,8 @@ pub enum FaultKind {
     Stop,
     /// SIGTERM of a worker, until its next start.
     Terminate,
+    /// A worker ended because the registry was out at its start, until its next start.
+    Ended,
     /// One ZooKeeper server is killed, until it serves again.
     ServerDown,
     /// All ZooKeeper servers are killed, until they serve again.
@@ -154,6 +156,7 @@ impl fmt::Display for FaultKind {
             Self::Kill => "SIGKILL",
             Self::Stop => "SIGSTOP",
             Self::Terminate => "SIGTERM",
+            Self::Ended => "worker ended",
             Self::ServerDown => "ZooKeeper server down",
             Self::Outage => "ZooKeeper outage",
             Self::Command => "command",

@@ -1,10 +1,10 @@
 //! The jobs: the file that all workers run, and the script of all items.
 
-use std::fs::OpenOptions;
-use std::io::Write;
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{env, fs, process, thread};
+use std::{env, process, thread};
 
 use clap::Args;
 use jiff::Timestamp;
@@ -141,11 +141,79 @@ fn number<T: std::str::FromStr<Err: std::fmt::Display>>(name: &'static str) -> R
     text(name)?.parse().map_err(|error: T::Err| Error::Variable { name, reason: error.to_string() })
 }
 
-/// Reads the lines of all scripts.
-pub(crate) fn read_lines(path: &Path) -> Result<Vec<Line>, Error> {
-    let text = fs::read_to_string(path).map_err(Error::file("read", path))?;
-    let read = |line: &str| {
-        serde_json::from_str(line).map_err(|source| Error::Json { path: path.to_owned(), source })
-    };
-    text.lines().map(read).collect()
+/// Reads the lines of all scripts, each once, and keeps them.
+#[derive(Debug)]
+pub(crate) struct LineReader {
+    path: PathBuf,
+    lines: Vec<Line>,
+    /// How many bytes have been read as whole lines.
+    read: u64,
+}
+
+impl LineReader {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self { path, lines: Vec::new(), read: 0 }
+    }
+
+    /// Returns the lines that were written since the last call. A missing file has none.
+    pub(crate) fn read_on(&mut self) -> Result<&[Line], Error> {
+        let known = self.lines.len();
+        if !self.path.exists() {
+            return Ok(&[]);
+        }
+        let mut text = String::new();
+        let read = File::open(&self.path).and_then(|mut file| {
+            file.seek(SeekFrom::Start(self.read))?;
+            file.read_to_string(&mut text)
+        });
+        read.map_err(Error::file("read", &self.path))?;
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        self.read += whole as u64;
+        let parse = |line: &str| {
+            let path = self.path.clone();
+            serde_json::from_str(line).map_err(|source| Error::Json { path, source })
+        };
+        for line in text[..whole].lines().map(parse) {
+            self.lines.push(line?);
+        }
+        Ok(&self.lines[known..])
+    }
+
+    /// Returns all lines that were written until now.
+    pub(crate) fn into_lines(mut self) -> Result<Vec<Line>, Error> {
+        self.read_on()?;
+        Ok(self.lines)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_is_read_once_and_only_when_it_is_whole() {
+        let folder = env::temp_dir().join(format!("chaos-lines-{}", process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("lines.jsonl");
+        let mut reader = LineReader::new(path.clone());
+        assert_eq!(reader.read_on().unwrap(), []);
+        let line = Line {
+            phase: Phase::Begin,
+            at_ms: 5,
+            pid: 7,
+            job: "a".to_owned(),
+            item: 1,
+            fire_ms: 4,
+            token: 3,
+            source: "NORMAL".to_owned(),
+            instance: "10.0.0.1@-@7-x".to_owned(),
+        };
+        let text = serde_json::to_string(&line).unwrap() + "\n";
+        std::fs::write(&path, format!("{text}{}", &text[..10])).unwrap();
+        assert_eq!(reader.read_on().unwrap(), [line.clone()]);
+        assert_eq!(reader.read_on().unwrap(), []);
+        std::fs::write(&path, format!("{text}{text}")).unwrap();
+        assert_eq!(reader.read_on().unwrap(), [line]);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -170,13 +170,16 @@ impl<'a> Operator<'a> {
     pub(crate) fn release_all(&mut self) -> Result<(), Error> {
         let deadline = Instant::now() + READ_BACK_LIMIT;
         for job in &JOBS {
-            for line in ["resume JOB", "enable JOB", "enable JOB --items 0-8"] {
-                let words: Vec<&str> = line
-                    .split(' ')
-                    .map(|word| if word == "JOB" { job.name } else { word })
-                    .collect();
+            let (_, total) = self.config(job.name)?;
+            let items = format!("0-{}", total - 1);
+            let lines: [&[&str]; 3] = [
+                &["resume", job.name],
+                &["enable", job.name],
+                &["enable", job.name, "--items", &items],
+            ];
+            for words in lines {
                 loop {
-                    let answer = self.run(&words)?;
+                    let answer = self.run(words)?;
                     if answer.code == Some(0) {
                         break;
                     }

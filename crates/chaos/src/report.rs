@@ -5,9 +5,6 @@ use std::fmt;
 use crate::evidence::{Evidence, FaultKind};
 use crate::judge::{Judgement, Neighbourhood, Tally};
 
-/// How many unexplained fires are shown with their neighbourhood; the file has all of them.
-const SHOWN: usize = 5;
-
 /// The verdict on a run, as it is printed.
 #[derive(Debug)]
 pub struct Report<'a> {
@@ -15,7 +12,7 @@ pub struct Report<'a> {
     pub evidence: &'a Evidence,
     /// The verdict on them.
     pub judgement: &'a Judgement,
-    /// Whether to show the neighbourhoods of all unexplained fires, not only of the first ones.
+    /// Whether to show the neighbourhoods of unexplained fires, not only their times.
     pub in_full: bool,
 }
 
@@ -53,12 +50,15 @@ impl fmt::Display for Report<'_> {
             "\n{} overlapping runs after a fault of the first holder, the longest {} ms",
             judgement.overlaps, judgement.longest_overlap_ms
         )?;
-        let shown = if *in_full { judgement.unexplained.len() } else { SHOWN };
-        for fire in judgement.unexplained.iter().take(shown) {
-            write!(f, "\nunexplained: {}", Neighbourhood { evidence, fire })?;
+        for group in &judgement.groups() {
+            if *in_full {
+                writeln!(f, "\nunexplained: {}", Neighbourhood { evidence, group })?;
+            } else {
+                writeln!(f, "unexplained: {group}")?;
+            }
         }
         for violation in &judgement.violations {
-            writeln!(f, "violation: {violation}")?;
+            writeln!(f, "violation: {}", violation.trim_end())?;
         }
         let (fires, broken) = (judgement.unexplained.len(), judgement.violations.len());
         writeln!(f, "\n{fires} unexplained fires, {broken} violations")

@@ -11,11 +11,11 @@ use zookeeper_fixture::{Ensemble, ServerOptions};
 use crate::Error;
 use crate::evidence::{Evidence, FaultKind, Phase};
 use crate::history;
-use crate::jobs;
+use crate::jobs::{self, LineReader};
 use crate::journal::{Journal, now_ms};
 use crate::operator::Operator;
 use crate::plan::{Plan, SERVERS, ServerStep};
-use crate::workers::{Launch, Workers, make_folder};
+use crate::workers::{EndOnDrop, Launch, Phases, Workers, make_folder};
 
 /// How long the workers may take until every item of every job has run, at first and after the
 /// faults: a session timeout, a resharding, the longest period and the longest script.
@@ -66,45 +66,33 @@ pub fn run(setup: &Setup) -> Result<Evidence, Error> {
     fs::write(&file, text).map_err(Error::file("write", &file))?;
     let ejob = setup.ejob.canonicalize().map_err(Error::file("find", &setup.ejob))?;
     let zookeeper = ensemble.connect_string();
-    let launch = Launch { ejob, folder: folder.clone(), zookeeper };
+    let dies_with_parent = Launch::has_setpriv();
+    let launch = Launch { ejob, folder: folder.clone(), zookeeper, dies_with_parent };
     let mut operator = Operator::new(launch.clone(), &journal);
-    let mut workers = Workers::start(launch, &journal)?;
-    until_calm(&lines, &operator, &mut workers)?;
-    journal.say("every item has run: the faults begin");
-    let first_ms = now_ms();
-    let start = Instant::now();
-    thread::scope(|scope| -> Result<(), Error> {
-        let worker_faults = scope.spawn(|| workers.play(&plan.workers, start));
-        let commands = scope.spawn(|| operator.play(&plan.commands, start));
-        let server_faults = play_servers(&mut ensemble, &plan.servers, start, &journal);
-        let joined = [worker_faults.join(), commands.join()];
-        for result in joined {
-            result.map_err(|_| Error::Thread)??;
-        }
-        server_faults
+    let mut reader = LineReader::new(lines);
+    let phases = Phases::default();
+    let (first_ms, last_ms) = thread::scope(|scope| {
+        let workers = scope.spawn(|| {
+            let mut workers = Workers::start(launch.clone(), &journal)?;
+            workers.play(&plan.workers, &phases)
+        });
+        let window = {
+            let _end = EndOnDrop(&phases);
+            play(&plan, &mut ensemble, &mut operator, &mut reader, &phases, &journal)
+        };
+        let ended = workers.join().map_err(|_| Error::Thread)?;
+        // A failure of the workers' thread is the reason why the others failed.
+        ended.and(window)
     })?;
-    journal.say("the faults are over");
-    operator.release_all()?;
-    until_calm(&lines, &operator, &mut workers)?;
-    operator.check_health(CALM_LIMIT)?;
-    let last_ms = now_ms();
-    journal.say("every item has run again");
-    let tail_end = Instant::now() + TAIL;
-    while Instant::now() < tail_end {
-        workers.look_after()?;
-        thread::sleep(Duration::from_millis(100));
-    }
-    workers.end()?;
-    workers.check_logs()?;
     journal.say(&format!("exit codes of commands and how often: {:?}", operator.codes));
-    let (rows, events) = history::read_all(&workers.histories())?;
+    let (rows, events) = history::read_all(&launch.histories())?;
     let (faults, incidents) = journal.take();
     let evidence = Evidence {
         seed: setup.seed,
         first_ms,
         last_ms,
         jobs: operator.jobs(),
-        lines: jobs::read_lines(&lines)?,
+        lines: reader.into_lines()?,
         rows,
         events,
         faults,
@@ -112,6 +100,42 @@ pub fn run(setup: &Setup) -> Result<Evidence, Error> {
     };
     write(&evidence, &evidence_file(&folder))?;
     Ok(evidence)
+}
+
+/// Carries out the plan, and returns the first and the last instant whose fires are judged.
+fn play(
+    plan: &Plan,
+    ensemble: &mut Ensemble,
+    operator: &mut Operator<'_>,
+    reader: &mut LineReader,
+    phases: &Phases,
+    journal: &Journal,
+) -> Result<(i64, i64), Error> {
+    until_calm(reader, operator)?;
+    journal.say("every item has run: the faults begin");
+    let first_ms = now_ms();
+    let start = phases.begin_faults();
+    thread::scope(|scope| {
+        let commands = scope.spawn(|| operator.play(&plan.commands, start));
+        let server_faults = play_servers(ensemble, &plan.servers, start, journal);
+        commands.join().map_err(|_| Error::Thread)?.and(server_faults)
+    })?;
+    let deadline = Instant::now() + CALM_LIMIT;
+    while !phases.is_healed() {
+        if Instant::now() >= deadline {
+            let missing = "workers that run".to_owned();
+            return Err(Error::NotCalm { after: CALM_LIMIT, missing });
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    journal.say("the faults are over");
+    operator.release_all()?;
+    until_calm(reader, operator)?;
+    operator.check_health(CALM_LIMIT)?;
+    let last_ms = now_ms();
+    journal.say("every item has run again");
+    thread::sleep(TAIL);
+    Ok((first_ms, last_ms))
 }
 
 /// Returns where the evidence of a run is in its folder.
@@ -137,11 +161,7 @@ pub fn read(folder: &Path) -> Result<Evidence, Error> {
 }
 
 /// Waits until every item of every job has begun a scheduled run for a fire from now on.
-fn until_calm(
-    lines: &Path,
-    operator: &Operator<'_>,
-    workers: &mut Workers<'_>,
-) -> Result<(), Error> {
+fn until_calm(reader: &mut LineReader, operator: &Operator<'_>) -> Result<(), Error> {
     let from_ms = now_ms();
     let deadline = Instant::now() + CALM_LIMIT;
     let mut missing: BTreeSet<(String, u32)> = BTreeSet::new();
@@ -150,12 +170,9 @@ fn until_calm(
         missing.extend((0..total).map(|item| (job.name.clone(), item)));
     }
     loop {
-        workers.look_after()?;
-        if lines.exists() {
-            for line in jobs::read_lines(lines)? {
-                if line.phase == Phase::Begin && line.fire_ms >= from_ms {
-                    missing.remove(&(line.job, line.item));
-                }
+        for line in reader.read_on()? {
+            if line.phase == Phase::Begin && line.fire_ms >= from_ms {
+                missing.remove(&(line.job.clone(), line.item));
             }
         }
         if missing.is_empty() {

@@ -3,6 +3,8 @@
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -31,12 +33,28 @@ pub(crate) struct Launch {
     pub(crate) folder: PathBuf,
     /// The ZooKeeper servers.
     pub(crate) zookeeper: String,
+    /// Whether `setpriv` is there, which lets a process die with the thread that started it.
+    pub(crate) dies_with_parent: bool,
 }
 
 impl Launch {
+    /// Returns true if `setpriv` can be started.
+    pub(crate) fn has_setpriv() -> bool {
+        let mut command = Command::new("setpriv");
+        command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    }
+
     /// Returns `ejob` with the variables that name the registry.
     pub(crate) fn ejob(&self) -> Command {
-        let mut command = Command::new(&self.ejob);
+        // `setpriv` becomes `ejob`: the process id stays the same.
+        let mut command = if self.dies_with_parent {
+            let mut command = Command::new("setpriv");
+            command.args(["--pdeathsig", "KILL"]).arg(&self.ejob);
+            command
+        } else {
+            Command::new(&self.ejob)
+        };
         command
             .current_dir(&self.folder)
             .env("EJOB_ZOOKEEPER", &self.zookeeper)
@@ -45,8 +63,13 @@ impl Launch {
         command
     }
 
-    pub(crate) fn history(&self, worker: usize) -> PathBuf {
+    fn history(&self, worker: usize) -> PathBuf {
         self.folder.join(format!("history-{}.db", worker + 1))
+    }
+
+    /// Returns the history of each worker, by server IP.
+    pub(crate) fn histories(&self) -> Vec<(String, PathBuf)> {
+        (0..WORKERS).map(|n| (server_ip(n), self.history(n))).collect()
     }
 
     fn log(&self, worker: usize) -> PathBuf {
@@ -112,20 +135,27 @@ impl<'a> Workers<'a> {
         Ok(workers)
     }
 
-    /// Carries out the steps, each at its time since `start`, and returns when all workers run.
-    pub(crate) fn play(&mut self, steps: &[WorkerStep], start: Instant) -> Result<(), Error> {
+    /// Looks after the workers until `phase` says that they end, and carries out the steps once
+    /// it says that the faults begin. Panics are looked for in the logs at the end.
+    ///
+    /// One thread does all of it, because workers die with the thread that started them.
+    pub(crate) fn play(&mut self, steps: &[WorkerStep], phase: &Phases) -> Result<(), Error> {
         let mut steps = steps.iter().peekable();
-        loop {
+        while !phase.is_ending() {
             self.look_after()?;
-            while let Some(step) = steps.next_if(|step| start + step.at <= Instant::now()) {
-                self.begin(step)?;
-            }
-            let all_run = self.workers.iter().all(|one| matches!(one.state, State::Running));
-            if steps.peek().is_none() && all_run {
-                return Ok(());
+            if let Some(start) = phase.faults_start() {
+                while let Some(step) = steps.next_if(|step| start + step.at <= Instant::now()) {
+                    self.begin(step)?;
+                }
+                let all_run = self.workers.iter().all(|one| matches!(one.state, State::Running));
+                if steps.peek().is_none() && all_run {
+                    phase.set_healed();
+                }
             }
             std::thread::sleep(Duration::from_millis(50));
         }
+        self.end()?;
+        self.check_logs()
     }
 
     fn begin(&mut self, step: &WorkerStep) -> Result<(), Error> {
@@ -156,7 +186,7 @@ impl<'a> Workers<'a> {
     }
 
     /// Continues, ends and starts what is due.
-    pub(crate) fn look_after(&mut self) -> Result<(), Error> {
+    fn look_after(&mut self) -> Result<(), Error> {
         for n in 0..self.workers.len() {
             let (ip, now) = (server_ip(n), Instant::now());
             let worker = &mut self.workers[n];
@@ -166,13 +196,14 @@ impl<'a> Workers<'a> {
                         continue;
                     };
                     // As a supervisor does: the registry may be out.
+                    let kind = FaultKind::Ended;
                     if status.code() == Some(UNREACHABLE) {
                         self.journal.say(&format!("{ip} could not reach the registry: {status}"));
                     } else {
                         self.journal.incident(format!("{ip} ended by itself: {status}"));
                     }
                     let (from_ms, until) = (now_ms(), now + RESTART_PAUSE);
-                    worker.state = State::Down { kind: FaultKind::Kill, from_ms, until };
+                    worker.state = State::Down { kind, from_ms, until };
                 }
                 State::Stopped { from_ms, until } if until <= now => {
                     signal(&worker.child, Signal::CONT)?;
@@ -205,7 +236,7 @@ impl<'a> Workers<'a> {
     }
 
     /// Terminates all workers and waits until they have ended.
-    pub(crate) fn end(&mut self) -> Result<(), Error> {
+    fn end(&mut self) -> Result<(), Error> {
         for worker in &self.workers {
             signal(&worker.child, Signal::TERM)?;
         }
@@ -232,7 +263,7 @@ impl<'a> Workers<'a> {
     }
 
     /// Looks for panics in the logs of all workers.
-    pub(crate) fn check_logs(&self) -> Result<(), Error> {
+    fn check_logs(&self) -> Result<(), Error> {
         for n in 0..self.workers.len() {
             let path = self.launch.log(n);
             let log = fs::read(&path).map_err(Error::file("read", &path))?;
@@ -243,9 +274,52 @@ impl<'a> Workers<'a> {
         }
         Ok(())
     }
+}
 
-    pub(crate) fn histories(&self) -> Vec<(String, PathBuf)> {
-        (0..self.workers.len()).map(|n| (server_ip(n), self.launch.history(n))).collect()
+/// How far a run is, for the thread of the workers.
+#[derive(Debug, Default)]
+pub(crate) struct Phases {
+    faults_start: OnceLock<Instant>,
+    is_healed: AtomicBool,
+    is_ending: AtomicBool,
+}
+
+impl Phases {
+    /// The faults begin now.
+    pub(crate) fn begin_faults(&self) -> Instant {
+        *self.faults_start.get_or_init(Instant::now)
+    }
+
+    fn faults_start(&self) -> Option<Instant> {
+        self.faults_start.get().copied()
+    }
+
+    fn set_healed(&self) {
+        self.is_healed.store(true, Ordering::Release);
+    }
+
+    /// Returns true once all faults of workers are over and all workers run.
+    pub(crate) fn is_healed(&self) -> bool {
+        self.is_healed.load(Ordering::Acquire)
+    }
+
+    /// The workers end now.
+    pub(crate) fn end(&self) {
+        self.is_ending.store(true, Ordering::Release);
+    }
+
+    fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Acquire)
+    }
+}
+
+/// Ends the workers also when the thread that owns this fails.
+#[derive(Debug)]
+pub(crate) struct EndOnDrop<'a>(pub(crate) &'a Phases);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 

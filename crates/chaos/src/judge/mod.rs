@@ -115,25 +115,71 @@ fn tally(
     Ok(tally)
 }
 
-/// Writes the rows, lines, events and faults around an unexplained fire, in the order of time.
+/// Unexplained fires of one item that are close to each other, in the order of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The name of the job.
+    pub job: String,
+    /// The item.
+    pub item: u32,
+    /// The scheduled fire times; at least one.
+    pub fires_ms: Vec<i64>,
+}
+
+impl Judgement {
+    /// Returns the unexplained fires with those of one item together that share a neighbourhood.
+    #[must_use]
+    pub fn groups(&self) -> Vec<Group> {
+        let mut fires: Vec<&Unexplained> = self.unexplained.iter().collect();
+        fires.sort_by_key(|fire| (&fire.job, fire.item, fire.fire_ms));
+        let mut groups: Vec<Group> = Vec::new();
+        for Unexplained { job, item, fire_ms } in fires {
+            let near = groups.last_mut().filter(|group| {
+                let last_ms = group.fires_ms.last().copied().unwrap_or(i64::MIN);
+                group.job == *job
+                    && group.item == *item
+                    && fire_ms.saturating_sub(last_ms) <= NEIGHBOURHOOD_MS
+            });
+            match near {
+                Some(group) => group.fires_ms.push(*fire_ms),
+                None => {
+                    let fires_ms = vec![*fire_ms];
+                    groups.push(Group { job: job.clone(), item: *item, fires_ms });
+                }
+            }
+        }
+        groups
+    }
+}
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fires: Vec<String> = self.fires_ms.iter().map(|ms| clock(*ms)).collect();
+        write!(f, "{} item {}: {}", self.job, self.item, fires.join(", "))
+    }
+}
+
+/// Writes the rows, lines, events and faults around unexplained fires, in the order of time.
 pub struct Neighbourhood<'a> {
     /// All facts.
     pub evidence: &'a Evidence,
-    /// The fire.
-    pub fire: &'a Unexplained,
+    /// The fires.
+    pub group: &'a Group,
 }
 
 impl fmt::Debug for Neighbourhood<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Neighbourhood").field("fire", &self.fire).finish_non_exhaustive()
+        f.debug_struct("Neighbourhood").field("group", &self.group).finish_non_exhaustive()
     }
 }
 
 impl fmt::Display for Neighbourhood<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Unexplained { job, item, fire_ms } = self.fire;
-        writeln!(f, "{job} item {item} fire {}:", clock(*fire_ms))?;
-        let is_near = |ms: i64| (ms - fire_ms).abs() <= NEIGHBOURHOOD_MS;
+        let Group { job, item, fires_ms } = self.group;
+        let (Some(first), Some(last)) = (fires_ms.first(), fires_ms.last()) else { return Ok(()) };
+        let (from_ms, until_ms) = (first - NEIGHBOURHOOD_MS, last + NEIGHBOURHOOD_MS);
+        let is_near = |ms: i64| (from_ms..=until_ms).contains(&ms);
+        writeln!(f, "{}", self.group)?;
         let is_item = |of: &str, which: u32| of == job && which == *item;
         let mut found: Vec<(i64, String)> = Vec::new();
         for row in &self.evidence.rows {
@@ -177,10 +223,10 @@ impl fmt::Display for Neighbourhood<'_> {
             }
         }
         for fault in &self.evidence.faults {
-            if is_near(*fire_ms.clamp(&fault.from_ms, &fault.until_ms)) {
-                let Fault { kind, target, from_ms, until_ms } = fault;
-                let seconds = (until_ms - from_ms) as f64 / 1_000.0;
-                found.push((*from_ms, format!("fault: {kind} {target}, for {seconds:.1} s")));
+            if fault.from_ms <= until_ms && fault.until_ms >= from_ms {
+                let Fault { kind, target, .. } = fault;
+                let seconds = (fault.until_ms - fault.from_ms) as f64 / 1_000.0;
+                found.push((fault.from_ms, format!("fault: {kind} {target}, for {seconds:.1} s")));
             }
         }
         found.sort();

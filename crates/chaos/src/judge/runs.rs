@@ -139,7 +139,10 @@ fn was_disturbed(evidence: &Evidence, instance: &str, from_ms: i64, until_ms: i6
         let concerns = match kind {
             FaultKind::Kill | FaultKind::Stop => target == server(instance),
             FaultKind::Outage => true,
-            FaultKind::Terminate | FaultKind::ServerDown | FaultKind::Command => false,
+            FaultKind::Terminate
+            | FaultKind::Ended
+            | FaultKind::ServerDown
+            | FaultKind::Command => false,
         };
         concerns && fault.from_ms <= until_ms && fault.until_ms >= from_ms
     })
