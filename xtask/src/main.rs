@@ -60,7 +60,7 @@ const TASKS: [Task; 15] = [
         run: verify::run_scenarios,
     },
     Task {
-        usage: "chaos [--minutes 9] [--seed N] [--keep DIR] [--plan]",
+        usage: "chaos [--minutes 9] [--seed N] [--keep DIR] [--plan] [--judge DIR]",
         summary: "random faults on real workers; every scheduled fire must be explained",
         run: chaos::run_faults,
     },

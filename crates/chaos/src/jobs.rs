@@ -210,7 +210,7 @@ mod tests {
         };
         let text = serde_json::to_string(&line).unwrap() + "\n";
         std::fs::write(&path, format!("{text}{}", &text[..10])).unwrap();
-        assert_eq!(reader.read_on().unwrap(), [line.clone()]);
+        assert_eq!(reader.read_on().unwrap(), std::slice::from_ref(&line));
         assert_eq!(reader.read_on().unwrap(), []);
         std::fs::write(&path, format!("{text}{text}")).unwrap();
         assert_eq!(reader.read_on().unwrap(), [line]);

@@ -1,5 +1,7 @@
 //! The judge on evidence made by hand: each explanation is accepted, each broken rule is found.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 use chaos::evidence::{
     ConfigSpan, EventRow, Evidence, Fault, FaultKind, FireRow, JobFacts, Line, Phase,
 };
@@ -325,6 +327,29 @@ fn runs_overlap_only_after_a_fault_of_the_first_holder_and_for_a_bounded_time() 
         assert_eq!(judgement.is_clean(), expected, "{case}: {:#?}", judgement.violations);
         assert_eq!(judgement.overlaps, usize::from(expected), "{case}");
     }
+}
+
+#[test]
+fn unexplained_fires_of_an_item_that_are_close_are_one_group() {
+    let mut evidence = all_ran();
+    evidence.last_ms = T + 40_000;
+    evidence.jobs[0].configs = vec![span(i64::MIN, i64::MIN, "0/5 * * * * ?", 2)];
+    // Item 0 ran at T and T + 5 s only, item 1 also from T + 10 s to T + 25 s.
+    for (token, seconds) in [(20, 10), (21, 15), (22, 20), (23, 25)] {
+        let fire_ms = T + seconds * 1_000;
+        evidence.lines.extend(run(1, fire_ms, token, fire_ms + 10, fire_ms + 20));
+    }
+    evidence.lines.retain(|line| (line.item, line.fire_ms) != (1, T));
+    let groups = verdict(&evidence).groups();
+    let found: Vec<_> = groups
+        .iter()
+        .map(|group| {
+            let seconds = group.fires_ms.iter().map(|ms| (ms - T) / 1_000);
+            (group.item, seconds.collect::<Vec<_>>())
+        })
+        .collect();
+    let item_0 = (0, vec![10, 15, 20, 25, 30, 35, 40]);
+    assert_eq!(found, [item_0, (1, vec![0]), (1, vec![30, 35, 40])]);
 }
 
 #[test]
