@@ -23,6 +23,8 @@ const READ_BACK_LIMIT: Duration = Duration::from_secs(60);
 /// How long after a configuration was read back all instances have it, and have assigned items
 /// for it. A session timeout is longer than any delay of a notification.
 const SETTLING_MS: i64 = 4_000;
+/// How often a command that takes another one back is tried, as during the outage.
+const UNDO_TRIES: usize = 4;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// What became of a command.
@@ -67,7 +69,12 @@ impl<'a> Operator<'a> {
             if let Some((after, undo)) = undo {
                 thread::sleep(*after);
                 let words: Vec<&str> = undo.iter().map(String::as_str).collect();
-                self.act(&words)?;
+                // What stays held back would keep later faults from meeting anything.
+                for _ in 0..UNDO_TRIES {
+                    if self.act(&words)? == Some(0) {
+                        break;
+                    }
+                }
             }
         }
         if later_by > Duration::from_secs(1) {
@@ -76,8 +83,8 @@ impl<'a> Operator<'a> {
         Ok(())
     }
 
-    /// Runs a command and keeps what became of it.
-    fn act(&mut self, words: &[&str]) -> Result<(), Error> {
+    /// Runs a command, keeps what became of it, and returns its exit code.
+    fn act(&mut self, words: &[&str]) -> Result<Option<i32>, Error> {
         let from_ms = now_ms();
         let line = words.join(" ");
         let answer = self.run(words)?;
@@ -98,7 +105,7 @@ impl<'a> Operator<'a> {
         if let ["config", "set", job, ..] = words {
             self.read_back(job, from_ms)?;
         }
-        Ok(())
+        Ok(answer.code)
     }
 
     /// Reads the configuration that is in force after a change, whatever became of the command.
