@@ -105,6 +105,9 @@ pub struct FireRow {
     pub token: Option<u64>,
     /// The instance that ran it last.
     pub instance: Option<String>,
+    /// When its last run began, by the clock of that instance.
+    #[serde(default)]
+    pub began_ms: Option<i64>,
     /// The exclusive end of a gap that begins with this fire.
     pub gap_until_ms: Option<i64>,
 }

@@ -45,6 +45,7 @@ async fn read(
             source: fire.source.map(|source| source.as_str().to_owned()),
             token: fire.token.map(|token| token.0),
             instance: fire.instance.map(|instance| instance.as_str().to_owned()),
+            began_ms: fire.began.map(|began| began.as_millisecond()),
             gap_until_ms: fire.gap_until.map(|until| until.as_millisecond()),
         }));
         after = page.next;

@@ -72,6 +72,7 @@ fn row(fire_ms: i64, outcome: &str) -> FireRow {
         source: None,
         token: None,
         instance: None,
+        began_ms: None,
         gap_until_ms: None,
     }
 }
@@ -182,6 +183,42 @@ fn a_miss_without_an_item_is_about_the_items_of_its_server() {
         evidence.events.push(event("missed", None, fire, instance));
         assert_eq!(verdict(&evidence).is_clean(), expected, "{instance}");
     }
+}
+
+#[test]
+fn an_instance_that_reported_on_an_item_owned_it() {
+    let fire = T + 4_000;
+    let mut evidence = one_did_not_run();
+    evidence.events.push(event("missed", None, fire, OTHER));
+    // The leader writes that a run is orphaned, not the owner.
+    evidence
+        .events
+        .push(EventRow { at_ms: T + 3_600, ..event("orphaned", Some(1), T + 3_000, OTHER) });
+    assert_eq!(verdict(&evidence).unexplained.len(), 1);
+    evidence
+        .events
+        .push(EventRow { at_ms: T + 3_700, ..event("misfire_noted", Some(1), T + 3_000, OTHER) });
+    assert!(verdict(&evidence).is_clean());
+}
+
+#[test]
+fn the_owner_is_sought_by_the_starts_of_runs_not_by_their_fires() {
+    let fire = T + 4_000;
+    let mut evidence = one_did_not_run();
+    evidence.events.push(event("missed", None, fire, OTHER));
+    assert_eq!(verdict(&evidence).unexplained.len(), 1);
+    // The other instance runs the misfire of an earlier fire right after it.
+    let mut misfire = run(1, T + 3_000, 30, fire + 100, fire + 200);
+    for line in &mut misfire {
+        (line.source, line.instance) = ("MISFIRE".to_owned(), OTHER.to_owned());
+    }
+    evidence.lines.extend(misfire);
+    assert_eq!(verdict(&evidence).unexplained, []);
+    // A takeover says nothing about the owner.
+    for line in evidence.lines.iter_mut().filter(|line| line.source == "MISFIRE") {
+        line.source = "FAILOVER".to_owned();
+    }
+    assert_eq!(verdict(&evidence).unexplained.len(), 1);
 }
 
 #[test]

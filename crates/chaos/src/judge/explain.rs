@@ -7,6 +7,8 @@ use crate::evidence::Evidence;
 
 /// Events about one fire of one item, each of which explains it.
 const EXPLAINING_EVENTS: [&str; 3] = ["missed", "misfire_noted", "orphaned"];
+/// Events about an item that its owner writes.
+const OWNERS_EVENTS: [&str; 3] = ["missed", "misfire_noted", "gap"];
 /// Outcomes of a history that are no explanation. A claim alone is none: if the claimed run was
 /// lost, another instance has to run or record it.
 const OPEN_OUTCOMES: [&str; 1] = ["running"];
@@ -30,8 +32,8 @@ pub(super) struct Records<'a> {
     gaps: BTreeMap<Item<'a>, Vec<(i64, i64)>>,
     /// The instances that missed a fire with all of their items.
     missed_by: BTreeMap<(&'a str, i64), Vec<&'a str>>,
-    /// Which instance ran an item, by fire.
-    holders: BTreeMap<Item<'a>, BTreeMap<i64, &'a str>>,
+    /// Which instance owned an item, by time.
+    owners: BTreeMap<Item<'a>, BTreeMap<i64, &'a str>>,
 }
 
 impl<'a> Records<'a> {
@@ -40,7 +42,10 @@ impl<'a> Records<'a> {
         for run in runs {
             let item = (run.job.as_str(), run.item);
             records.ran.insert((item, run.fire_ms));
-            records.holders.entry(item).or_default().insert(run.fire_ms, &run.instance);
+            // Any instance may take a run over.
+            if run.source != "FAILOVER" {
+                records.owners.entry(item).or_default().insert(run.began_ms, &run.instance);
+            }
         }
         for row in &evidence.rows {
             let item = (row.job.as_str(), row.item);
@@ -50,13 +55,21 @@ impl<'a> Records<'a> {
             if let Some(until) = row.gap_until_ms {
                 records.gaps.entry(item).or_default().push((row.fire_ms, until));
             }
-            if let Some(instance) = &row.instance {
-                let holders = records.holders.entry(item).or_default();
-                holders.entry(row.fire_ms).or_insert(instance);
+            if let (Some(began_ms), Some(instance)) = (row.began_ms, &row.instance)
+                && row.source.as_deref() != Some("FAILOVER")
+            {
+                let owners = records.owners.entry(item).or_default();
+                owners.entry(began_ms).or_insert(instance);
             }
         }
         for event in &evidence.events {
             let Some(fire_ms) = event.fire_ms else { continue };
+            if let (Some(item), Some(instance)) = (event.item, &event.instance)
+                && OWNERS_EVENTS.contains(&event.kind.as_str())
+            {
+                let owners = records.owners.entry((&event.job, item)).or_default();
+                owners.entry(event.at_ms).or_insert(instance);
+            }
             match (event.item, &event.instance) {
                 (Some(item), _) if EXPLAINING_EVENTS.contains(&event.kind.as_str()) => {
                     records.recorded.insert(((&event.job, item), fire_ms));
@@ -87,12 +100,13 @@ impl<'a> Records<'a> {
     }
 
     /// A miss without an item is about the items of its instance only. The owner of an item is
-    /// not in the histories: it is the server that ran the item last before, or first after.
+    /// not in the histories: it is the server that ran or reported on the item last before, or
+    /// first after.
     fn is_missed_by_owner(&self, item: Item<'a>, fire_ms: i64) -> bool {
         let Some(missed_by) = self.missed_by.get(&(item.0, fire_ms)) else { return false };
-        let Some(holders) = self.holders.get(&item) else { return false };
-        let before = holders.range(..fire_ms).next_back();
-        let after = holders.range(fire_ms..).next();
+        let Some(owners) = self.owners.get(&item) else { return false };
+        let before = owners.range(..fire_ms).next_back();
+        let after = owners.range(fire_ms..).next();
         let owners = [before, after].into_iter().flatten().map(|(_, owner)| server(owner));
         owners.into_iter().any(|owner| missed_by.iter().any(|by| server(by) == owner))
     }
