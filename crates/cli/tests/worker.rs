@@ -58,14 +58,19 @@ struct Worker {
 
 impl Worker {
     async fn start(folder: &Path, namespace: &str, options: &[&str]) -> Self {
+        let mut worker = Self::spawn(folder, namespace, options);
+        assert!(worker.line().await.starts_with("ready: "));
+        worker
+    }
+
+    /// Starts a worker without reading what it prints.
+    fn spawn(folder: &Path, namespace: &str, options: &[&str]) -> Self {
         let words = [&["worker", "jobs.toml", "--server-ip", "10.0.0.1"], options].concat();
         let mut command = ejob(folder, namespace, &words);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap()).lines();
         let log = BufReader::new(child.stderr.take().unwrap()).lines();
-        let mut worker = Self { child, out, log };
-        assert!(worker.line().await.starts_with("ready: "));
-        worker
+        Self { child, out, log }
     }
 
     async fn line(&mut self) -> String {
@@ -184,6 +189,86 @@ async fn only_jobs_that_have_joined_are_ready() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_first_lines_name_the_fields_in_which_the_stored_configuration_wins() {
+    let folder = tempfile::tempdir().unwrap();
+    let declare = |cron: &str, retries: &str| {
+        let text = format!(
+            "[[jobs]]\nname='report'\nsharding_total_count=1\ncron='{cron}'\n{retries}\
+             script={{command='true'}}\n\
+             [[jobs]]\nname='same'\nsharding_total_count=1\nscript={{command='true'}}\n"
+        );
+        std::fs::write(folder.path().join("jobs.toml"), text).unwrap();
+    };
+    let cron = async || {
+        let shown = run(folder.path(), "/edited", &["config", "get", "report", "--json"]).await;
+        let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+        shown["config"]["cron"].as_str().unwrap().to_owned()
+    };
+    let end = async |worker: Worker| {
+        worker.signal("-TERM").await;
+        assert_eq!(worker.end().await, Some(0));
+    };
+    declare("0 0 4 1 1 ?", "");
+    end(Worker::start(folder.path(), "/edited", &[]).await).await;
+
+    declare("0 0 3 1 1 ?", "failover=true\n");
+    let mut worker = Worker::spawn(folder.path(), "/edited", &[]);
+    let expected = [
+        "job report: stored cron = \"0 0 4 1 1 ?\" wins over the file's \"0 0 3 1 1 ?\"",
+        "job report: stored failover = false wins over the file's true",
+        "to make jobs.toml win: `ejob worker jobs.toml --overwrite`, or for one job \
+         `ejob config set report --jobs jobs.toml`",
+        "ready: report, same on server 10.0.0.1",
+    ];
+    for line in expected {
+        assert_eq!(worker.line().await, line);
+    }
+    assert_eq!(cron().await, "0 0 4 1 1 ?");
+    end(worker).await;
+
+    end(Worker::start(folder.path(), "/edited", &["--overwrite"]).await).await;
+    assert_eq!(cron().await, "0 0 3 1 1 ?");
+    // The option is for one start: nothing of it is stored, so that the file and the store agree.
+    let diff = ["config", "diff", "report", "--jobs", "jobs.toml"];
+    let diff = run(folder.path(), "/edited", &diff).await;
+    assert_eq!((diff.status.code(), &*diff.stdout), (Some(0), &b"no difference\n"[..]), "{diff:?}");
+}
+
+/// The job `made` is there already, made from a template, so that no code can be registered for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_that_cannot_be_registered_does_not_stop_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = |name: &str| {
+        format!("[[jobs]]\nname='{name}'\nsharding_total_count=1\nscript={{command='true'}}\n")
+    };
+    std::fs::write(folder.path().join("jobs.toml"), job("made") + &job("good")).unwrap();
+    let options = ZookeeperOptions::parse_url(&format!("zk://{}/partly", address())).unwrap();
+    ZookeeperCenter::connect(options).await.unwrap();
+    let create = ["create", "made", "--template", "t", "sharding_total_count=1"];
+    let created = run(folder.path(), "/partly", &create).await;
+    assert!(created.status.success(), "{created:?}");
+    let mut worker = Worker::spawn(folder.path(), "/partly", &[]);
+    let why = "job made was made at run time from the template t; offer that template, remove the \
+               job, or take another name";
+    assert_eq!(worker.line().await, format!("job made: not registered: {why}"));
+    assert_eq!(worker.line().await, "ready: good on server 10.0.0.1; not registered: made");
+    let done = run(folder.path(), "/partly", &["trigger", "good", "--wait", "1m"]).await;
+    assert!(done.status.success(), "{done:?}");
+    worker.signal("-TERM").await;
+    assert!(worker.line().await.starts_with("leaving: "));
+    assert!(worker.line().await.starts_with("good: "));
+    assert_eq!(worker.line().await, format!("made: was not registered: {why}"));
+    assert_eq!(worker.end().await, Some(1));
+
+    // Where no job can be registered the worker ends.
+    std::fs::write(folder.path().join("jobs.toml"), job("made")).unwrap();
+    let output = run(folder.path(), "/partly", &["worker", "jobs.toml"]).await;
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{line}");
+    assert!(line.ends_with(&format!("error: {why}\n")), "{line}");
+}
+
 /// A store that takes connections and says nothing.
 #[cfg(feature = "postgres")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -271,6 +356,7 @@ async fn a_stored_configuration_chooses_its_error_handler_among_what_the_file_al
         ..JavaFields3::default()
     });
     let mut config = JobConfig::new(JobName::new("hold").unwrap(), 1);
+    config.failover = true;
     config.java.fields = fields;
     let options = ZookeeperOptions::parse_url(&format!("zk://{}/alerts", address())).unwrap();
     let registry = ZookeeperCenter::connect(options).await.unwrap();

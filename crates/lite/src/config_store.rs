@@ -75,6 +75,8 @@ pub(crate) struct ConfigStore<'a> {
     pub(crate) maker: &'a Maker,
     /// The dialect that the job must have; `None` for that of what is stored.
     pub(crate) dialect: Option<Dialect>,
+    /// Whether the local configuration replaces the stored one.
+    pub(crate) overwrites: bool,
     pub(crate) started: Duration,
     pub(crate) deadline: Duration,
 }
@@ -92,20 +94,21 @@ impl ConfigStore<'_> {
             let found = self.found_dialect(stored.as_ref()).await?;
             let local = self.in_dialect(found, node.as_ref())?;
             let root = self.root_of_3(&local).await?;
-            let overwrite = self.local.overwrite;
-            let class = root.as_ref().and_then(|root| root.write(overwrite));
+            let overwrites = self.overwrites;
+            let class = root.as_ref().and_then(|root| root.write(overwrites));
             local.check_for_java()?;
             let local = match &root {
                 Some(root) => root.with_stored_class(local),
                 None => local,
             };
             // What became of a write shows at the next reading, whatever its outcome.
-            match (verdict(&path, node.as_ref().zip(stored), &local)?, class) {
+            let stored = node.as_ref().zip(stored);
+            match (verdict(&path, stored, &local, overwrites)?, class) {
                 (Verdict::Write(txn), class) => {
                     has_replaced |= node.is_some();
                     self.write(with_first(class, txn)).await?;
                 }
-                (Verdict::Keep(_), Some(class)) if overwrite => {
+                (Verdict::Keep(_), Some(class)) if overwrites => {
                     self.write(Txn::new().op(class)).await?;
                 }
                 (Verdict::Keep(settled), _) => {
@@ -261,6 +264,7 @@ fn verdict(
     path: &NodePath,
     stored: Option<(&Node, Result<JobConfig, ConfigError>)>,
     local: &JobConfig,
+    overwrites: bool,
 ) -> Result<Verdict> {
     let Some((node, stored)) = stored else {
         local.check_for_java()?;
@@ -273,9 +277,9 @@ fn verdict(
         Ok(Verdict::Write(put))
     };
     Ok(match stored {
-        Err(_) if local.overwrite => put(local)?,
+        Err(_) if overwrites => put(local)?,
         Err(error) => Verdict::Keep(Settled::Unreadable(error.to_string())),
-        Ok(stored) if local.overwrite => {
+        Ok(stored) if overwrites => {
             let wanted = keeping_what_is_not_ours(local, &stored);
             // Not everything is in the document: the class of a Java job of 3.x is not.
             let is_stored = document(&wanted) == node.data;
@@ -315,8 +319,9 @@ fn keeping_what_is_not_ours(local: &JobConfig, stored: &JobConfig) -> JobConfig 
 
 fn differences(stored: &JobConfig, local: &JobConfig) -> Vec<ConfigDifference> {
     let pairs = stored.fields().into_iter().zip(local.fields());
+    // Who wins at a start is read from the local configuration alone.
     let differing = pairs
-        .filter(|((_, stored), (_, local))| stored != local)
+        .filter(|((field, stored), (_, local))| *field != "overwrite" && stored != local)
         .map(|((field, stored), (_, local))| ConfigDifference { field, stored, local });
     let of_2 = stored.java.dialect() == Dialect::V2;
     let class = local.java.given_class().filter(|_| of_2);

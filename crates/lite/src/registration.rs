@@ -48,6 +48,7 @@ pub struct Registration {
     timeout: Option<Duration>,
     retry: Option<RetryPolicy>,
     patience: Patience,
+    overwrites: bool,
     subscribers: Vec<Arc<dyn EventSubscriber>>,
     listener: Option<Arc<dyn OnceListener>>,
     listeners: Vec<Arc<dyn JobListener>>,
@@ -67,6 +68,7 @@ impl Registration {
         };
         Self {
             scheduler,
+            overwrites: config.overwrite,
             config,
             job,
             maker: Maker::Code,
@@ -101,6 +103,32 @@ impl Registration {
     /// Returns the deadline of a shutdown that somebody asks for through the registry.
     pub(crate) fn leave_deadline_of_job(&self) -> Duration {
         self.patience.leave_deadline
+    }
+
+    /// Makes the local configuration replace the stored one at this registration, as
+    /// [`JobBuilder::overwrite`](crate::JobBuilder::overwrite) does at every one. Nothing of this choice is stored.
+    ///
+    /// # Examples
+    /// ```
+    /// # use lite::{JobBuilder, Scheduler, job_fn};
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// # let registry = std::sync::Arc::new(reg_center::MemoryRegistry::new().connect());
+    /// # let scheduler = Scheduler::builder(registry).build()?;
+    /// let wins = std::env::args().any(|argument| argument == "--overwrite");
+    /// let config = JobBuilder::new("report", 4).cron("0 0 3 * * ?").build()?;
+    /// let job = job_fn(|_| async { Ok(()) });
+    /// let handle = scheduler.schedule(config, job).overwrite(wins).await?;
+    /// for difference in handle.config_differences() {
+    ///     eprintln!("the stored configuration wins: {difference}");
+    /// }
+    /// # scheduler.abort();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn overwrite(mut self, wins: bool) -> Self {
+        self.overwrites |= wins;
+        self
     }
 
     /// Sets how many items run at a time in this process, at least 1. Without it there is no limit. Items beyond it
@@ -289,8 +317,8 @@ impl Registration {
         let started = seams.clock.monotonic();
         let deadline = started.saturating_add(self.scheduler.connect_deadline);
         let dialect = self.scheduler.dialect;
-        let (local, maker) = (&self.config, &self.maker);
-        let store = ConfigStore { seams, local, maker, dialect, started, deadline };
+        let (local, maker, overwrites) = (&self.config, &self.maker, self.overwrites);
+        let store = ConfigStore { seams, local, maker, dialect, overwrites, started, deadline };
         let Arranged { settled, local, in_force, has_replaced } = store.settle().await?;
         in_force.iter().try_for_each(|config| self.check_error_handler(config))?;
         let (dialect, caveat) = (local.java.dialect(), local.java_caveat());

@@ -6,6 +6,7 @@ use lite::{ItemEnding, Scheduler, ShutdownReport};
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::RefusedJob;
 use crate::fault::{Exit, Fault};
 use crate::output::{Page, counted};
 
@@ -70,8 +71,8 @@ impl Ending {
         }
     }
 
-    /// Tells job by job what has become of the runs.
-    pub(super) fn page(&self, written: Result<(), Fault>) -> Page {
+    /// Reports job by job what has become of the runs, and which jobs were never registered.
+    pub(super) fn page(&self, refused: &[RefusedJob], written: Result<(), Fault>) -> Page {
         let (mut text, jobs, is_clean) = match self {
             Self::Stopped => {
                 ("stopped at once: runs were interrupted\n".to_owned(), json!(null), false)
@@ -82,12 +83,25 @@ impl Ending {
                 reports.iter().all(ShutdownReport::is_clean),
             ),
         };
+        for RefusedJob { job, fault } in refused {
+            text.push_str(&format!("{job}: was not registered: {fault}\n"));
+        }
+        let refused: Vec<_> = refused.iter().map(RefusedJob::document).collect();
         let unwritten = written.err().map(|fault| fault.to_string());
         if let Some(fault) = &unwritten {
             text.push_str(&format!("history: {fault}\n"));
         }
-        let exit = if is_clean && unwritten.is_none() { Exit::Done } else { Exit::Partly };
-        Page::new(text, &json!({ "jobs": jobs, "history_fault": unwritten })).ending(exit)
+        let is_clean = is_clean && unwritten.is_none() && refused.is_empty();
+        let exit = if is_clean { Exit::Done } else { Exit::Partly };
+        let document =
+            json!({ "jobs": jobs, "not_registered": refused, "history_fault": unwritten });
+        Page::new(text, &document).ending(exit)
+    }
+}
+
+impl RefusedJob {
+    fn document(&self) -> Value {
+        json!({ "job": self.job.as_str(), "fault": self.fault.to_string() })
     }
 }
 

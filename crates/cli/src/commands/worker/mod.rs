@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use jiff::Timestamp;
 use job_alerts::with_alerts;
 use job_types::{Allow, DeclaredJob, JobFile, JobFileError};
-use lite::{ErrorHandlers, JobHandle, Scheduler};
+use lite::{ConfigDifference, ErrorHandlers, JobHandle, Scheduler};
 use serde_json::json;
 use sharding::StrategyRegistry;
 
@@ -21,7 +21,7 @@ use super::history::StoreArguments;
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::output::{Page, counted, table};
-use crate::text::{dialect, duration, server_ip};
+use crate::text::{clean, dialect, duration, server_ip};
 use ending::{Ending, Signals};
 use outlets::Outlets;
 
@@ -32,6 +32,9 @@ pub(crate) struct WorkerArguments {
     /// Only check the file: nothing is connected and nothing runs
     #[arg(long)]
     check: bool,
+    /// Let the file win where the stored configuration of a job differs from it [default: the stored one wins]
+    #[arg(long)]
+    overwrite: bool,
     /// The address that operators know this process by [default: an address of this host]
     #[arg(long, value_name = "IP", value_parser = server_ip)]
     server_ip: Option<ServerIp>,
@@ -86,11 +89,13 @@ impl WorkerArguments {
                 return Err(fault);
             }
         };
-        let ending = self.work(cx, &scheduler, file.into_jobs(), &mut signals).await;
+        let mut refused = Vec::new();
+        let jobs = file.into_jobs();
+        let ending = self.work(cx, &scheduler, jobs, &mut refused, &mut signals).await;
         let written = signals.unless(outlets.close()).await;
         let ending = ending?;
         let unwritten = || Err(Fault::refused("a signal came before everything was written"));
-        Ok(ending.page(written.unwrap_or_else(unwritten)))
+        Ok(ending.page(&refused, written.unwrap_or_else(unwritten)))
     }
 
     /// Before anything is connected.
@@ -129,18 +134,20 @@ impl WorkerArguments {
         Ok(builder.build()?)
     }
 
-    /// Registers the jobs, says that it is ready, and waits for the end.
+    /// Registers the jobs, says that it is ready, and waits for the end. Adds the jobs that cannot be registered to `refused`.
     async fn work(
         &self,
         cx: &Context<'_>,
         scheduler: &Scheduler,
         jobs: Vec<DeclaredJob>,
+        refused: &mut Vec<RefusedJob>,
         signals: &mut Signals,
     ) -> Result<Ending, Fault> {
         let starting = async {
             let _dumps = outlets::listen_for_dumps(scheduler, self.dump_port).await?;
-            let handles = start(scheduler, jobs).await?;
-            cx.say(&ready(scheduler, &handles));
+            let handles = self.register(cx, scheduler, jobs, refused).await?;
+            let handles = join(handles).await;
+            cx.say(&ready(scheduler, &handles, refused));
             let handles: Vec<JobHandle> = handles.into_iter().map(|(handle, _)| handle).collect();
             ended(&handles).await;
             Ok(())
@@ -170,39 +177,104 @@ impl WorkerArguments {
     }
 }
 
+impl WorkerArguments {
+    /// Registers the jobs side by side, and prints in which fields a stored configuration wins over the file. A job that
+    /// cannot be registered does not stop the others.
+    ///
+    /// # Errors
+    /// The fault of the first job if none can be registered.
+    async fn register(
+        &self,
+        cx: &Context<'_>,
+        scheduler: &Scheduler,
+        jobs: Vec<DeclaredJob>,
+        refused: &mut Vec<RefusedJob>,
+    ) -> Result<Vec<JobHandle>, Fault> {
+        let registrations = jobs.into_iter().map(|job| async {
+            let name = job.config().job_name.clone();
+            (name, job.schedule(scheduler).overwrite(self.overwrite).await)
+        });
+        let mut handles = Vec::new();
+        for (job, registered) in join_all(registrations).await {
+            match registered {
+                Ok(handle) => handles.push(handle),
+                Err(error) => {
+                    let fault = Fault::from(error);
+                    tracing::error!(%job, %fault, "the job is not registered");
+                    refused.push(RefusedJob { job, fault });
+                }
+            }
+        }
+        match refused.first() {
+            Some(first) if handles.is_empty() => return Err(first.fault.clone()),
+            _ => {}
+        }
+        self.say_differences(cx, &handles);
+        for RefusedJob { job, fault } in &*refused {
+            cx.say(&format!("job {job}: not registered: {fault}"));
+        }
+        Ok(handles)
+    }
+
+    /// Prints in which fields a stored configuration wins over the file, and how to make the file win.
+    fn say_differences(&self, cx: &Context<'_>, handles: &[JobHandle]) {
+        let differ = |handle: &&JobHandle| !handle.config_differences().is_empty();
+        let differing: Vec<&JobHandle> = handles.iter().filter(differ).collect();
+        for handle in &differing {
+            let job = handle.name();
+            for ConfigDifference { field, stored, local } in handle.config_differences() {
+                let line =
+                    format!("job {job}: stored {field} = {stored} wins over the file's {local}");
+                cx.say(&clean(&line));
+            }
+        }
+        if let Some(handle) = differing.first() {
+            let (file, job) = (self.file.display(), handle.name());
+            cx.say(&format!(
+                "to make {file} win: `ejob worker {file} --overwrite`, or for one job \
+                 `ejob config set {job} --jobs {file}`"
+            ));
+        }
+    }
+}
+
 fn stopped() -> Page {
     Page::new("stopped before it was connected\n", &json!({ "jobs": [] }))
 }
 
-/// Registers all jobs, and waits until each has joined; returns which have. One that cannot join yet is told and goes on
-/// trying.
-async fn start(
-    scheduler: &Scheduler,
-    jobs: Vec<DeclaredJob>,
-) -> Result<Vec<(JobHandle, bool)>, Fault> {
-    let mut handles = Vec::new();
-    for job in jobs {
-        handles.push(job.schedule(scheduler).await?);
-    }
+/// A job of the file that could not be registered.
+pub(crate) struct RefusedJob {
+    pub(crate) job: JobName,
+    pub(crate) fault: Fault,
+}
+
+/// Waits until each job has joined; returns which have. One that cannot join yet goes on trying.
+async fn join(handles: Vec<JobHandle>) -> Vec<(JobHandle, bool)> {
     let joined = join_all(handles.iter().map(JobHandle::joined)).await;
-    let told = handles.into_iter().zip(joined).map(|(handle, joined)| {
+    let joined = handles.into_iter().zip(joined).map(|(handle, joined)| {
         if let Err(error) = &joined {
             tracing::error!(job = %handle.name(), %error, "the job does not take part yet");
         }
         (handle, joined.is_ok())
     });
-    Ok(told.collect())
+    joined.collect()
 }
 
-fn ready(scheduler: &Scheduler, handles: &[(JobHandle, bool)]) -> String {
-    let names = |wanted: bool| {
-        let those = handles.iter().filter(|(_, has_joined)| *has_joined == wanted);
-        those.map(|(handle, _)| handle.name().as_str()).collect::<Vec<_>>().join(", ")
+fn ready(scheduler: &Scheduler, handles: &[(JobHandle, bool)], refused: &[RefusedJob]) -> String {
+    let named = |wanted: bool| {
+        let jobs = handles.iter().filter(|(_, has_joined)| *has_joined == wanted);
+        jobs.map(|(handle, _)| handle.name().as_str()).collect::<Vec<_>>().join(", ")
     };
-    let (joined, not_yet) = (names(true), names(false));
-    let joined = if joined.is_empty() { "nothing" } else { &joined };
-    let not_yet = if not_yet.is_empty() { not_yet } else { format!("; not yet: {not_yet}") };
-    format!("ready: {joined} on server {}{not_yet}", scheduler.server_ip())
+    let listed = |label: &str, names: String| match names.is_empty() {
+        true => names,
+        false => format!("; {label}: {names}"),
+    };
+    let joined = Some(named(true)).filter(|names| !names.is_empty());
+    let joined = joined.as_deref().unwrap_or("nothing");
+    let not_yet = listed("not yet", named(false));
+    let refused = refused.iter().map(|refused| refused.job.as_str()).collect::<Vec<_>>();
+    let refused = listed("not registered", refused.join(", "));
+    format!("ready: {joined} on server {}{not_yet}{refused}", scheduler.server_ip())
 }
 
 /// Waits until all jobs have ended, which they do by themselves only if operators want it.
