@@ -149,6 +149,20 @@ impl JobConfig {
         ]
     }
 
+    /// Returns the items that have a parameter and that the job does not have, ascending; none if the parameters cannot be
+    /// read. They have no effect: ElasticJob accepts them, and a job may have had more items once.
+    #[must_use]
+    pub fn parameters_without_item(&self) -> Vec<i32> {
+        let parameters = sharding::ShardingItemParameters::parse(&self.sharding_item_parameters);
+        let is_surplus = |item: &i32| {
+            u32::try_from(*item).map_or(true, |item| item >= self.sharding_total_count)
+        };
+        let items = |parameters: sharding::ShardingItemParameters| {
+            parameters.iter().map(|(item, _)| item).filter(is_surplus).collect()
+        };
+        parameters.map(items).unwrap_or_default()
+    }
+
     /// Checks what coordination relies on, before a configuration is written.
     ///
     /// # Errors
@@ -247,7 +261,7 @@ impl JobConfig {
         if let Err(error) = sharding::ShardingItemParameters::parse(&self.sharding_item_parameters)
         {
             let value = format!("{:?}", self.sharding_item_parameters);
-            let valid = format!("pairs such as 0=Beijing,1=Shanghai ({error})");
+            let valid = format!("pairs such as 0=Beijing,1=Shanghai\n{error}");
             return Err(InvalidConfig::new("sharding_item_parameters", value, valid));
         }
         if let Some(catch_up) = self.catch_up.filter(|c| c.max == 0 || c.window_seconds == 0) {

@@ -372,6 +372,15 @@ impl Registration {
         for caveat in config_check::caveats(&self.config) {
             tracing::warn!(cron = self.config.cron, %caveat, "cron expression may not be meant as it is");
         }
+        let surplus = self.config.parameters_without_item();
+        if !surplus.is_empty() {
+            let items = self.config.sharding_total_count;
+            tracing::warn!(
+                parameters_of = ?surplus,
+                items,
+                "sharding_item_parameters name items that the job does not have"
+            );
+        }
         if let Some(caveat) = for_java {
             tracing::warn!(
                 time_zone = self.config.time_zone,

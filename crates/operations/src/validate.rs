@@ -81,7 +81,8 @@ pub fn validate(
             config.excluded_days.iter().map(|days| format!(", excluded_days being {days:?}"));
         let days: String = days.collect();
         let valid = format!("an expression that fires after {now}; this one never does{days}");
-        return Err(InvalidConfig::new("cron", format!("{:?}", config.cron), valid));
+        let cron = config.cron.as_deref().unwrap_or_default();
+        return Err(InvalidConfig::new("cron", format!("{cron:?}"), valid));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use lite::{InvalidConfig, JobBuilder, JobConfig, RetryPolicy};
 
 use super::handlers::handlers;
 use super::model::{AllowDoc, HttpDoc, JobDoc, RetryDoc, ScriptDoc, TextDoc};
-use super::{DeclaredJob, Work};
+use super::{DeclaredJob, Lines, Work};
 use crate::{Allow, Http, HttpJob, Invalid, Script, StoredJob};
 
 /// Headers that hold nothing but credentials.
@@ -20,29 +20,30 @@ pub(super) fn allow(doc: AllowDoc) -> Result<Allow, Invalid> {
     doc.secrets.iter().try_fold(hosts, |allow, secret| allow.secret(secret))
 }
 
-pub(super) fn job(doc: JobDoc, allow: &Allow) -> Result<DeclaredJob, Invalid> {
+pub(super) fn job(doc: JobDoc, allow: &Allow, lines: Lines) -> Result<DeclaredJob, Invalid> {
     let config = config(&doc)?;
     let timeout = doc.timeout.as_deref().map(|text| positive("timeout", text)).transpose()?;
     let grace = doc.shutdown_grace.as_deref().map(|text| duration("shutdown_grace", text));
     let handler_timeout = doc.error_handler_timeout.as_deref();
     let handler_timeout = handler_timeout.map(|text| positive("error_handler_timeout", text));
     if doc.max_concurrency == Some(0) {
-        return Err(Invalid::new("max_concurrency", 0, "1 or more, or no limit at all"));
+        return Err(Invalid::new("max_concurrency", 0, "1 or more, or no such key: no limit"));
     }
-    let kinds = [doc.script.is_some(), doc.http.is_some(), doc.stored == Some(true)];
+    let types = [
+        ("script", doc.script.is_some()),
+        ("http", doc.http.is_some()),
+        ("stored", doc.stored == Some(true)),
+    ];
+    one_of("the job type", types, "script, http and stored = true")?;
     let work = match (doc.script, doc.http) {
         (Some(script), None) => self::script(script).map(Work::Script),
         (None, Some(http)) => self::http(http).map(Work::Http),
         _ => Ok(Work::Stored(StoredJob::new(allow.clone()))),
     };
-    if kinds.into_iter().filter(|kind| *kind).count() != 1 {
-        let found = if kinds.contains(&true) { "more than one kind" } else { "no kind" };
-        let valid = "exactly one of script, http and stored = true";
-        return Err(Invalid::new("the kind of job", found, valid));
-    }
     Ok(DeclaredJob {
         config,
         work: work?,
+        lines,
         timeout,
         grace: grace.transpose()?,
         max_concurrency: doc.max_concurrency,
@@ -50,6 +51,17 @@ pub(super) fn job(doc: JobDoc, allow: &Allow) -> Result<DeclaredJob, Invalid> {
         handlers: handlers(doc.error_handlers)?,
         handler_timeout: handler_timeout.transpose()?,
     })
+}
+
+/// Checks that exactly one of several keys is set.
+fn one_of<const N: usize>(field: &str, keys: [(&str, bool); N], all: &str) -> Result<(), Invalid> {
+    let set: Vec<&str> = keys.iter().filter(|(_, is_set)| *is_set).map(|(key, _)| *key).collect();
+    let found = match &set[..] {
+        [_] => return Ok(()),
+        [] => "missing".to_owned(),
+        several => format!("given more than once, as {}", several.join(" and ")),
+    };
+    Err(Invalid::new(field, found, format!("exactly one of {all}")))
 }
 
 fn config(doc: &JobDoc) -> Result<JobConfig, Invalid> {
@@ -90,7 +102,20 @@ fn config(doc: &JobDoc) -> Result<JobConfig, Invalid> {
     if let Some(interval) = &doc.reconcile_interval {
         job = job.reconcile_interval(duration("reconcile_interval", interval)?);
     }
-    job.build().map_err(invalid)
+    let config = job.build().map_err(invalid)?;
+    check_parameters(&config)?;
+    Ok(config)
+}
+
+/// A parameter of an item that the job does not have is a mistake in a file. Stored configurations may have some: their
+/// number of items changes by itself.
+fn check_parameters(config: &JobConfig) -> Result<(), Invalid> {
+    let surplus = config.parameters_without_item();
+    let Some(item) = surplus.first() else { return Ok(()) };
+    let (field, text) = ("sharding_item_parameters", &config.sharding_item_parameters);
+    let last = config.sharding_total_count.saturating_sub(1);
+    let valid = format!("parameters of the items 0 to {last}");
+    Err(Invalid::new(field, format!("{text:?}, of item {item}"), valid))
 }
 
 fn retry(doc: RetryDoc) -> Result<RetryPolicy, Invalid> {
@@ -107,17 +132,21 @@ fn retry(doc: RetryDoc) -> Result<RetryPolicy, Invalid> {
 }
 
 fn script(doc: ScriptDoc) -> Result<Script, Invalid> {
+    let commands = [
+        ("command", doc.command.is_some()),
+        ("argv", doc.argv.is_some()),
+        ("shell", doc.shell.is_some()),
+    ];
+    one_of("the command of script", commands, "command, argv and shell")?;
     let mut script = match (doc.command, doc.argv, doc.shell) {
-        (Some(line), None, None) => Script::parse(&line)?,
-        (None, Some(argv), None) => from_words(argv)?,
-        (None, None, Some(command)) if !command.trim().is_empty() => Script::shell(command),
-        (None, None, Some(command)) => {
-            return Err(Invalid::new("script.shell", format!("{command:?}"), "a command"));
-        }
-        _ => {
-            let found = "none, or more than one, of command, argv and shell";
-            return Err(Invalid::new("script", found, "exactly one of them"));
-        }
+        (Some(line), _, _) => Script::parse(&line)?,
+        (None, Some(argv), _) => from_words(argv)?,
+        (None, None, command) => match command.unwrap_or_default() {
+            blank if blank.trim().is_empty() => {
+                return Err(Invalid::new("script.shell", format!("{blank:?}"), "a command"));
+            }
+            command => Script::shell(command),
+        },
     };
     for (name, TextDoc(value)) in doc.env {
         if name.is_empty() || name.contains(['=', '\0']) {
@@ -149,7 +178,8 @@ fn from_words(argv: Vec<String>) -> Result<Script, Invalid> {
 
 fn http(doc: HttpDoc) -> Result<HttpJob, Invalid> {
     let TextDoc(url) = doc.url;
-    let mut http = Http::new(doc.method, "").secret_url(url.clone());
+    let method = doc.method.unwrap_or_else(|| "GET".to_owned());
+    let mut http = Http::new(method, "").secret_url(url.clone());
     for (name, TextDoc(value)) in doc.headers {
         let names_credentials = CREDENTIALS.iter().any(|known| name.eq_ignore_ascii_case(known));
         if names_credentials && !value.refers() {
@@ -208,5 +238,6 @@ pub(super) fn duration(field: &str, text: &str) -> Result<Duration, Invalid> {
 }
 
 fn invalid(error: InvalidConfig) -> Invalid {
-    Invalid::new(error.field, error.value, error.valid)
+    let field = if error.field == "job_name" { "name" } else { error.field };
+    Invalid::new(field, error.value, error.valid)
 }

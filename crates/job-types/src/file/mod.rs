@@ -2,11 +2,13 @@
 
 mod check;
 mod handlers;
+mod keys;
 #[cfg(feature = "alerts")]
 mod messages;
 mod model;
+mod tree;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,6 +19,8 @@ use lite::{Job, JobConfig, JobError, Registration, RetryPolicy, Scheduler, Shard
 use crate::{Allow, HttpJob, Invalid, Script, StoredJob};
 use handlers::SharedHandler;
 use model::FileDoc;
+use serde::Deserialize as _;
+use tree::{Mistake, Node, Reason, Step};
 
 /// A file that declares jobs, so that a worker needs no code: TOML or YAML, with the same names.
 ///
@@ -84,12 +88,15 @@ use model::FileDoc;
 /// use job_types::JobFile;
 ///
 /// let error = JobFile::from_toml("[[jobs]]\nname = 'report'\nsharding_total_count = 1\ncrom = '0 0 3 * * ?'").unwrap_err();
-/// assert!(error.to_string().contains("line 4: unknown field `crom`"), "{error}");
+/// assert_eq!(
+///     error.to_string(),
+///     r#"line 4: job "report": crom is an unknown key; did you mean cron?"#
+/// );
 ///
 /// let error = JobFile::from_yaml("jobs: [{name: report, sharding_total_count: 1, timeout: 5, stored: true}]").unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     r#"job "report": timeout is "5"; valid is a time with its unit, such as 500ms, 5s or 1m 30s"#
+///     r#"line 1: job "report": timeout is "5"; valid is a time with its unit, such as 500ms, 5s or 1m 30s"#
 /// );
 /// ```
 #[derive(Debug)]
@@ -117,7 +124,7 @@ pub enum JobFileError {
         /// Which file.
         path: PathBuf,
     },
-    /// It cannot be taken apart, or has a field that nobody knows, or lacks one.
+    /// It is no TOML, or no YAML.
     #[error("the file is no {form} that declares jobs: {reason}")]
     Syntax {
         /// TOML or YAML.
@@ -125,17 +132,57 @@ pub enum JobFileError {
         /// Where and what, without the text of the file.
         reason: String,
     },
+    /// A table has a key that means nothing.
+    #[error("line {line}: {}{key} is an unknown key; {}", OfJob(.job), Meant(.closest, .known))]
+    UnknownKey {
+        /// The line of the key, counted from 1.
+        line: usize,
+        /// Which job, if it is a key of one.
+        job: Option<String>,
+        /// The key, after those of the tables that it is in.
+        key: String,
+        /// The key that was probably meant.
+        closest: Option<&'static str>,
+        /// The keys that the table can have.
+        known: &'static [&'static str],
+    },
     /// A value of the list of what is allowed, or of the file as a whole.
-    #[error("{0}")]
-    File(Invalid),
-    /// A value of a job.
-    #[error("job {job:?}: {invalid}")]
-    Job {
-        /// Which job.
-        job: String,
-        /// Which field, what it is, and what would be valid.
+    #[error("line {line}: {invalid}")]
+    File {
+        /// The line of the value, counted from 1.
+        line: usize,
+        /// Which field, its value, and what would be valid.
         invalid: Invalid,
     },
+    /// A value of a job.
+    #[error("line {line}: job {job:?}: {invalid}")]
+    Job {
+        /// The line of the value, counted from 1; that of the job, if the value is not in the file.
+        line: usize,
+        /// Which job; `jobs[N]`, counted from 0, if it has no name.
+        job: String,
+        /// Which field, its value, and what would be valid.
+        invalid: Invalid,
+    },
+}
+
+struct OfJob<'a>(&'a Option<String>);
+
+impl fmt::Display for OfJob<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |job| write!(f, "job {job:?}: "))
+    }
+}
+
+struct Meant<'a>(&'a Option<&'static str>, &'a [&'static str]);
+
+impl fmt::Display for Meant<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(closest) => write!(f, "did you mean {closest}?"),
+            None => write!(f, "valid is one of {}", self.1.join(", ")),
+        }
+    }
 }
 
 impl JobFile {
@@ -159,13 +206,8 @@ impl JobFile {
     /// # Errors
     /// [`JobFileError`] says what is wrong and where.
     pub fn from_toml(text: &str) -> Result<Self, JobFileError> {
-        let doc = toml::from_str(text).map_err(|error: toml::de::Error| {
-            // Not its display: that shows the line.
-            let line = error.span().map_or(0, |span| text[..span.start].matches('\n').count()) + 1;
-            let reason = format!("line {line}: {}", error.message());
-            JobFileError::Syntax { form: "TOML", reason }
-        })?;
-        Self::checked(doc)
+        let syntax = |reason| JobFileError::Syntax { form: "TOML", reason };
+        Self::of(&tree::from_toml(text).map_err(syntax)?)
     }
 
     /// Takes a YAML document.
@@ -173,31 +215,39 @@ impl JobFile {
     /// # Errors
     /// [`JobFileError`] says what is wrong and where.
     pub fn from_yaml(text: &str) -> Result<Self, JobFileError> {
-        let options = serde_saphyr::options! { with_snippet: false };
-        let doc = serde_saphyr::from_str_with_options(text, options);
         let syntax = |reason| JobFileError::Syntax { form: "YAML", reason };
-        Self::checked(doc.map_err(|error: serde_saphyr::Error| syntax(error.to_string()))?)
+        Self::of(&tree::from_yaml(text).map_err(syntax)?)
     }
 
-    fn checked(doc: FileDoc) -> Result<Self, JobFileError> {
-        let allow = check::allow(doc.allow).map_err(JobFileError::File)?;
-        if doc.jobs.is_empty() {
-            let invalid = Invalid::new("jobs", "empty", "at least one job");
-            return Err(JobFileError::File(invalid));
+    fn of(tree: &Node) -> Result<Self, JobFileError> {
+        let FileDoc { allow, jobs } =
+            FileDoc::deserialize(tree).map_err(|mistake| described(tree, &mistake))?;
+        let wrong = |invalid| {
+            let line = tree.line_of(&steps(&invalid));
+            JobFileError::File { line, invalid }
+        };
+        let allow = check::allow(allow).map_err(wrong)?;
+        if jobs.is_empty() {
+            return Err(wrong(Invalid::new("jobs", "empty", "at least one job")));
         }
         let mut names = BTreeSet::new();
-        let mut jobs = Vec::new();
-        for job in doc.jobs {
+        let mut declared = Vec::new();
+        for (n, job) in jobs.into_iter().enumerate() {
             let name = job.name.clone();
-            let wrong = |invalid| JobFileError::Job { job: name.clone(), invalid };
+            let start = [Step::Key("jobs".to_owned()), Step::Index(n)];
+            let wrong = |invalid| {
+                let path = [&start[..], &steps(&invalid)].concat();
+                JobFileError::Job { line: tree.line_of(&path), job: name.clone(), invalid }
+            };
             let is_new = names.insert(name.clone());
-            let twice = || Invalid::new("name", format!("{name:?}, twice"), "a name of its own");
-            jobs.push(check::job(job, &allow).map_err(wrong)?);
+            let lines = tree.lines_below(&start);
+            declared.push(check::job(job, &allow, lines).map_err(wrong)?);
             if !is_new {
-                return Err(wrong(twice()));
+                let found = format!("{name:?}, twice");
+                return Err(wrong(Invalid::new("name", found, "a name of its own")));
             }
         }
-        Ok(Self { allow, jobs })
+        Ok(Self { allow, jobs: declared })
     }
 
     /// Returns what definitions from the registry may do here.
@@ -219,6 +269,61 @@ impl JobFile {
     }
 }
 
+/// Returns the way to the field that an error of a check names: `retry.first_delay`, `error_handlers[1].url`.
+fn steps(invalid: &Invalid) -> Vec<Step> {
+    let keys = invalid.field.split('.').flat_map(|part| {
+        let (key, index) = part.split_once('[').unwrap_or((part, ""));
+        let index = index.trim_end_matches(']').parse().ok().map(Step::Index);
+        std::iter::once(Step::Key(key.to_owned())).chain(index)
+    });
+    keys.collect()
+}
+
+/// Writes the way to a value: `retry.first_delay`, `error_handlers[1].url`.
+fn written(path: &[Step]) -> String {
+    path.iter().fold(String::new(), |text, step| match step {
+        Step::Key(key) if text.is_empty() => key.clone(),
+        Step::Key(key) => format!("{text}.{key}"),
+        Step::Index(index) => format!("{text}[{index}]"),
+    })
+}
+
+/// Names the line, the job, the field, its value and what would be valid.
+fn described(tree: &Node, mistake: &Mistake) -> JobFileError {
+    let mut path = mistake.path();
+    match &mistake.reason {
+        Reason::Missing(key) => path.push(Step::Key((*key).to_owned())),
+        Reason::Unknown { key, .. } => path.push(Step::Key(key.clone())),
+        Reason::Unfit | Reason::Unusable { .. } => {}
+    }
+    let line = tree.line_of(&path);
+    let (job, field) = match &path[..] {
+        [Step::Key(jobs), Step::Index(n), field @ ..] if jobs == "jobs" && !field.is_empty() => {
+            let job = tree.get("jobs").and_then(|jobs| jobs.elements().get(*n));
+            let name = job.and_then(|job| job.get("name")).and_then(Node::text);
+            (Some(name.map_or_else(|| format!("jobs[{n}]"), str::to_owned)), field)
+        }
+        _ => (None, &path[..]),
+    };
+    let field = match written(field) {
+        top if top.is_empty() => "the file".to_owned(),
+        field => field,
+    };
+    let invalid = match &mistake.reason {
+        Reason::Unknown { key, known } => {
+            let closest = keys::closest(key, known);
+            return JobFileError::UnknownKey { line, job, key: field, closest, known };
+        }
+        Reason::Unfit => Invalid::new(field, tree.shown_at(&path), keys::valid(&path)),
+        Reason::Unusable { found, valid } => Invalid::new(field, found, valid.clone()),
+        Reason::Missing(_) => Invalid::new(field, "missing", keys::valid(&path)),
+    };
+    match job {
+        Some(job) => JobFileError::Job { line, job, invalid },
+        None => JobFileError::File { line, invalid },
+    }
+}
+
 /// A job of a file: its configuration, what it does, and what is local to this process.
 #[derive(Clone)]
 pub struct DeclaredJob {
@@ -230,6 +335,14 @@ pub struct DeclaredJob {
     retry: Option<RetryPolicy>,
     handlers: Vec<SharedHandler>,
     handler_timeout: Option<Duration>,
+    lines: Lines,
+}
+
+/// The lines of a job and of its keys.
+#[derive(Clone, Debug)]
+struct Lines {
+    job: usize,
+    keys: BTreeMap<String, usize>,
 }
 
 /// What a declared job does.
@@ -245,6 +358,12 @@ impl DeclaredJob {
     #[must_use]
     pub fn config(&self) -> &JobConfig {
         &self.config
+    }
+
+    /// Returns the line of a key of the job, counted from 1, or that of the job if it has no such key.
+    #[must_use]
+    pub fn line_of(&self, key: &str) -> usize {
+        self.lines.keys.get(key).copied().unwrap_or(self.lines.job)
     }
 
     /// Registers the job with everything that the file says of it. Await what is returned, with more options before if need

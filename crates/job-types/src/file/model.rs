@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::{Error, Visitor};
+use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::SecretText;
@@ -80,7 +80,7 @@ pub(super) struct RetryDoc {
     pub(super) after_panics: Option<bool>,
 }
 
-/// All kinds have one type, so that mistakes are told with their lines; which fields a kind has is checked later.
+/// One type for all kinds, so that mistakes are reported with their lines; the fields of each kind are checked later.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HandlerDoc {
@@ -123,7 +123,7 @@ pub(super) struct ScriptDoc {
 #[serde(deny_unknown_fields)]
 pub(super) struct HttpDoc {
     pub(super) url: TextDoc,
-    pub(super) method: String,
+    pub(super) method: Option<String>,
     pub(super) body: Option<TextDoc>,
     pub(super) content_type: Option<String>,
     #[serde(default)]
@@ -145,12 +145,6 @@ impl<'de> Deserialize<'de> for TextDoc {
 
 struct TextVisitor;
 
-impl TextVisitor {
-    fn no_text<E: Error>() -> E {
-        E::custom("a text in quotes is wanted here")
-    }
-}
-
 impl Visitor<'_> for TextVisitor {
     type Value = TextDoc;
 
@@ -159,22 +153,8 @@ impl Visitor<'_> for TextVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<TextDoc, E> {
-        SecretText::parse(text).map(TextDoc).map_err(E::custom)
-    }
-
-    fn visit_i64<E: Error>(self, _: i64) -> Result<TextDoc, E> {
-        Err(Self::no_text())
-    }
-
-    fn visit_u64<E: Error>(self, _: u64) -> Result<TextDoc, E> {
-        Err(Self::no_text())
-    }
-
-    fn visit_f64<E: Error>(self, _: f64) -> Result<TextDoc, E> {
-        Err(Self::no_text())
-    }
-
-    fn visit_bool<E: Error>(self, _: bool) -> Result<TextDoc, E> {
-        Err(Self::no_text())
+        SecretText::parse(text)
+            .map(TextDoc)
+            .map_err(|error| E::invalid_value(Unexpected::Other(&error.value), &&*error.valid))
     }
 }

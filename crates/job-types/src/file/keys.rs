@@ -1,0 +1,110 @@
+//! What each key of a file of jobs may be, as messages say it.
+
+use super::tree::Step;
+
+/// A time with its unit.
+pub(super) const A_TIME: &str = "a time with its unit, such as 500ms, 5s or 1m 30s";
+const FLAG: &str = "true or false";
+const TEXT: &str = "a text in quotes";
+const FROM_1: &str = "a whole number from 1 to 4294967295";
+const ADDRESSES: &str = "addresses in quotes, such as \"ops@example.com\"";
+
+/// The keys by their paths, without the numbers of list elements, and what is valid for each.
+pub(super) const KEYS: [(&str, &str); 75] = [
+    ("allow", "a table with commands, hosts, alert_hosts and secrets"),
+    ("allow.alert_hosts", "a list such as [\"https://hooks.slack.com\"]"),
+    ("allow.commands", "a list of lists of words, such as [[\"/opt/report.sh\", \"--daily\"]]"),
+    ("allow.hosts", "a list such as [\"https://api.example.com\"]"),
+    ("allow.secrets", "a list such as [\"${env:WEBHOOK} for https://hooks.slack.com\"]"),
+    ("jobs", "a list of jobs: a line [[jobs]] before each"),
+    ("jobs.catch_up", "a table such as window = \"1h\", max = 3"),
+    ("jobs.catch_up.max", FROM_1),
+    ("jobs.catch_up.window", A_TIME),
+    ("jobs.cron", "a Quartz expression in quotes, such as \"0 0/5 * * * ?\""),
+    ("jobs.description", TEXT),
+    ("jobs.disabled", FLAG),
+    ("jobs.error_handler_timeout", A_TIME),
+    ("jobs.error_handlers", "a list of tables such as kind = \"log\""),
+    ("jobs.error_handlers.authorization", "a reference such as \"${env:NAME}\""),
+    ("jobs.error_handlers.bcc", ADDRESSES),
+    ("jobs.error_handlers.cc", ADDRESSES),
+    ("jobs.error_handlers.connect_timeout", A_TIME),
+    ("jobs.error_handlers.from", ADDRESSES),
+    ("jobs.error_handlers.host", "the name of a mail server in quotes"),
+    ("jobs.error_handlers.keyword", TEXT),
+    (
+        "jobs.error_handlers.kind",
+        "log, ignore, throw, email, dingtalk, wecom, slack or webhook, in quotes",
+    ),
+    ("jobs.error_handlers.merge_window", A_TIME),
+    ("jobs.error_handlers.password", "a reference such as \"${env:NAME}\""),
+    ("jobs.error_handlers.port", "a whole number from 1 to 65535"),
+    ("jobs.error_handlers.read_timeout", A_TIME),
+    ("jobs.error_handlers.secret", "a reference such as \"${env:NAME}\""),
+    ("jobs.error_handlers.subject", TEXT),
+    ("jobs.error_handlers.timeout", A_TIME),
+    ("jobs.error_handlers.tls", "wrapper, starttls or none, in quotes"),
+    ("jobs.error_handlers.to", ADDRESSES),
+    ("jobs.error_handlers.url", "a reference such as \"${env:NAME}\""),
+    ("jobs.error_handlers.username", TEXT),
+    ("jobs.excluded_days", "days in quotes, such as \"SAT..SUN,12-25\""),
+    ("jobs.failover", FLAG),
+    ("jobs.http", "a table such as url = \"https://api.example.com/run\", method = \"POST\""),
+    ("jobs.http.body", TEXT),
+    ("jobs.http.connect_timeout", A_TIME),
+    ("jobs.http.content_type", "a media type in quotes, such as \"application/json\""),
+    ("jobs.http.headers", "a table such as authorization = \"Bearer ${env:TOKEN}\""),
+    ("jobs.http.max_redirects", "a whole number from 0 to 20"),
+    ("jobs.http.method", "GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS, in quotes"),
+    ("jobs.http.read_timeout", A_TIME),
+    ("jobs.http.url", "a URL in quotes, such as \"https://api.example.com/run\""),
+    ("jobs.jitter", A_TIME),
+    ("jobs.job_parameter", TEXT),
+    ("jobs.max_concurrency", "1 or more, or no such key: no limit"),
+    ("jobs.max_time_diff", A_TIME),
+    ("jobs.misfire", FLAG),
+    ("jobs.monitor_execution", FLAG),
+    ("jobs.name", "a text of 1 to 128 bytes in quotes, such as \"report\""),
+    ("jobs.overwrite", FLAG),
+    ("jobs.reconcile_interval", A_TIME),
+    ("jobs.retry", "a table such as max_attempts = 3, first_delay = \"1m\""),
+    ("jobs.retry.after_panics", FLAG),
+    ("jobs.retry.first_delay", A_TIME),
+    ("jobs.retry.max_attempts", "a whole number from 2 to 4294967295"),
+    ("jobs.retry.max_delay", A_TIME),
+    ("jobs.script", "a table such as command = \"/opt/report.sh --daily\""),
+    ("jobs.script.argv", "a list of words such as [\"/opt/report.sh\", \"--daily\"]"),
+    ("jobs.script.command", "a command line in quotes, such as \"/opt/report.sh --daily\""),
+    ("jobs.script.directory", "a path in quotes, such as \"/var/lib/report\""),
+    ("jobs.script.env", "a table such as PASSWORD = \"${env:BACKUP_PASSWORD}\""),
+    ("jobs.script.grace", A_TIME),
+    ("jobs.script.inherit_environment", FLAG),
+    ("jobs.script.max_logged_lines", "a whole number from 0 on"),
+    ("jobs.script.shell", "a command of the shell in quotes, such as \"sort in > out\""),
+    ("jobs.sharding_item_parameters", "pairs in quotes, such as \"0=Beijing,1=Shanghai\""),
+    ("jobs.sharding_total_count", "a whole number from 1 to 100000"),
+    ("jobs.shutdown_grace", A_TIME),
+    ("jobs.static_sharding", FLAG),
+    ("jobs.stored", "true, for what the registry defines"),
+    ("jobs.strategy", "the name of a strategy in quotes, such as \"ODEVITY\""),
+    ("jobs.time_zone", "an IANA name in quotes, such as \"Asia/Shanghai\""),
+    ("jobs.timeout", A_TIME),
+];
+
+/// Returns what is valid for the value that a path leads to. Below `env` and `headers` names are free.
+pub(super) fn valid(path: &[Step]) -> &'static str {
+    let keys = path.iter().filter_map(|step| match step {
+        Step::Key(key) => Some(key.as_str()),
+        Step::Index(_) => None,
+    });
+    let path_of_keys = keys.collect::<Vec<_>>().join(".");
+    let found = KEYS.iter().find(|(path, _)| *path == path_of_keys);
+    found.map_or(TEXT, |(_, valid)| valid)
+}
+
+/// Returns the key that was probably meant.
+pub(super) fn closest(key: &str, known: &[&'static str]) -> Option<&'static str> {
+    let similar = known.iter().map(|known| (strsim::jaro_winkler(key, known), *known));
+    let close = similar.filter(|(similarity, _)| *similarity > 0.8);
+    close.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, known)| known)
+}
