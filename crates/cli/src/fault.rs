@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use crate::text::one_line;
+use crate::text;
 
 /// How a command has ended: the exit code of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,7 +53,8 @@ impl Exit {
     }
 }
 
-/// Why a command has not done what it should: what, and what to do, in one line.
+/// Why a command has not done what it should: what, and what to do, in one line. A quotation with carets under the part
+/// that is wrong has two lines of its own after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     exit: Exit,
@@ -61,10 +62,10 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Makes a fault of a message, which is put on one line.
+    /// Makes a fault of a message, which is put on one line but for a quotation with carets.
     #[must_use]
     pub fn new(exit: Exit, message: impl fmt::Display) -> Self {
-        Self { exit, message: one_line(&message.to_string()) }
+        Self { exit, message: text::message(&message.to_string()) }
     }
 
     /// An option, an argument or a file that cannot be used.

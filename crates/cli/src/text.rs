@@ -11,11 +11,26 @@ use jiff::{SignedDuration, Timestamp};
 use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
+/// Puts a message on one line, except that a quotation with carets under it keeps its two lines, which follow.
+pub(crate) fn message(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let has_carets = |n: &usize| lines.get(n + 1).is_some_and(|next| is_marker(next));
+    let quoted = (0..lines.len()).filter(has_carets);
+    let quotations = quoted.map(|n| format!("\n{}\n{}", clean(lines[n]), lines[n + 1]));
+    let rest = (0..lines.len()).filter(|n| !has_carets(n)).map(|n| lines[n]);
+    let rest = one_line(&rest.collect::<Vec<_>>().join("\n"));
+    rest + &quotations.collect::<String>()
+}
+
+fn is_marker(line: &str) -> bool {
+    line.contains('^') && line.chars().all(|c| matches!(c, '^' | ' '))
+}
+
 /// Puts a text on one line: lines are parted by semicolons, lines of carets go, control characters are shown as such.
 pub(crate) fn one_line(text: &str) -> String {
-    let is_marker = |line: &str| line.chars().all(|c| c == '^');
     let mut whole = String::new();
-    for line in text.lines().map(str::trim).filter(|line| !is_marker(line)) {
+    let lines = text.lines().filter(|line| !is_marker(line)).map(str::trim);
+    for line in lines.filter(|line| !line.is_empty()) {
         let goes_on = whole.is_empty() || whole.ends_with([':', ',', ';']);
         whole.push_str(if whole.is_empty() {
             ""
@@ -177,6 +192,20 @@ mod tests {
         ];
         for (text, expected) in rows {
             assert_eq!(duration(text).ok(), expected.map(Duration::from_millis), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn carets_stay_under_the_column_that_they_mark() {
+        let rows = [
+            ("plain", "plain"),
+            ("two\n  lines\n", "two; lines"),
+            ("at\n  0 0 25 * * ?\n      ^^", "at\n  0 0 25 * * ?\n      ^^"),
+            ("at\nhour\n  0 0 25\n      ^^\nagain", "at; hour; again\n  0 0 25\n      ^^"),
+            ("at\n  \u{1b}[2J\n  ^", "at\n  \\u{1b}[2J\n  ^"),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(message(text), expected, "{text:?}");
         }
     }
 

@@ -156,7 +156,8 @@ impl HistoryOptions {
         }
         check_feature(self.url.kind())?;
         let hour = Duration::from_secs(3_600);
-        let keeps = self.keep_for.is_none_or(|age| age >= Duration::from_secs(60));
+        let keep_for = self.keep_for.unwrap_or(Duration::MAX);
+        let keeps = keep_for >= Duration::from_secs(60);
         let rows: [(&str, String, bool, &str); 8] = [
             (
                 "queue_capacity",
@@ -170,7 +171,7 @@ impl HistoryOptions {
                 (1..=10_000).contains(&self.batch_size),
                 "1 to 10000 records",
             ),
-            ("keep_for", format!("{:?}", self.keep_for), keeps, "1 minute or longer, or left out"),
+            ("keep_for", format!("{keep_for:?}"), keeps, "1 minute or longer, or left out"),
             (
                 "prune_every",
                 format!("{:?}", self.prune_every),

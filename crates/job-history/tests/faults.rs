@@ -42,7 +42,7 @@ async fn a_wrong_option_is_named_with_its_value_and_what_is_valid() {
         ("queue_capacity: 1000001", file().queue_capacity(1_000_001), "1 to 1000000"),
         ("batch_size: 0", file().batch_size(0), "1 to 10000"),
         ("batch_size: 10001", file().batch_size(10_001), "1 to 10000"),
-        ("keep_for: Some(1s)", file().keep_for(second), "1 minute"),
+        ("keep_for: 1s", file().keep_for(second), "1 minute"),
         ("prune_every: 0ns", file().prune_every(Duration::ZERO), "1 second"),
         ("prune_chunk: 0", file().prune_chunk(0), "1 to 100000"),
         ("connect_deadline: 3601s", file().connect_deadline(second * 3_601), "1 hour"),

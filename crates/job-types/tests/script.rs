@@ -152,7 +152,8 @@ async fn a_secret_that_is_not_there_is_named_and_nothing_is_started() {
     assert!(script.check_secrets().is_err());
     let (outcome, log) = Stage::run(script).await;
     assert_eq!(outcome, Outcome::Failed);
-    let expected = "/bin/sh was not started: its variable PASSWORD: ${env:EJOB_NO_SUCH_VARIABLE}";
+    let expected = "/bin/sh was not started: its variable PASSWORD cannot be set: \
+                    ${env:EJOB_NO_SUCH_VARIABLE}: the environment has no variable of this name";
     assert!(log.contains(expected), "{log}");
     assert!(!folder.path().join("started").exists());
 }

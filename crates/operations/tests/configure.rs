@@ -175,7 +175,7 @@ fn what_may_be_a_secret_is_compared_and_not_shown() {
     };
     let changes = operations::differences(&with("hunter2"), &with("hunter22"));
     let shown: Vec<_> = changes.iter().map(ToString::to_string).collect();
-    let job_type = "java_job_type: Script { command_line: 23 bytes, not shown } -> Script { command_line: 24 bytes, not shown }";
+    let job_type = "java_job_type: SCRIPT, a command line of 23 bytes, not shown -> SCRIPT, a command line of 24 bytes, not shown";
     let names = "[smtp_password], values not shown";
     assert_eq!(
         shown,

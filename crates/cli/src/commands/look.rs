@@ -165,6 +165,11 @@ impl NextArguments {
         let after = self.after.unwrap_or_else(Timestamp::now);
         let fires = operations::next_fires(&config, after, usize::from(self.n))
             .map_err(|error| Fault::usage(format!("--{}", error.to_string().replace('_', "-"))))?;
+        if let (Some(cron), true) = (&self.cron, fires.is_empty()) {
+            return Err(Fault::usage(format!(
+                "--cron is {cron:?}; valid is an expression that fires after {after}; this one never does"
+            )));
+        }
         let zone = config.time_zone.as_deref().and_then(|zone| TimeZone::get(zone).ok());
         let row = |fire: &Timestamp| match &zone {
             Some(zone) => format!("{fire}  {}\n", fire.to_zoned(zone.clone())),

@@ -8,7 +8,7 @@ use lite::{InvalidConfig, JobBuilder, JobConfig, RetryPolicy};
 use super::handlers::handlers;
 use super::model::{AllowDoc, HttpDoc, JobDoc, RetryDoc, ScriptDoc, TextDoc};
 use super::{DeclaredJob, Lines, Work};
-use crate::{Allow, Http, HttpJob, Invalid, Script, StoredJob};
+use crate::{Allow, Http, HttpJob, Invalid, Script, SecretError, SecretText, StoredJob};
 
 /// Headers that hold nothing but credentials.
 const CREDENTIALS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
@@ -152,6 +152,7 @@ fn script(doc: ScriptDoc) -> Result<Script, Invalid> {
         if name.is_empty() || name.contains(['=', '\0']) {
             return Err(Invalid::new("script.env", format!("{name:?}"), "a name without ="));
         }
+        exists(&format!("script.env.{name}"), &value)?;
         script = script.env(name, value);
     }
     if let Some(directory) = doc.directory {
@@ -164,7 +165,6 @@ fn script(doc: ScriptDoc) -> Result<Script, Invalid> {
         script = script.max_logged_lines(max);
     }
     script = script.inherits_environment(doc.inherit_environment.unwrap_or(true));
-    script.check_secrets().map_err(|error| missing("script.env", &error))?;
     Ok(script)
 }
 
@@ -185,9 +185,11 @@ fn http(doc: HttpDoc) -> Result<HttpJob, Invalid> {
         if names_credentials && !value.refers() {
             return Err(plain(&format!("http.headers.{name}")));
         }
+        exists(&format!("http.headers.{name}"), &value)?;
         http = http.header(name, value);
     }
     if let Some(TextDoc(body)) = doc.body {
+        exists("http.body", &body)?;
         http = http.body(body);
     }
     if let Some(kind) = doc.content_type {
@@ -206,7 +208,6 @@ fn http(doc: HttpDoc) -> Result<HttpJob, Invalid> {
     if job.has_user() && !url.refers() {
         return Err(plain("http.url"));
     }
-    job.check_secrets().map_err(|error| missing("http", &error))?;
     Ok(job)
 }
 
@@ -215,10 +216,20 @@ pub(super) fn plain(field: &str) -> Invalid {
     Invalid::new(field, "a credential in plain text", valid)
 }
 
-/// A reference that leads nowhere; the reference itself is no secret.
-fn missing(field: &str, error: &dyn std::error::Error) -> Invalid {
-    let cause = error.source().map(|source| format!(": {source}")).unwrap_or_default();
-    Invalid::new(field, format!("{error}{cause}"), "references to what is there")
+/// Checks that the references of a text lead to something. A reference itself is no secret.
+fn exists(field: &str, text: &SecretText) -> Result<(), Invalid> {
+    text.resolve().map(drop).map_err(|error| match error {
+        SecretError::Environment { name } => {
+            let valid = "a variable that the environment of this process has, in UTF-8";
+            Invalid::new(field, format!("${{env:{name}}}"), valid)
+        }
+        SecretError::File { path, source } => {
+            let valid =
+                format!("a file of at most 64 KiB of UTF-8 that this process can read ({source})");
+            Invalid::new(field, format!("${{file:{path}}}"), valid)
+        }
+        other => Invalid::new(field, other, "a reference to something that exists"),
+    })
 }
 
 pub(super) fn positive(field: &'static str, text: &str) -> Result<Duration, Invalid> {

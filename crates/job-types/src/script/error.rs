@@ -20,7 +20,7 @@ pub enum ScriptError {
         source: std::io::Error,
     },
     /// A variable of its environment could not be set.
-    #[error("{program} was not started: its variable {name}: {source}")]
+    #[error("{program} was not started: its variable {name} cannot be set")]
     Environment {
         /// Which program.
         program: String,

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use coordination::{
-    Dialect, InvalidConfig, JavaFields, JavaJobType, JobConfig, JobName, NodeKind, OperatorStep,
+    Dialect, InvalidConfig, JavaExecutor, JavaFields, JavaJobType, JobConfig, JobName, NodeKind,
+    OperatorStep,
 };
 use parking_lot::Mutex;
 use reg_center::Revision;
@@ -87,6 +88,12 @@ impl Field {
         Self { name, value: format!("{value:?}"), mask: None }
     }
 
+    /// Shows what may be missing as `none`.
+    fn optional(name: &'static str, value: Option<&String>) -> Self {
+        let value = value.map_or("none".to_owned(), |value| format!("{value:?}"));
+        Self { name, value, mask: None }
+    }
+
     fn masked(self, mask: impl Into<String>) -> Self {
         Self { mask: Some(mask.into()), ..self }
     }
@@ -100,7 +107,7 @@ fn fields(config: &JobConfig) -> Vec<Field> {
     let ours = config.fields().into_iter();
     let mut fields: Vec<Field> =
         ours.map(|(name, value)| Field { name, value, mask: None }).collect();
-    fields.push(Field::new("dialect", config.java.dialect()));
+    fields.push(Field { name: "dialect", value: config.java.dialect().to_string(), mask: None });
     fields.push(Field::new("java_class", &config.java.job_class));
     match &config.java.fields {
         JavaFields::V2(java) => fields.extend([
@@ -112,10 +119,10 @@ fn fields(config: &JobConfig) -> Vec<Field> {
                 .masked(names_of(java.other_properties.iter().map(|(name, _)| name))),
         ]),
         JavaFields::V3(java) => fields.extend([
-            Field::new("java_error_handler", &java.error_handler),
-            Field::new("java_executor", &java.executor),
+            Field::optional("java_error_handler", java.error_handler.as_ref()),
+            executor(java.executor.as_ref()),
             Field::new("java_listeners", &java.listeners),
-            Field::new("java_label", &java.label),
+            Field::optional("java_label", java.label.as_ref()),
             Field::new("java_props", &java.props).masked(names_of(java.props.keys())),
             Field::new("java_extra_configurations", &java.extra_configurations)
                 .masked(format!("{} bytes, not shown", java.extra_configurations.len())),
@@ -126,16 +133,28 @@ fn fields(config: &JobConfig) -> Vec<Field> {
     fields
 }
 
+fn executor(executor: Option<&JavaExecutor>) -> Field {
+    let value = match executor {
+        None => "none".to_owned(),
+        Some(JavaExecutor::ServiceHandler(name)) => format!("service handler {name:?}"),
+        Some(JavaExecutor::ThreadPoolSizeProvider(name)) => format!("pool size provider {name:?}"),
+    };
+    Field { name: "java_executor", value, mask: None }
+}
+
 /// A command line may hold a password.
 fn job_type(kind: &JavaJobType) -> Field {
-    let field = Field::new("java_job_type", kind);
-    match kind {
-        JavaJobType::Simple | JavaJobType::Dataflow { .. } => field,
+    let (value, mask) = match kind {
+        JavaJobType::Simple => ("SIMPLE".to_owned(), None),
+        JavaJobType::Dataflow { streaming: false } => ("DATAFLOW".to_owned(), None),
+        JavaJobType::Dataflow { streaming: true } => ("DATAFLOW, streaming".to_owned(), None),
         JavaJobType::Script { command_line } => {
-            let bytes = command_line.as_ref().map_or(0, String::len);
-            field.masked(format!("Script {{ command_line: {bytes} bytes, not shown }}"))
+            let line = command_line.as_deref().unwrap_or_default();
+            let mask = format!("SCRIPT, a command line of {} bytes, not shown", line.len());
+            (format!("SCRIPT {line:?}"), Some(mask))
         }
-    }
+    };
+    Field { name: "java_job_type", value, mask }
 }
 
 fn names_of<'a>(names: impl Iterator<Item = &'a String>) -> String {

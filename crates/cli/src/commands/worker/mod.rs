@@ -66,7 +66,10 @@ pub(crate) struct WorkerArguments {
 impl WorkerArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let file = JobFile::read(&self.file).map_err(|error| file_fault(&self.file, &error))?;
-        check_configurations(&self.file, &file)?;
+        // A worker refuses the whole file for what can never be used. An expression whose last fire has passed concerns its own
+        // job alone, or an old job would stop the others one day.
+        let since = if self.check { Timestamp::now() } else { Timestamp::UNIX_EPOCH };
+        check_configurations(&self.file, &file, since)?;
         self.check_zone()?;
         if self.check {
             return Ok(checked(&file));
@@ -297,12 +300,14 @@ pub(crate) fn file_fault(path: &Path, error: &JobFileError) -> Fault {
     }
 }
 
-/// A schedule that cannot be used would be noticed only when its job is registered, after others.
-fn check_configurations(path: &Path, file: &JobFile) -> Result<(), Fault> {
+/// A configuration that no registration accepts would be noticed only after other jobs have begun.
+fn check_configurations(path: &Path, file: &JobFile, now: Timestamp) -> Result<(), Fault> {
     let strategies = StrategyRegistry::default();
-    file.jobs().iter().map(DeclaredJob::config).try_for_each(|config| {
-        operations::validate(config, None, &strategies, Timestamp::now()).map_err(|error| {
-            Fault::usage(format!("{}: job {:?}: {error}", path.display(), config.job_name.as_str()))
+    file.jobs().iter().try_for_each(|job| {
+        let config = job.config();
+        operations::validate(config, None, &strategies, now).map_err(|error| {
+            let (line, name) = (job.line_of(error.field), config.job_name.as_str());
+            Fault::usage(format!("{}: line {line}: job {name:?}: {error}", path.display()))
         })
     })
 }
