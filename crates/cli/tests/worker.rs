@@ -235,14 +235,16 @@ async fn the_first_lines_name_the_fields_in_which_the_stored_configuration_wins(
     assert_eq!((diff.status.code(), &*diff.stdout), (Some(0), &b"no difference\n"[..]), "{diff:?}");
 }
 
-/// The job `made` is there already, made from a template, so that no code can be registered for it.
+/// The job `made` is there already, made from a template, so that no code can be registered for it. The last fire of `past`
+/// was long ago.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_that_cannot_be_registered_does_not_stop_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let job = |name: &str| {
         format!("[[jobs]]\nname='{name}'\nsharding_total_count=1\nscript={{command='true'}}\n")
     };
-    std::fs::write(folder.path().join("jobs.toml"), job("made") + &job("good")).unwrap();
+    let past = job("past") + "cron='0 0 0 1 1 ? 2020'\n";
+    std::fs::write(folder.path().join("jobs.toml"), job("made") + &past + &job("good")).unwrap();
     let options = ZookeeperOptions::parse_url(&format!("zk://{}/partly", address())).unwrap();
     ZookeeperCenter::connect(options).await.unwrap();
     let create = ["create", "made", "--template", "t", "sharding_total_count=1"];
@@ -252,13 +254,19 @@ async fn a_job_that_cannot_be_registered_does_not_stop_the_others() {
     let why = "job made was made at run time from the template t; offer that template, remove the \
                job, or take another name";
     assert_eq!(worker.line().await, format!("job made: not registered: {why}"));
-    assert_eq!(worker.line().await, "ready: good on server 10.0.0.1; not registered: made");
+    let never = "job past: not registered: invalid configuration: cron is \"0 0 0 1 1 ? 2020\"; \
+                 valid is an expression that fires after ";
+    let line = worker.line().await;
+    assert!(line.starts_with(never), "{line}");
+    let ready = "ready: good on server 10.0.0.1; not registered: made, past";
+    assert_eq!(worker.line().await, ready);
     let done = run(folder.path(), "/partly", &["trigger", "good", "--wait", "1m"]).await;
     assert!(done.status.success(), "{done:?}");
     worker.signal("-TERM").await;
     assert!(worker.line().await.starts_with("leaving: "));
     assert!(worker.line().await.starts_with("good: "));
     assert_eq!(worker.line().await, format!("made: was not registered: {why}"));
+    assert!(worker.line().await.starts_with("past: was not registered: "));
     assert_eq!(worker.end().await, Some(1));
 
     // Where no job can be registered the worker ends.
