@@ -21,10 +21,12 @@ pub type JobError = Box<dyn std::error::Error + Send + Sync>;
 /// again elsewhere if the job has failover. Code that never awaits cannot be stopped, only fenced; see
 /// [`ShardingContext::fencing_token`].
 ///
+/// The trait needs `#[async_trait]` above the `impl`. Without it the compiler reports E0195, "lifetime parameters do not match
+/// the trait definition".
+///
 /// # Examples
 /// ```
-/// use async_trait::async_trait;
-/// use lite::{Job, JobError, ShardingContext};
+/// use lite::{Job, JobError, ShardingContext, async_trait};
 ///
 /// struct Report {
 ///     folder: std::path::PathBuf,
@@ -40,12 +42,18 @@ pub type JobError = Box<dyn std::error::Error + Send + Sync>;
 /// }
 /// ```
 #[async_trait]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a job",
+    label = "not a job",
+    note = "make a job of an async closure: `lite::job_fn(|context| async move {{ Ok(()) }})`",
+    note = "or implement `lite::Job` for a type of your own, with `#[lite::async_trait]` above the `impl`"
+)]
 pub trait Job: Send + Sync + 'static {
     /// Runs one item of one fire.
     async fn execute(&self, context: ShardingContext) -> Result<(), JobError>;
 }
 
-/// Makes a job of an async closure.
+/// Makes a job of an async closure, which ends with `Ok(())`. `?` turns every error into a [`JobError`].
 ///
 /// # Examples
 /// ```

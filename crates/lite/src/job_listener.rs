@@ -62,6 +62,10 @@ use crate::{JobError, ShardingContext};
 /// }
 /// ```
 #[async_trait]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a listener of jobs",
+    note = "implement `lite::JobListener` for a type, with `#[lite::async_trait]` above the `impl`"
+)]
 pub trait JobListener: Send + Sync + 'static {
     /// Returns the name of the listener in logs and errors. The name of its type, unless it is implemented.
     fn name(&self) -> &str {

@@ -63,6 +63,10 @@ pub struct RunReport {
 /// Told of every record, in order, in the task that makes the decisions: it must be quick and not block.
 ///
 /// Any closure of this form is one. A panic in it is caught and logged.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a subscriber of job events",
+    note = "valid is a closure `|record: &lite::JobRecord| {{ .. }}`, or a type that implements `lite::EventSubscriber`"
+)]
 pub trait EventSubscriber: Send + Sync + 'static {
     /// Takes note of a record.
     fn on_event(&self, record: &JobRecord);

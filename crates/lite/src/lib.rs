@@ -17,6 +17,7 @@ mod executor;
 mod handle;
 mod identity;
 mod inbox;
+mod into_registry;
 mod job;
 mod job_builder;
 mod job_listener;
@@ -36,6 +37,7 @@ mod shutdown;
 mod status;
 mod timer;
 
+pub use async_trait::async_trait;
 pub use blocking::{BlockingFn, blocking_fn};
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use config_store::ConfigDifference;
@@ -53,11 +55,14 @@ pub use error_handler::{
     LogErrors, Reaction, RunFailure, StopOnErrors,
 };
 pub use handle::JobHandle;
+pub use into_registry::IntoRegistry;
+pub use jiff::Timestamp;
 pub use job::{Job, JobError, JobFn, job_fn};
 pub use job_builder::JobBuilder;
 pub use job_listener::{JobListener, RunEnd};
 pub use job_record::{EventSubscriber, JobEvents, JobRecord, RunReport};
 pub use once_listener::{OnceContext, OnceListener};
+pub use reg_center::{MemoryRegistry, RegistryCenter};
 pub use registration::Registration;
 pub use retry::RetryPolicy;
 pub use runtime::{NewJob, RuntimeJob, RuntimeJobState, Template};
@@ -65,9 +70,12 @@ pub use scheduler::{Scheduler, SchedulerBuilder};
 pub use seams::{
     Clock, Randomness, Spawn, SystemClock, SystemRandomness, Task, TokioClock, TokioSpawn,
 };
-pub use sharding::{InstanceId, ShardingItem};
+pub use sharding::{
+    Assignment, InstanceId, ShardingItem, ShardingStrategy, StrategyInput, StrategyRegistry,
+};
 pub use shutdown::{ItemEnding, ItemReport, ShutdownReport};
 pub use status::JobStatus;
+pub use trigger::Zone;
 
 /// The program on the project's front page, so that it compiles.
 #[cfg(doctest)]

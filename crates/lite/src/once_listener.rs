@@ -37,6 +37,10 @@ use crate::said::with_causes;
 /// }
 /// ```
 #[async_trait]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a listener that is called once per cluster",
+    note = "implement `lite::OnceListener` for a type, with `#[lite::async_trait]` above the `impl`"
+)]
 pub trait OnceListener: Send + Sync + 'static {
     /// All items have begun the fire, or accounted for it otherwise. Does nothing by default.
     async fn started(&self, context: OnceContext) {

@@ -19,8 +19,8 @@ use crate::runtime::{self, Board, Runtime};
 use crate::seams::{Clock, Randomness, Seams, Spawn, SystemClock, SystemRandomness, TokioSpawn};
 use crate::timer::Timer;
 use crate::{
-    DumpListener, DumpOptions, Error, ErrorHandlers, EventSubscriber, Job, JobHandle, Registration,
-    Result, RuntimeJob, ShutdownReport, Template, config_check,
+    DumpListener, DumpOptions, Error, ErrorHandlers, EventSubscriber, IntoRegistry, Job, JobHandle,
+    Registration, Result, RuntimeJob, ShutdownReport, Template, config_check,
 };
 
 /// A process that takes part in jobs: one registry, one identity, any number of jobs.
@@ -86,8 +86,8 @@ pub(crate) struct Jobs {
 impl Scheduler {
     /// Begins the description of a scheduler on a registry.
     #[must_use]
-    pub fn builder(registry: Arc<dyn RegistryCenter>) -> SchedulerBuilder {
-        SchedulerBuilder::new(registry)
+    pub fn builder(registry: impl IntoRegistry) -> SchedulerBuilder {
+        SchedulerBuilder::new(registry.into_registry())
     }
 
     /// Registers a job. Await what is returned, with options before if need be.

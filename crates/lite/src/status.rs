@@ -1,5 +1,6 @@
 //! Where a job stands in this process, for people and health checks.
 
+use std::fmt;
 use std::sync::Arc;
 
 use coordination::{FencingToken, JobConfig, JobName, Phase};
@@ -7,7 +8,9 @@ use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
 
 /// Where a job stands in this process.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// `Debug` shows what is not as by default: of the configuration the fields that were set, and nothing that only Java reads.
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JobStatus {
     /// Which job.
@@ -46,4 +49,64 @@ pub struct JobStatus {
     /// Which error handler has stopped the job here, and what it was told; `None` if none has, or somebody has resumed
     /// the server since.
     pub stopped: Option<String>,
+}
+
+impl fmt::Debug for JobStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = |time: Timestamp| time.to_string();
+        let running: Vec<_> =
+            self.running.iter().map(|(item, token)| (item.index(), token.0)).collect();
+        let owned: Vec<_> = self.owned.iter().map(|item| item.index()).collect();
+        let flags = [
+            ("registered", self.registered),
+            ("available", self.available),
+            ("paused", self.paused),
+            ("leads", self.leads),
+        ];
+        let set: Vec<&str> =
+            flags.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| *name).collect();
+        let options = [
+            ("instance", self.instance.as_ref().map(ToString::to_string)),
+            ("leader", self.leader.as_ref().map(ToString::to_string)),
+            ("waiting_for", self.waiting_for.map(str::to_owned)),
+            ("waiting_since", self.waiting_since.map(time)),
+            ("next_fire", self.next_fire.map(time)),
+            ("time_zone", self.time_zone.clone()),
+            ("config_fault", self.config_fault.clone()),
+            ("stopped", self.stopped.clone()),
+        ];
+        let mut shown = f.debug_struct("JobStatus");
+        shown
+            .field("job", &self.job)
+            .field("phase", &self.phase)
+            .field("is", &Plain(set.join(", ")));
+        shown
+            .field("owned", &format_args!("{owned:?}"))
+            .field("running", &format_args!("{running:?}"));
+        for (name, value) in options {
+            if let Some(value) = value {
+                shown.field(name, &Plain(value));
+            }
+        }
+        if let Some(config) = &self.config {
+            shown.field("config", &Plain(fields_that_were_set(config)));
+        }
+        shown.finish()
+    }
+}
+
+/// A text without quotes.
+struct Plain(String);
+
+impl fmt::Debug for Plain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn fields_that_were_set(config: &JobConfig) -> String {
+    let defaults = JobConfig::new(config.job_name.clone(), 0).fields();
+    let fields = config.fields().into_iter().zip(defaults);
+    let set = fields.filter(|(field, default)| field != default);
+    set.map(|((name, value), _)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }

@@ -427,3 +427,54 @@ async fn the_class_of_a_java_job_is_stored_where_its_release_looks_for_it() {
         assert!(format!("{root}{config}").contains("com.example.Other"), "{dialect}: {config}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_status_is_shown_on_one_line_without_what_only_java_reads() {
+    let registry = lite::MemoryRegistry::new();
+    let scheduler = lite::Scheduler::builder(&registry).server_ip("10.0.0.1").unwrap();
+    let scheduler = scheduler.build().unwrap();
+    let config = JobBuilder::new("job", 3).cron("0 0 3 1 1 ? 2099").failover(true).build().unwrap();
+    let handle = scheduler.schedule(config, Runs::default().job()).await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    let status = handle.status().await.unwrap();
+    let shown = format!("{status:?}");
+    let config = "config: cron = \"0 0 3 1 1 ? 2099\", sharding_total_count = 3, failover = true }";
+    assert!(shown.starts_with("JobStatus { job: \"job\", phase: "), "{shown}");
+    assert!(shown.contains("next_fire: 2099-01-01T03:00:00Z, "), "{shown}");
+    assert!(shown.ends_with(config), "{shown}");
+    for word in ["dangdang", "None", "Some"] {
+        assert!(!shown.contains(word), "{word}: {shown}");
+    }
+}
+
+/// A strategy of the program's own is checked before anything is written.
+#[tokio::test(start_paused = true)]
+async fn a_strategy_that_leaves_items_out_changes_nothing_and_is_reported() {
+    #[derive(Debug)]
+    struct Half;
+    impl lite::ShardingStrategy for Half {
+        fn name(&self) -> &str {
+            "HALF"
+        }
+
+        fn assign(&self, input: &lite::StrategyInput<'_>) -> lite::Assignment {
+            lite::Assignment::unassigned(input.total_count / 2)
+        }
+    }
+    let registry = lite::MemoryRegistry::new();
+    let mut strategies = lite::StrategyRegistry::default();
+    strategies.register(std::sync::Arc::new(Half));
+    let builder = lite::Scheduler::builder(&registry).strategies(strategies);
+    let scheduler = builder.server_ip("10.0.0.1").unwrap().build().unwrap();
+    let config = JobBuilder::new("job", 4).strategy("HALF").build().unwrap();
+    let (said, mut faults) = tokio::sync::mpsc::unbounded_channel();
+    let subscriber = move |record: &lite::JobRecord| {
+        if let lite::JobEvent::StrategyFailed { reason } = &record.event {
+            let _ = said.send(reason.clone());
+        }
+    };
+    let registration = scheduler.schedule(config, Runs::default().job());
+    let _handle = registration.event_subscriber(subscriber).await.unwrap();
+    let fault = within("a fault", faults.recv()).await.unwrap();
+    assert_eq!(fault, "HALF assigned 2 items; the job has 4");
+}

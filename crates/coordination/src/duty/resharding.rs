@@ -383,7 +383,11 @@ fn assign(
         Some(foreign) => {
             Err(format!("{} chose {foreign}, which is not available", strategy.name()))
         }
-        None if owners.total_count() != total || !owners.is_total() => {
+        None if owners.total_count() != total => {
+            let assigned = owners.total_count();
+            Err(format!("{} assigned {assigned} items; the job has {total}", strategy.name()))
+        }
+        None if !owners.is_total() => {
             Err(format!("{} left items without an owner", strategy.name()))
         }
         None => Ok(owners),

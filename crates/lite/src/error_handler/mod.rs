@@ -51,6 +51,10 @@ pub use types::{ErrorHandlerType, ErrorHandlers, HandlerSettings};
 /// }
 /// ```
 #[async_trait]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an error handler",
+    note = "implement `lite::ErrorHandler` for a type, with `#[lite::async_trait]` above the `impl`"
+)]
 pub trait ErrorHandler: Send + Sync + 'static {
     /// Returns the name of the handler in logs and records. The name of its type, unless it is implemented.
     fn name(&self) -> &str {
