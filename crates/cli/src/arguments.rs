@@ -94,6 +94,24 @@ mod tests {
 
     use super::*;
 
+    fn variables(command: &clap::Command) -> Vec<String> {
+        let own = command.get_arguments().filter_map(|argument| argument.get_env());
+        let own = own.map(|name| name.to_string_lossy().into_owned());
+        own.chain(command.get_subcommands().flat_map(variables)).collect()
+    }
+
+    #[test]
+    fn the_page_has_each_variable() {
+        let page = include_str!("../../../docs/ejob.md");
+        let (_, table) = page.split_once("## Variables").expect("a section of variables");
+        let (table, _) = table.split_once("\n## ").expect("a section after it");
+        let all = variables(&CommandLine::command());
+        assert!(all.len() > 5, "{all:?}");
+        let missing: Vec<_> =
+            all.into_iter().filter(|name| !table.contains(&format!("`{name}`"))).collect();
+        assert!(missing.is_empty(), "docs/ejob.md does not have {missing:?}");
+    }
+
     #[test]
     fn the_command_line_is_well_formed() {
         CommandLine::command().debug_assert();

@@ -908,7 +908,7 @@ async fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothin
             "field",
             &["config", "set", "a", "crom=x"],
             2,
-            "there is no field \"crom\"; valid are cron, time_zone, _",
+            "there is no field \"crom\"; did you mean cron?",
         ),
         (
             "value",

@@ -136,10 +136,10 @@ impl JobConfig {
             ("misfire", self.misfire.to_string()),
             ("monitor_execution", self.monitor_execution.to_string()),
             (
-                "max_time_diff_seconds",
-                self.max_time_diff_seconds.map_or("any".to_owned(), |seconds| seconds.to_string()),
+                "max_time_diff",
+                self.max_time_diff_seconds.map_or("any".to_owned(), |seconds| format!("{seconds}s")),
             ),
-            ("reconcile_interval_minutes", self.reconcile_interval_minutes.to_string()),
+            ("reconcile_interval", format!("{}m", self.reconcile_interval_minutes)),
             ("catch_up", self.catch_up.map_or("none".to_owned(), |policy| policy.to_string())),
             ("static_sharding", self.static_sharding.to_string()),
             ("strategy", format!("{:?}", self.strategy)),

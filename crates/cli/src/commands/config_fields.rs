@@ -14,7 +14,8 @@ struct Field {
 }
 
 const BOOLEAN: &str = "true or false";
-const SECONDS: &str = "a whole number of seconds, or any";
+const MAX_TIME_DIFF: &str = "any, or a time of whole seconds, such as 5s";
+const RECONCILE_INTERVAL: &str = "a time of whole minutes, such as 10m, or 0m for never";
 const JITTER: &str = "none, or a time of 1ms to 24h, such as 30s";
 const CATCH_UP: &str = "none, or how many fires in which time, such as \"5 in 10m\"";
 
@@ -73,21 +74,21 @@ const FIELDS: [Field; 18] = [
         takes: |config, text| set(&mut config.monitor_execution, boolean(text)),
     },
     Field {
-        name: "max_time_diff_seconds",
-        shows: |config| json!(config.max_time_diff_seconds),
+        name: "max_time_diff",
+        shows: |config| json!(config.max_time_diff_seconds.map(|seconds| format!("{seconds}s"))),
         takes: |config, text| {
             let seconds = match text {
                 "any" | "" => Ok(None),
-                _ => text.parse().map(Some).map_err(|_| SECONDS),
+                _ => whole(text, 1).filter(|seconds| *seconds > 0).map(Some).ok_or(MAX_TIME_DIFF),
             };
             set(&mut config.max_time_diff_seconds, seconds)
         },
     },
     Field {
-        name: "reconcile_interval_minutes",
-        shows: |config| json!(config.reconcile_interval_minutes),
+        name: "reconcile_interval",
+        shows: |config| json!(format!("{}m", config.reconcile_interval_minutes)),
         takes: |config, text| {
-            let minutes = text.parse().map_err(|_| "a whole number of minutes, 0 for never");
+            let minutes = whole(text, 60).ok_or(RECONCILE_INTERVAL);
             set(&mut config.reconcile_interval_minutes, minutes)
         },
     },
@@ -142,6 +143,13 @@ fn boolean(text: &str) -> Result<bool, &'static str> {
     text.parse().map_err(|_| BOOLEAN)
 }
 
+/// Reads a time as a whole number of units of so many seconds.
+fn whole(text: &str, unit_seconds: i64) -> Option<u32> {
+    let time: SignedDuration = text.parse().ok()?;
+    let is_whole = time.as_secs() % unit_seconds == 0 && time.subsec_nanos() == 0;
+    u32::try_from(time.as_secs() / unit_seconds).ok().filter(|_| is_whole)
+}
+
 fn jitter(text: &str) -> Result<Option<u32>, &'static str> {
     if matches!(text, "none" | "") {
         return Ok(None);
@@ -181,10 +189,20 @@ pub(crate) fn assign(config: &mut JobConfig, assignment: &str) -> Result<(), Str
         ));
     };
     let Some(field) = FIELDS.iter().find(|field| is_of(assignment, field.name)) else {
-        let known: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
-        return Err(format!("there is no field {name:?}; valid are {}", known.join(", ")));
+        return Err(format!("there is no field {name:?}; {}", meant(name)));
     };
     (field.takes)(config, value).map_err(|valid| format!("{name} is {value:?}; valid is {valid}"))
+}
+
+/// Says which field was probably meant, or else which there are.
+fn meant(name: &str) -> String {
+    let names = || FIELDS.iter().map(|field| field.name);
+    let similar = names().map(|known| (strsim::jaro_winkler(name, known), known));
+    let close = similar.filter(|(similarity, _)| *similarity > 0.8);
+    match close.max_by(|(a, _), (b, _)| a.total_cmp(b)) {
+        Some((_, closest)) => format!("did you mean {closest}?"),
+        None => format!("valid are {}", names().collect::<Vec<_>>().join(", ")),
+    }
 }
 
 #[cfg(test)]
@@ -206,14 +224,20 @@ mod tests {
 
     #[test]
     fn a_value_is_taken_or_told_what_would_be_valid() {
-        let rows: [(&str, Result<Value, &str>); 18] = [
+        let rows: [(&str, Result<Value, &str>); 25] = [
             ("cron=0 0 9 * * ?", Ok(json!("0 0 9 * * ?"))),
             ("cron=", Ok(Value::Null)),
             ("sharding_total_count=4", Ok(json!(4))),
             ("sharding-total-count=4", Ok(json!(4))),
             ("sharding_item_parameters=0=A,1=B", Ok(json!("0=A,1=B"))),
             ("failover=true", Ok(json!(true))),
-            ("max_time_diff_seconds=any", Ok(Value::Null)),
+            ("max_time_diff=any", Ok(Value::Null)),
+            ("max_time_diff=5s", Ok(json!("5s"))),
+            ("max_time_diff=500ms", Err("valid is any, or a time of whole seconds")),
+            ("max_time_diff_seconds=5", Err("; did you mean max_time_diff?")),
+            ("reconcile_interval=1h", Ok(json!("60m"))),
+            ("reconcile_interval=0s", Ok(json!("0m"))),
+            ("reconcile_interval=90s", Err("valid is a time of whole minutes, such as 10m")),
             ("excluded_days=SAT..SUN", Ok(json!("SAT..SUN"))),
             ("jitter=30s", Ok(json!("30000 ms"))),
             ("jitter=none", Ok(Value::Null)),
@@ -223,7 +247,8 @@ mod tests {
             ("catch_up=none", Ok(Value::Null)),
             ("catch_up=5", Err("valid is none, or how many fires in which time")),
             ("failover=yes", Err("failover is \"yes\"; valid is true or false")),
-            ("crom=x", Err("there is no field \"crom\"; valid are cron, time_zone")),
+            ("crom=x", Err("there is no field \"crom\"; did you mean cron?")),
+            ("priority=x", Err("there is no field \"priority\"; valid are cron, time_zone")),
             ("failover", Err("is no change; valid is FIELD=VALUE")),
         ];
         for (assignment, expected) in rows {

@@ -108,3 +108,70 @@ pub(super) fn closest(key: &str, known: &[&'static str]) -> Option<&'static str>
     let close = similar.filter(|(similarity, _)| *similarity > 0.8);
     close.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, known)| known)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{JobFile, JobFileError};
+
+    /// Returns the keys that the table at a path can have, as the model of the file has them.
+    fn modelled(path: &str) -> Vec<String> {
+        let job = "[[jobs]]\nname = 'j'\nsharding_total_count = 1\n";
+        let text = match path {
+            "" => "no_such_key = 1".to_owned(),
+            "allow" => "[allow]\nno_such_key = 1".to_owned(),
+            "jobs" => format!("{job}no_such_key = 1"),
+            "jobs.error_handlers" => {
+                format!("{job}[[jobs.error_handlers]]\nkind = 'log'\nno_such_key = 1")
+            }
+            _ => format!("{job}[{path}]\nno_such_key = 1"),
+        };
+        match JobFile::from_toml(&text) {
+            Err(JobFileError::UnknownKey { known, .. }) => {
+                let dot = if path.is_empty() { "" } else { "." };
+                known.iter().map(|key| format!("{path}{dot}{key}")).collect()
+            }
+            other => panic!("{path}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_table_has_the_keys_of_the_model() {
+        let tables = [
+            "",
+            "allow",
+            "jobs",
+            "jobs.catch_up",
+            "jobs.error_handlers",
+            "jobs.http",
+            "jobs.retry",
+        ];
+        let tables = tables.into_iter().chain(["jobs.script"]);
+        let mut modelled: Vec<String> = tables.flat_map(modelled).collect();
+        modelled.sort();
+        assert_eq!(KEYS.map(|(path, _)| path.to_owned()).to_vec(), modelled);
+    }
+
+    #[test]
+    fn the_reference_describes_each_key() {
+        let page = include_str!("../../../../docs/job-file.md");
+        let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+        let is_described = |path: &str| {
+            let key = path.rsplit('.').next().unwrap_or(path);
+            let cells = rows.iter().filter_map(|row| row.split('|').nth(1));
+            cells.into_iter().any(|cell| cell.contains(&format!("`{key}`")))
+        };
+        let missing = KEYS.iter().map(|(path, _)| *path).filter(|path| !is_described(path));
+        let missing: Vec<&str> = missing.filter(|path| path.contains('.')).collect();
+        assert!(missing.is_empty(), "docs/job-file.md does not describe {missing:?}");
+    }
+
+    #[test]
+    fn a_key_is_suggested_only_if_it_is_close() {
+        let known = ["failover", "cron", "retry"];
+        let rows = [("failver", Some("failover")), ("crom", Some("cron")), ("priority", None)];
+        for (key, expected) in rows {
+            assert_eq!(closest(key, &known), expected, "{key}");
+        }
+    }
+}
