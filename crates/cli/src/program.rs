@@ -12,6 +12,7 @@ use crate::arguments::{Command, CommandLine};
 use crate::connect::{Registries, ZookeeperRegistries};
 use crate::context::Context;
 use crate::fault::{Exit, Fault};
+use crate::log_format::{LogFormat, TextFields};
 use crate::output::Page;
 use crate::text::one_line;
 
@@ -52,7 +53,12 @@ fn listen_to_log(arguments: &[OsString]) -> Result<(), Fault> {
         let valid = "valid is a filter such as info, or operations=debug,info";
         Fault::usage(format!("EJOB_LOG is {filter:?}; {valid} ({error})"))
     })?;
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter).init();
+    let format = LogFormat::parse(&std::env::var("EJOB_LOG_FORMAT").unwrap_or_default())?;
+    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter);
+    match format {
+        LogFormat::Text => log.fmt_fields(TextFields).init(),
+        LogFormat::Json => log.json().init(),
+    }
     Ok(())
 }
 

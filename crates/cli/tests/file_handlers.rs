@@ -65,7 +65,7 @@ async fn a_handler_that_cannot_be_used_is_told_with_file_job_and_field() {
             let output = run(folder.path(), "127.0.0.1:1", words).await;
             let line = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(2), "{handler}: {line}");
-            let expected = format!("error: jobs.toml: job \"fails\": {expected}");
+            let expected = format!("error: jobs.toml: line 5: job \"fails\": {expected}");
             assert!(line.starts_with(&expected), "{handler}: {line}");
             assert!(!line.contains("t0ps3cret") && line.lines().count() == 1, "{handler}: {line}");
         }

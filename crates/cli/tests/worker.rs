@@ -133,6 +133,28 @@ async fn a_signal_lets_runs_finish() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn log_lines_are_documents_if_programs_read_them() {
+    let folder = folder_with_gate();
+    let mut command = ejob(folder.path(), "/logged", &["worker", "jobs.toml"]);
+    command.env("EJOB_LOG_FORMAT", "json").stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    let joined = within("the line of joining", async {
+        while let Some(line) = log.next_line().await.unwrap() {
+            let line: serde_json::Value = serde_json::from_str(&line).expect("a document");
+            assert!(line["timestamp"].as_str().is_some_and(|time| time.ends_with('Z')), "{line}");
+            if line["fields"]["message"] == "joined" {
+                return line;
+            }
+        }
+        panic!("the log has ended");
+    });
+    let joined = joined.await;
+    assert_eq!(joined["span"]["job"], "hold", "{joined}");
+    within("the end", child.kill()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_signal_stops_at_once() {
     let folder = folder_with_gate();
     let mut worker = Worker::start(folder.path(), "/stopped", &[]).await;

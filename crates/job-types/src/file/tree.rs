@@ -248,6 +248,10 @@ impl Node {
         }
     }
 
+    fn is_nothing(&self) -> bool {
+        matches!(self.value, Value::Plain { scalar: Scalar::Nothing, .. })
+    }
+
     fn step(&self, step: &Step) -> Option<(usize, &Node)> {
         match (&self.value, step) {
             (Value::Table(entries), Step::Key(key)) => {
@@ -363,13 +367,8 @@ impl de::Error for Mistake {
     }
 
     fn invalid_value(found: Unexpected<'_>, valid: &dyn de::Expected) -> Self {
-        match found {
-            Unexpected::Other(found) => {
-                let (found, valid) = (found.to_owned(), valid.to_string());
-                Self::new(Reason::Unusable { found, valid })
-            }
-            _ => Self::new(Reason::Unfit),
-        }
+        let Unexpected::Other(found) = found else { return Self::new(Reason::Unfit) };
+        Self::new(Reason::Unusable { found: found.to_owned(), valid: valid.to_string() })
     }
 
     fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
@@ -400,20 +399,14 @@ impl<'de> Deserializer<'de> for &'de Node {
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        match &self.value {
-            Value::Plain { scalar: Scalar::Nothing, .. } => self.deserialize_any(visitor),
-            _ => match self.text() {
-                Some(text) => visitor.visit_str(text),
-                None => self.deserialize_any(visitor),
-            },
+        match self.text().filter(|_| !self.is_nothing()) {
+            Some(text) => visitor.visit_str(text),
+            None => self.deserialize_any(visitor),
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        match &self.value {
-            Value::Plain { scalar: Scalar::Nothing, .. } => visitor.visit_none(),
-            _ => visitor.visit_some(self),
-        }
+        if self.is_nothing() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
     forward_to_deserialize_any! {
