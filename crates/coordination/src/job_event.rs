@@ -193,7 +193,9 @@ impl fmt::Display for MissReason {
             Self::StillRunning => "the item was still running",
             Self::ItemDisabled => "the item is disabled",
             Self::ItemRetired => "the item is retired",
-            Self::ParameterNotCarried => "who has the item cannot be told the parameter",
+            Self::ParameterNotCarried => {
+                "the Java instance that owns the item cannot take a parameter"
+            }
             Self::Paused => "the instance is paused",
             Self::ServerDisabled => "the server is disabled",
             Self::ClockDiffers => "the clock differs too much from the registry's",
@@ -267,39 +269,42 @@ impl fmt::Display for JobEvent {
             Self::Joined { instance } => write!(f, "joined as {instance}"),
             Self::Left { instance } => write!(f, "{instance} left"),
             Self::BecameLeader { term } => write!(f, "became leader in term {term}"),
-            Self::LostLeadership => f.write_str("leads no longer"),
-            Self::Resharded { moved, deferred, instances, reason } => write!(
-                f,
-                "resharded for {instances} instances: {moved} items moved, {deferred} to follow ({reason})"
-            ),
+            Self::LostLeadership => f.write_str("is no longer the leader"),
+            Self::Resharded { moved, deferred, instances, reason } => {
+                write!(f, "resharded for {}: ", counted(*instances, "instance"))?;
+                write!(f, "{} moved, {deferred} pending ({reason})", counted(*moved, "item"))
+            }
             Self::Claimed { item, fire, source, token } => {
-                write!(f, "claimed item {item} for fire {fire}: {source}, token {token}")
+                write!(f, "claimed item {item} for the fire of {fire}: {source}, token {token}")
             }
             Self::Settled { item, fire, source, token, outcome } => {
-                write!(f, "item {item} {outcome} for fire {fire}: {source}, token {token}")
+                write!(f, "item {item} {outcome} for the fire of {fire}: {source}, token {token}")
             }
             Self::Fenced { item, token } => {
                 write!(f, "item {item} under token {token} had been taken over")
             }
-            Self::MisfireNoted { item, waiting } => write!(f, "item {item} misfired: {waiting}"),
-            Self::Missed { item: Some(item), fire, reason } => {
-                write!(f, "item {item} missed fire {fire}: {reason}")
+            Self::MisfireNoted { item, waiting } => {
+                write!(f, "item {item} was still running at {waiting}")
             }
-            Self::Missed { item: None, fire, reason } => write!(f, "missed fire {fire}: {reason}"),
+            Self::Missed { item: Some(item), fire, reason } => {
+                write!(f, "item {item} missed the fire of {fire}: {reason}")
+            }
+            Self::Missed { item: None, fire, reason } => {
+                write!(f, "missed the fire of {fire}: {reason}")
+            }
             Self::Gap { item, first, until } => {
                 write!(
                     f,
                     "item {item} missed the fires from {first} to before {until}: nobody was there"
                 )
             }
-            Self::Orphaned { item, fire, holder, failover: true } => {
+            Self::Orphaned { item, fire, holder, failover } => {
+                let next = if *failover { "" } else { "not " };
                 write!(
                     f,
-                    "item {item} of fire {fire} left unfinished by {holder}: somebody takes it over"
+                    "{holder} left item {item} unfinished for the fire of {fire}: \
+                     it is {next}to be taken over"
                 )
-            }
-            Self::Orphaned { item, fire, holder, failover: false } => {
-                write!(f, "item {item} of fire {fire} left unfinished by {holder}")
             }
             Self::StrategyFailed { reason } => write!(f, "sharding strategy failed: {reason}"),
             Self::ConfigRejected { reason } => write!(f, "stored configuration rejected: {reason}"),
@@ -307,6 +312,84 @@ impl fmt::Display for JobEvent {
             Self::RequestDropped { id, reason } => write!(f, "request {id} dropped: {reason}"),
             Self::CommitRefused { reason } => write!(f, "transaction too large: {reason}"),
             Self::Stopped { reason } => write!(f, "stopped here: {reason}"),
+        }
+    }
+}
+
+/// Returns `1 item`, `2 items`.
+fn counted(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: FireTime = FireTime(1_709_208_000_000);
+
+    #[test]
+    fn sentences_have_utc_times_and_grammatical_number() {
+        let item = ShardingItem::new(3);
+        let instance = || InstanceId::new("10.0.0.1@-@7");
+        let (source, token) = (RunSource::Normal, FencingToken(4));
+        let resharded = |moved, deferred, instances| JobEvent::Resharded {
+            moved,
+            deferred,
+            instances,
+            reason: "an instance joined".to_owned(),
+        };
+        let until = FireTime(NOON.0 + 8_000);
+        let waiting = |count| FireRange { first: NOON, last: until, count };
+        let orphaned =
+            |failover| JobEvent::Orphaned { item, fire: NOON, holder: instance(), failover };
+        let rows = [
+            (
+                JobEvent::Claimed { item, fire: NOON, source, token },
+                "claimed item 3 for the fire of 2024-02-29T12:00:00Z: NORMAL, token 4",
+            ),
+            (
+                JobEvent::Settled { item, fire: NOON, source, token, outcome: Outcome::Failed },
+                "item 3 failed for the fire of 2024-02-29T12:00:00Z: NORMAL, token 4",
+            ),
+            (
+                resharded(1, 0, 1),
+                "resharded for 1 instance: 1 item moved, 0 pending (an instance joined)",
+            ),
+            (
+                resharded(2, 1, 3),
+                "resharded for 3 instances: 2 items moved, 1 pending (an instance joined)",
+            ),
+            (JobEvent::LostLeadership, "is no longer the leader"),
+            (
+                JobEvent::MisfireNoted { item, waiting: waiting(1) },
+                "item 3 was still running at the fire of 2024-02-29T12:00:08Z",
+            ),
+            (
+                JobEvent::MisfireNoted { item, waiting: waiting(5) },
+                "item 3 was still running at 5 fires from 2024-02-29T12:00:00Z to \
+                 2024-02-29T12:00:08Z",
+            ),
+            (
+                JobEvent::Missed { item: Some(item), fire: NOON, reason: MissReason::Superseded },
+                "item 3 missed the fire of 2024-02-29T12:00:00Z: the next fire came first",
+            ),
+            (
+                JobEvent::Missed { item: None, fire: NOON, reason: MissReason::Paused },
+                "missed the fire of 2024-02-29T12:00:00Z: the instance is paused",
+            ),
+            (
+                orphaned(true),
+                "10.0.0.1@-@7 left item 3 unfinished for the fire of 2024-02-29T12:00:00Z: \
+                 it is to be taken over",
+            ),
+            (
+                orphaned(false),
+                "10.0.0.1@-@7 left item 3 unfinished for the fire of 2024-02-29T12:00:00Z: \
+                 it is not to be taken over",
+            ),
+        ];
+        for (event, sentence) in rows {
+            assert_eq!(event.to_string(), sentence, "{event:?}");
         }
     }
 }

@@ -118,12 +118,12 @@ impl Coordinator {
             Some(_) | None => None,
         };
         if let Some(reason) = refused {
-            let id = format!("{me}-{at}");
+            let id = format!("{me}-{}", at.0);
             out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
             return;
         }
         let wanted = WantedTrigger::new(at, parameter);
-        self.local.wanted_triggers.insert(format!("{me}-{at}"), wanted);
+        self.local.wanted_triggers.insert(format!("{me}-{}", at.0), wanted);
     }
 
     /// Later than that of every request before it, though the clock was set back meanwhile (simulation seed 14123270).

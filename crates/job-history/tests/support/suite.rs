@@ -287,8 +287,8 @@ async fn events_are_kept_with_their_words(place: &Place) {
         .collect();
     let due = fire(5_000).to_string();
     let expected = [
-        ("missed", Some(1), format!("item 1 missed fire {due}: the next fire came first")),
-        ("missed", None, format!("missed fire {due}: the instance is paused")),
+        ("missed", Some(1), format!("item 1 missed the fire of {due}: the next fire came first")),
+        ("missed", None, format!("missed the fire of {due}: the instance is paused")),
         ("became_leader", None, "became leader in term 3".to_owned()),
         ("joined", None, "joined as 10.0.0.1@-@1".to_owned()),
     ];
