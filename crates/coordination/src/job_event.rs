@@ -4,7 +4,7 @@ use std::fmt;
 
 use sharding::{InstanceId, ShardingItem};
 
-use crate::{FencingToken, FireRange, FireTime, Outcome, RunSource};
+use crate::{FencingToken, FireRange, FireTime, Now, Outcome, RunSource};
 
 /// Something of note.
 ///
@@ -12,6 +12,10 @@ use crate::{FencingToken, FireRange, FireTime, Outcome, RunSource};
 /// |---|---|
 /// | `Joined` | this instance is registered |
 /// | `Left` | this instance has left in an orderly way |
+/// | `Suspended` | the connection to the registry is gone; the session may live on |
+/// | `Reconnected` | the connection is back, in the same session |
+/// | `SessionLost` | the session is over, and with it the incarnation |
+/// | `SessionStarted` | a new session has taken the place of a lost one, with a new incarnation |
 /// | `BecameLeader`, `LostLeadership` | this instance decides on assignments, or no longer |
 /// | `Resharded` | this instance, as leader, has assigned items anew |
 /// | `Claimed` | this instance runs an item from now on |
@@ -39,6 +43,25 @@ pub enum JobEvent {
     Left {
         /// Under which id it was registered.
         instance: InstanceId,
+    },
+    /// The connection to the registry is gone. The session may live on.
+    Suspended,
+    /// The connection is back, in the same session.
+    Reconnected {
+        /// How long it was gone.
+        outage: Outage,
+    },
+    /// The session is over, and with it the incarnation.
+    SessionLost {
+        /// The incarnation that ended.
+        instance: InstanceId,
+    },
+    /// A new session has taken the place of a lost one.
+    SessionStarted {
+        /// The incarnation of the new session.
+        instance: InstanceId,
+        /// How long the registry could not be reached.
+        outage: Outage,
     },
     /// This instance leads.
     BecameLeader {
@@ -162,12 +185,49 @@ pub enum JobEvent {
     },
 }
 
+/// A time in which this instance could not reach the registry, by its wall clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// When the connection was lost, in milliseconds since 1970 UTC.
+    pub from_ms: i64,
+    /// When it was back, in milliseconds since 1970 UTC; `None` while it is gone.
+    pub until_ms: Option<i64>,
+}
+
+impl Outage {
+    pub(crate) fn beginning(now: Now) -> Self {
+        Self { from_ms: now.wall_ms, until_ms: None }
+    }
+
+    pub(crate) fn ended(self, now: Now) -> Self {
+        Self { until_ms: Some(now.wall_ms), ..self }
+    }
+
+    /// Returns true if the outage lasts, or had not ended at a time.
+    pub(crate) fn reaches(&self, time: FireTime) -> bool {
+        self.until_ms.is_none_or(|until| until > time.0)
+    }
+}
+
+/// `since 2024-02-29T12:00:00Z`, or `from 2024-02-29T12:00:00Z to 2024-02-29T12:00:24Z`.
+impl fmt::Display for Outage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let from = FireTime(self.from_ms);
+        match self.until_ms {
+            None => write!(f, "since {from}"),
+            Some(until) => write!(f, "from {from} to {}", FireTime(until)),
+        }
+    }
+}
+
 /// Why a fire is not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MissReason {
-    /// The next fire came before this one could be claimed: no assignment, no registry, or another owner.
+    /// The next fire came before this one could be claimed: no assignment, or another owner.
     Superseded,
+    /// The next fire came first, and the registry could not be reached in between.
+    RegistryUnreachable(Outage),
     /// The item still ran, and the job does not make up for such fires.
     StillRunning,
     /// The item is disabled.
@@ -190,6 +250,9 @@ impl fmt::Display for MissReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Superseded => "the next fire came first",
+            Self::RegistryUnreachable(outage) => {
+                return write!(f, "the registry could not be reached {outage}");
+            }
             Self::StillRunning => "the item was still running",
             Self::ItemDisabled => "the item is disabled",
             Self::ItemRetired => "the item is retired",
@@ -243,6 +306,10 @@ impl JobEvent {
         match self {
             Self::Joined { .. } => "joined",
             Self::Left { .. } => "left",
+            Self::Suspended => "suspended",
+            Self::Reconnected { .. } => "reconnected",
+            Self::SessionLost { .. } => "session_lost",
+            Self::SessionStarted { .. } => "session_started",
             Self::BecameLeader { .. } => "became_leader",
             Self::LostLeadership => "lost_leadership",
             Self::Resharded { .. } => "resharded",
@@ -268,6 +335,14 @@ impl fmt::Display for JobEvent {
         match self {
             Self::Joined { instance } => write!(f, "joined as {instance}"),
             Self::Left { instance } => write!(f, "{instance} left"),
+            Self::Suspended => f.write_str("the connection to the registry is gone"),
+            Self::Reconnected { outage } => {
+                write!(f, "reconnected in the same session: no connection {outage}")
+            }
+            Self::SessionLost { instance } => write!(f, "the session of {instance} is lost"),
+            Self::SessionStarted { instance, outage } => {
+                write!(f, "new session as {instance}: no connection {outage}")
+            }
             Self::BecameLeader { term } => write!(f, "became leader in term {term}"),
             Self::LostLeadership => f.write_str("is no longer the leader"),
             Self::Resharded { moved, deferred, instances, reason } => {
@@ -339,6 +414,8 @@ mod tests {
             reason: "an instance joined".to_owned(),
         };
         let until = FireTime(NOON.0 + 8_000);
+        let ended = Outage { from_ms: NOON.0, until_ms: Some(until.0) };
+        let lasting = MissReason::RegistryUnreachable(Outage { until_ms: None, ..ended });
         let waiting = |count| FireRange { first: NOON, last: until, count };
         let orphaned =
             |failover| JobEvent::Orphaned { item, fire: NOON, holder: instance(), failover };
@@ -360,6 +437,23 @@ mod tests {
                 "resharded for 3 instances: 2 items moved, 1 pending (an instance joined)",
             ),
             (JobEvent::LostLeadership, "is no longer the leader"),
+            (JobEvent::Suspended, "the connection to the registry is gone"),
+            (
+                JobEvent::Reconnected { outage: ended },
+                "reconnected in the same session: no connection from 2024-02-29T12:00:00Z to \
+                 2024-02-29T12:00:08Z",
+            ),
+            (JobEvent::SessionLost { instance: instance() }, "the session of 10.0.0.1@-@7 is lost"),
+            (
+                JobEvent::SessionStarted { instance: instance(), outage: ended },
+                "new session as 10.0.0.1@-@7: no connection from 2024-02-29T12:00:00Z to \
+                 2024-02-29T12:00:08Z",
+            ),
+            (
+                JobEvent::Missed { item: None, fire: NOON, reason: lasting },
+                "missed the fire of 2024-02-29T12:00:00Z: the registry could not be reached since \
+                 2024-02-29T12:00:00Z",
+            ),
             (
                 JobEvent::MisfireNoted { item, waiting: waiting(1) },
                 "item 3 was still running at the fire of 2024-02-29T12:00:08Z",
