@@ -188,9 +188,9 @@ impl From<job_history::Error> for Fault {
     fn from(error: job_history::Error) -> Self {
         use job_history::Error;
         let exit = match &error {
-            Error::InvalidOption { .. } => Exit::Usage,
+            Error::InvalidOption { .. } | Error::Unusable { .. } => Exit::Usage,
             Error::Away { .. } => Exit::Unreachable,
-            Error::Unusable { .. } | Error::Newer { .. } | Error::Unwritten { .. } => Exit::Partly,
+            Error::Newer { .. } | Error::Unwritten { .. } => Exit::Partly,
             _ => Exit::Partly,
         };
         Self::new(exit, error)

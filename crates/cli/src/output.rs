@@ -1,6 +1,7 @@
 //! What a command prints: a table for people, or one JSON document for programs.
 
 use comfy_table::{Table, presets};
+use console::Term;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -37,6 +38,32 @@ impl Page {
     }
 }
 
+/// Returns records of `operations` as a document. They have the keys of ElasticJob's console, `jobName`;
+/// all keys of this program are `job_name`.
+pub(crate) fn snake_case(records: &impl Serialize) -> Value {
+    fn renamed(value: Value) -> Value {
+        match value {
+            Value::Object(fields) => {
+                fields.into_iter().map(|(key, value)| (snake_key(&key), renamed(value))).collect()
+            }
+            Value::Array(values) => values.into_iter().map(renamed).collect(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+        }
+    }
+    renamed(json!(records))
+}
+
+fn snake_key(key: &str) -> String {
+    let mut snake = String::with_capacity(key.len() + 4);
+    for c in key.chars() {
+        if c.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(c.to_ascii_lowercase());
+    }
+    snake
+}
+
 /// Draws rows under their headings, columns two spaces apart, without anything at the ends of lines.
 pub(crate) fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
@@ -46,6 +73,35 @@ pub(crate) fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String
     }
     let lines = table.lines().map(|line| line.trim_end().trim_start_matches(' ').to_owned() + "\n");
     lines.collect()
+}
+
+/// Width of lines where the standard output is no terminal, in characters.
+const WIDTH_OF_FILES: usize = 200;
+/// Least width of the last column, in characters.
+const LEAST_WIDTH: usize = 20;
+
+/// Draws rows as [`table`] does, and cuts the cells of the last column to the width of the terminal.
+pub(crate) fn table_on_screen(headings: &[&str], rows: Vec<Vec<String>>) -> String {
+    let size = Term::stdout().size_checked();
+    table_within(headings, rows, size.map_or(WIDTH_OF_FILES, |(_, columns)| usize::from(columns)))
+}
+
+fn table_within(headings: &[&str], mut rows: Vec<Vec<String>>, width: usize) -> String {
+    let chars = |text: &str| text.chars().count();
+    let before = headings.len().saturating_sub(1);
+    rows.iter_mut().flatten().for_each(|cell| *cell = clean(cell));
+    let widest = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| chars(cell));
+        cells.max().unwrap_or_default().max(chars(headings[column])) + 2
+    };
+    let taken: usize = (0..before).map(widest).sum();
+    let room = width.saturating_sub(taken).max(LEAST_WIDTH);
+    for cell in rows.iter_mut().filter_map(|row| row.get_mut(before)) {
+        if chars(cell) > room {
+            *cell = cell.chars().take(room - 1).chain(['…']).collect();
+        }
+    }
+    table(headings, rows)
 }
 
 /// Draws names beside their values, one pair on a line; pairs without a value are left out.
@@ -59,4 +115,24 @@ pub(crate) fn pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> S
 /// Returns `1 job`, `2 jobs`.
 pub(crate) fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_column_is_cut_to_the_width_and_no_other() {
+        let row = |reason: &str| vec!["2024-02-29T12:00:00Z".to_owned(), reason.to_owned()];
+        let rows = || vec![row(&"ä".repeat(99)), row("a\nb\u{1b}[2J"), row(&"x".repeat(28))];
+        let expected = format!(
+            "FIRE                  REASON\n2024-02-29T12:00:00Z  {}…\n\
+             2024-02-29T12:00:00Z  a\\nb\\u{{1b}}[2J\n2024-02-29T12:00:00Z  {}\n",
+            "ä".repeat(27),
+            "x".repeat(28)
+        );
+        assert_eq!(table_within(&["FIRE", "REASON"], rows(), 50), expected);
+        let narrow = table_within(&["FIRE", "REASON"], rows(), 1);
+        assert!(narrow.lines().all(|line| line.chars().count() <= 22 + LEAST_WIDTH), "{narrow}");
+    }
 }

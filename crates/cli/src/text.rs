@@ -7,7 +7,9 @@ use std::time::Duration;
 use coordination::{
     Dialect, JobName, Label, MAX_SHARDING_TOTAL_COUNT, RequestParameter, ServerIp, TemplateName,
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
@@ -127,6 +129,28 @@ pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
     text.parse().map_err(|_| valid.to_owned())
 }
 
+/// A time of the past or the future: one with a zone, a date or time in UTC, or how long ago.
+pub(crate) fn time_or_age(text: &str) -> Result<Timestamp, String> {
+    time_or_age_at(text, Timestamp::now())
+}
+
+fn time_or_age_at(text: &str, now: Timestamp) -> Result<Timestamp, String> {
+    let valid = || {
+        "valid is a time such as 2024-02-29T12:00:00Z, a date or time in UTC such as 2024-02-29 or \
+         2024-02-29T12:00, or a time ago such as 5m or 2h"
+            .to_owned()
+    };
+    if let Ok(time) = text.parse::<Timestamp>() {
+        return Ok(time);
+    }
+    if let Ok(civil) = text.parse::<DateTime>() {
+        return civil.to_zoned(TimeZone::UTC).map(|time| time.timestamp()).map_err(|_| valid());
+    }
+    let age = text.parse::<Span>().map_err(|_| valid())?.abs();
+    let age = age.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| valid())?;
+    now.checked_sub(age).map_err(|_| valid())
+}
+
 /// Items as people write them: `0,3-5`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Items(pub(crate) BTreeSet<ShardingItem>);
@@ -176,6 +200,31 @@ mod tests {
             let found = items(text).ok();
             let found = found.map(|items| items.0.iter().map(|i| i.index()).collect::<Vec<_>>());
             assert_eq!(found.as_deref(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn times_may_be_dates_in_utc_or_ages() {
+        let now: Timestamp = "2024-03-01T12:00:00Z".parse().unwrap();
+        let rows = [
+            ("2024-02-29T12:00:00Z", Some("2024-02-29T12:00:00Z")),
+            ("2024-02-29T20:00:00+08:00", Some("2024-02-29T12:00:00Z")),
+            ("2024-02-29", Some("2024-02-29T00:00:00Z")),
+            ("2024-02-29T10:00", Some("2024-02-29T10:00:00Z")),
+            ("2024-02-29 10:00:30", Some("2024-02-29T10:00:30Z")),
+            ("5m", Some("2024-03-01T11:55:00Z")),
+            ("2h ago", Some("2024-03-01T10:00:00Z")),
+            ("1d 1h", Some("2024-02-29T11:00:00Z")),
+            ("5 minutes", Some("2024-03-01T11:55:00Z")),
+            ("1mo", None),
+            ("2024-02-30", None),
+            ("5", None),
+            ("noon", None),
+            ("", None),
+        ];
+        for (text, expected) in rows {
+            let found = time_or_age_at(text, now).map(|time| time.to_string());
+            assert_eq!(found.as_deref().ok(), expected, "{text:?}: {found:?}");
         }
     }
 

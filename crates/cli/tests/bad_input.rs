@@ -17,6 +17,8 @@ type Row<'a> = (&'a str, &'a [&'a str], i32, &'a str);
 
 const A_TIME: &str = "valid is a time with its unit, such as 500ms, 5s or 1m 30s";
 const A_MOMENT: &str = "valid is a time such as 2024-02-29T12:00:00Z, or 2024-02-29T20:00:00+08:00";
+const A_TIME_OR_AGE: &str = "valid is a time such as 2024-02-29T12:00:00Z, a date or time in UTC such as \
+                             2024-02-29 or 2024-02-29T12:00, or a time ago such as 5m or 2h";
 const AN_IP: &str = "valid is an IP address such as 10.0.0.7";
 
 /// Types of the program, which no message names.
@@ -233,13 +235,13 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "from",
             &["history", "--from", "noon"],
             2,
-            &format!("invalid value 'noon' for '--from <TIME>': {A_MOMENT}"),
+            &format!("invalid value 'noon' for '--from <TIME>': {A_TIME_OR_AGE}"),
         ),
         (
             "until",
             &["history", "--until", "noon"],
             2,
-            &format!("invalid value 'noon' for '--until <TIME>': {A_MOMENT}"),
+            &format!("invalid value 'noon' for '--until <TIME>': {A_TIME_OR_AGE}"),
         ),
         (
             "parameter",
@@ -442,7 +444,15 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             4,
             "there is no history at gone.db; check --history",
         ),
-        ("no database", &["history", "--history", "sqlite:good.toml"], 1, "the history store _"),
+        ("no database", &["history", "--history", "sqlite:good.toml"], 2, "the history store _"),
+        (
+            "outcome of a history",
+            &["history", "--history", "sqlite:gone.db", "--outcome", "fail"],
+            2,
+            "invalid value 'fail' for '--outcome <WORD>'; [possible values: succeeded, failed, panicked, \
+             timed_out, interrupted, disabled, running, unknown, orphaned, missed, misfired, gap]; \
+             tip: a similar value exists: 'failed'",
+        ),
         (
             "limit",
             &["history", "--limit", "0"],
@@ -606,8 +616,10 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
         (
             "history of a worker",
             &["worker", "good.toml", "--history", "sqlite:/gone/h.db"],
-            1,
-            "the history store _",
+            2,
+            &format!(
+                "the history store sqlite:/gone/h.db cannot be used: the file cannot be created: {not_there}"
+            ),
         ),
     ];
     check(folder.path(), None, rows);
@@ -664,6 +676,17 @@ fn a_registry_that_does_not_answer_is_told_by_every_command() {
     assert!(text(&worker.stderr).ends_with(&format!("error: {line}\n")), "{worker:?}");
 }
 
+#[cfg(not(feature = "postgres"))]
+#[test]
+fn a_store_that_this_program_was_built_without_is_said_to_be_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["history", "--history", "postgres://anna@127.0.0.1:1/d"];
+    let line = "--history: this ejob was built without PostgreSQL; install one with \
+                `cargo install --path crates/cli --features postgres`, or name a file, such as \
+                sqlite:history.db";
+    check(folder.path(), None, &[("not built", &words, 2, line)]);
+}
+
 #[cfg(feature = "postgres")]
 #[test]
 fn a_store_of_a_history_that_does_not_answer_is_told() {
@@ -697,7 +720,7 @@ fn what_is_wrong_is_also_one_document_for_programs() {
     for (words, code, kind) in rows {
         let output = ejob(folder.path(), None, &[words, &["--json"][..]].concat());
         assert_eq!(output.status.code(), Some(code), "{words:?}: {output:?}");
-        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let document = super::support::document(&output.stdout);
         let error = &document["error"];
         assert_eq!((&error["kind"], &error["code"]), (&kind.into(), &code.into()), "{words:?}");
         let line = format!("error: {}\n", error["message"].as_str().unwrap());

@@ -7,7 +7,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use cli::{Exit, Fault, Place, Registries};
 use reg_center::{Lifetime, MemoryRegistry, NodePath, RegistryCenter, Txn};
-use serde_json::Value;
 use zookeeper_fixture::Server;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -48,7 +47,7 @@ impl One {
 
 /// Holds that an answer tells everything once, and times in order.
 fn check(document: &str) {
-    let document: Value = serde_json::from_str(document).unwrap();
+    let document = super::support::document(document.as_bytes());
     let measured = document["measured"].as_array().unwrap();
     let what: Vec<_> = measured
         .iter()

@@ -5,6 +5,7 @@ mod bad_input;
 mod bench;
 mod commands;
 mod file_handlers;
+mod history;
 mod outages;
 mod readme;
 mod secure;

@@ -369,7 +369,7 @@ async fn what_happens_is_told_to_metrics_dumps_and_the_history() {
     assert_eq!(counts, "JOB    OUTCOME    FIRES\ncount  succeeded  2\n");
     let fires = [&["history", "--item", "1", "--json"][..], &store].concat();
     let fires = run(folder.path(), "/told", &fires).await;
-    let fires: serde_json::Value = serde_json::from_slice(&fires.stdout).unwrap();
+    let fires = super::support::document(&fires.stdout);
     assert_eq!(fires["fires"][0]["outcome"], "succeeded", "{fires}");
     let events = [&["history", "count", "--events"][..], &store].concat();
     let events = run(folder.path(), "/told", &events).await;

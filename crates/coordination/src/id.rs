@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use reg_center::NodePath;
 use sharding::{InstanceId, ShardingItem};
 
@@ -139,8 +140,8 @@ pub fn server_of(instance: &InstanceId) -> Option<ServerIp> {
     ServerIp::new(ip).ok()
 }
 
-/// The scheduled time of a fire, in milliseconds since 1970 UTC: what identifies the fire, never the time at which
-/// somebody got round to it.
+/// Scheduled time of a fire, in milliseconds since 1970 UTC. It identifies the fire, and is not the time at which a run
+/// of it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FireTime(pub i64);
 
@@ -153,9 +154,14 @@ impl FireTime {
     }
 }
 
+/// As an RFC 3339 time in UTC: `2024-02-29T12:00:00Z`, or `2024-02-29T12:00:00.001Z` for a request.
+/// Times that no calendar reaches come from damaged records; they are shown as milliseconds since 1970 UTC.
 impl fmt::Display for FireTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
+        match Timestamp::from_millisecond(self.0) {
+            Ok(time) => write!(f, "{time}"),
+            Err(_) => write!(f, "{} ms since 1970", self.0),
+        }
     }
 }
 
@@ -225,6 +231,19 @@ mod tests {
         }
         assert!(JobName::new(&"x".repeat(MAX_JOB_NAME_BYTES)).is_ok());
         assert!(JobName::new(&"x".repeat(MAX_JOB_NAME_BYTES + 1)).is_err());
+    }
+
+    #[test]
+    fn fire_times_are_shown_as_utc_times() {
+        let rows = [
+            (1_709_208_000_000, "2024-02-29T12:00:00Z"),
+            (1_709_208_000_001, "2024-02-29T12:00:00.001Z"),
+            (-1_000, "1969-12-31T23:59:59Z"),
+            (i64::MAX, "9223372036854775807 ms since 1970"),
+        ];
+        for (ms, shown) in rows {
+            assert_eq!(FireTime(ms).to_string(), shown);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use sharding::{InstanceId, ShardingItem};
 
-use crate::{FencingToken, FireRange, FireTime, Outcome, RunSource};
+use crate::{FencingToken, FireRange, FireTime, Now, Outcome, RunSource};
 
 /// Something of note.
 ///
@@ -12,6 +12,10 @@ use crate::{FencingToken, FireRange, FireTime, Outcome, RunSource};
 /// |---|---|
 /// | `Joined` | this instance is registered |
 /// | `Left` | this instance has left in an orderly way |
+/// | `Suspended` | the connection to the registry is gone; the session may live on |
+/// | `Reconnected` | the connection is back, in the same session |
+/// | `SessionLost` | the session is over, and with it the incarnation |
+/// | `SessionStarted` | a new session has taken the place of a lost one, with a new incarnation |
 /// | `BecameLeader`, `LostLeadership` | this instance decides on assignments, or no longer |
 /// | `Resharded` | this instance, as leader, has assigned items anew |
 /// | `Claimed` | this instance runs an item from now on |
@@ -39,6 +43,25 @@ pub enum JobEvent {
     Left {
         /// Under which id it was registered.
         instance: InstanceId,
+    },
+    /// The connection to the registry is gone. The session may live on.
+    Suspended,
+    /// The connection is back, in the same session.
+    Reconnected {
+        /// How long it was gone.
+        outage: Outage,
+    },
+    /// The session is over, and with it the incarnation.
+    SessionLost {
+        /// The incarnation that ended.
+        instance: InstanceId,
+    },
+    /// A new session has taken the place of a lost one.
+    SessionStarted {
+        /// The incarnation of the new session.
+        instance: InstanceId,
+        /// How long the registry could not be reached.
+        outage: Outage,
     },
     /// This instance leads.
     BecameLeader {
@@ -162,12 +185,49 @@ pub enum JobEvent {
     },
 }
 
+/// A time in which this instance could not reach the registry, by its wall clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// When the connection was lost, in milliseconds since 1970 UTC.
+    pub from_ms: i64,
+    /// When it was back, in milliseconds since 1970 UTC; `None` while it is gone.
+    pub until_ms: Option<i64>,
+}
+
+impl Outage {
+    pub(crate) fn beginning(now: Now) -> Self {
+        Self { from_ms: now.wall_ms, until_ms: None }
+    }
+
+    pub(crate) fn ended(self, now: Now) -> Self {
+        Self { until_ms: Some(now.wall_ms), ..self }
+    }
+
+    /// Returns true if the outage lasts, or had not ended at a time.
+    pub(crate) fn reaches(&self, time: FireTime) -> bool {
+        self.until_ms.is_none_or(|until| until > time.0)
+    }
+}
+
+/// `since 2024-02-29T12:00:00Z`, or `from 2024-02-29T12:00:00Z to 2024-02-29T12:00:24Z`.
+impl fmt::Display for Outage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let from = FireTime(self.from_ms);
+        match self.until_ms {
+            None => write!(f, "since {from}"),
+            Some(until) => write!(f, "from {from} to {}", FireTime(until)),
+        }
+    }
+}
+
 /// Why a fire is not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MissReason {
-    /// The next fire came before this one could be claimed: no assignment, no registry, or another owner.
+    /// The next fire came before this one could be claimed: no assignment, or another owner.
     Superseded,
+    /// The next fire came first, and the registry could not be reached in between.
+    RegistryUnreachable(Outage),
     /// The item still ran, and the job does not make up for such fires.
     StillRunning,
     /// The item is disabled.
@@ -190,10 +250,15 @@ impl fmt::Display for MissReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Superseded => "the next fire came first",
+            Self::RegistryUnreachable(outage) => {
+                return write!(f, "the registry could not be reached {outage}");
+            }
             Self::StillRunning => "the item was still running",
             Self::ItemDisabled => "the item is disabled",
             Self::ItemRetired => "the item is retired",
-            Self::ParameterNotCarried => "who has the item cannot be told the parameter",
+            Self::ParameterNotCarried => {
+                "the Java instance that owns the item cannot take a parameter"
+            }
             Self::Paused => "the instance is paused",
             Self::ServerDisabled => "the server is disabled",
             Self::ClockDiffers => "the clock differs too much from the registry's",
@@ -241,6 +306,10 @@ impl JobEvent {
         match self {
             Self::Joined { .. } => "joined",
             Self::Left { .. } => "left",
+            Self::Suspended => "suspended",
+            Self::Reconnected { .. } => "reconnected",
+            Self::SessionLost { .. } => "session_lost",
+            Self::SessionStarted { .. } => "session_started",
             Self::BecameLeader { .. } => "became_leader",
             Self::LostLeadership => "lost_leadership",
             Self::Resharded { .. } => "resharded",
@@ -266,40 +335,51 @@ impl fmt::Display for JobEvent {
         match self {
             Self::Joined { instance } => write!(f, "joined as {instance}"),
             Self::Left { instance } => write!(f, "{instance} left"),
+            Self::Suspended => f.write_str("the connection to the registry is gone"),
+            Self::Reconnected { outage } => {
+                write!(f, "reconnected in the same session: no connection {outage}")
+            }
+            Self::SessionLost { instance } => write!(f, "the session of {instance} is lost"),
+            Self::SessionStarted { instance, outage } => {
+                write!(f, "new session as {instance}: no connection {outage}")
+            }
             Self::BecameLeader { term } => write!(f, "became leader in term {term}"),
-            Self::LostLeadership => f.write_str("leads no longer"),
-            Self::Resharded { moved, deferred, instances, reason } => write!(
-                f,
-                "resharded for {instances} instances: {moved} items moved, {deferred} to follow ({reason})"
-            ),
+            Self::LostLeadership => f.write_str("is no longer the leader"),
+            Self::Resharded { moved, deferred, instances, reason } => {
+                write!(f, "resharded for {}: ", counted(*instances, "instance"))?;
+                write!(f, "{} moved, {deferred} pending ({reason})", counted(*moved, "item"))
+            }
             Self::Claimed { item, fire, source, token } => {
-                write!(f, "claimed item {item} for fire {fire}: {source}, token {token}")
+                write!(f, "claimed item {item} for the fire of {fire}: {source}, token {token}")
             }
             Self::Settled { item, fire, source, token, outcome } => {
-                write!(f, "item {item} {outcome} for fire {fire}: {source}, token {token}")
+                write!(f, "item {item} {outcome} for the fire of {fire}: {source}, token {token}")
             }
             Self::Fenced { item, token } => {
                 write!(f, "item {item} under token {token} had been taken over")
             }
-            Self::MisfireNoted { item, waiting } => write!(f, "item {item} misfired: {waiting}"),
-            Self::Missed { item: Some(item), fire, reason } => {
-                write!(f, "item {item} missed fire {fire}: {reason}")
+            Self::MisfireNoted { item, waiting } => {
+                write!(f, "item {item} was still running at {waiting}")
             }
-            Self::Missed { item: None, fire, reason } => write!(f, "missed fire {fire}: {reason}"),
+            Self::Missed { item: Some(item), fire, reason } => {
+                write!(f, "item {item} missed the fire of {fire}: {reason}")
+            }
+            Self::Missed { item: None, fire, reason } => {
+                write!(f, "missed the fire of {fire}: {reason}")
+            }
             Self::Gap { item, first, until } => {
                 write!(
                     f,
                     "item {item} missed the fires from {first} to before {until}: nobody was there"
                 )
             }
-            Self::Orphaned { item, fire, holder, failover: true } => {
+            Self::Orphaned { item, fire, holder, failover } => {
+                let next = if *failover { "" } else { "not " };
                 write!(
                     f,
-                    "item {item} of fire {fire} left unfinished by {holder}: somebody takes it over"
+                    "{holder} left item {item} unfinished for the fire of {fire}: \
+                     it is {next}to be taken over"
                 )
-            }
-            Self::Orphaned { item, fire, holder, failover: false } => {
-                write!(f, "item {item} of fire {fire} left unfinished by {holder}")
             }
             Self::StrategyFailed { reason } => write!(f, "sharding strategy failed: {reason}"),
             Self::ConfigRejected { reason } => write!(f, "stored configuration rejected: {reason}"),
@@ -307,6 +387,103 @@ impl fmt::Display for JobEvent {
             Self::RequestDropped { id, reason } => write!(f, "request {id} dropped: {reason}"),
             Self::CommitRefused { reason } => write!(f, "transaction too large: {reason}"),
             Self::Stopped { reason } => write!(f, "stopped here: {reason}"),
+        }
+    }
+}
+
+/// Returns `1 item`, `2 items`.
+fn counted(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: FireTime = FireTime(1_709_208_000_000);
+
+    #[test]
+    fn sentences_have_utc_times_and_grammatical_number() {
+        let item = ShardingItem::new(3);
+        let instance = || InstanceId::new("10.0.0.1@-@7");
+        let (source, token) = (RunSource::Normal, FencingToken(4));
+        let resharded = |moved, deferred, instances| JobEvent::Resharded {
+            moved,
+            deferred,
+            instances,
+            reason: "an instance joined".to_owned(),
+        };
+        let until = FireTime(NOON.0 + 8_000);
+        let ended = Outage { from_ms: NOON.0, until_ms: Some(until.0) };
+        let lasting = MissReason::RegistryUnreachable(Outage { until_ms: None, ..ended });
+        let waiting = |count| FireRange { first: NOON, last: until, count };
+        let orphaned =
+            |failover| JobEvent::Orphaned { item, fire: NOON, holder: instance(), failover };
+        let rows = [
+            (
+                JobEvent::Claimed { item, fire: NOON, source, token },
+                "claimed item 3 for the fire of 2024-02-29T12:00:00Z: NORMAL, token 4",
+            ),
+            (
+                JobEvent::Settled { item, fire: NOON, source, token, outcome: Outcome::Failed },
+                "item 3 failed for the fire of 2024-02-29T12:00:00Z: NORMAL, token 4",
+            ),
+            (
+                resharded(1, 0, 1),
+                "resharded for 1 instance: 1 item moved, 0 pending (an instance joined)",
+            ),
+            (
+                resharded(2, 1, 3),
+                "resharded for 3 instances: 2 items moved, 1 pending (an instance joined)",
+            ),
+            (JobEvent::LostLeadership, "is no longer the leader"),
+            (JobEvent::Suspended, "the connection to the registry is gone"),
+            (
+                JobEvent::Reconnected { outage: ended },
+                "reconnected in the same session: no connection from 2024-02-29T12:00:00Z to \
+                 2024-02-29T12:00:08Z",
+            ),
+            (JobEvent::SessionLost { instance: instance() }, "the session of 10.0.0.1@-@7 is lost"),
+            (
+                JobEvent::SessionStarted { instance: instance(), outage: ended },
+                "new session as 10.0.0.1@-@7: no connection from 2024-02-29T12:00:00Z to \
+                 2024-02-29T12:00:08Z",
+            ),
+            (
+                JobEvent::Missed { item: None, fire: NOON, reason: lasting },
+                "missed the fire of 2024-02-29T12:00:00Z: the registry could not be reached since \
+                 2024-02-29T12:00:00Z",
+            ),
+            (
+                JobEvent::MisfireNoted { item, waiting: waiting(1) },
+                "item 3 was still running at the fire of 2024-02-29T12:00:08Z",
+            ),
+            (
+                JobEvent::MisfireNoted { item, waiting: waiting(5) },
+                "item 3 was still running at 5 fires from 2024-02-29T12:00:00Z to \
+                 2024-02-29T12:00:08Z",
+            ),
+            (
+                JobEvent::Missed { item: Some(item), fire: NOON, reason: MissReason::Superseded },
+                "item 3 missed the fire of 2024-02-29T12:00:00Z: the next fire came first",
+            ),
+            (
+                JobEvent::Missed { item: None, fire: NOON, reason: MissReason::Paused },
+                "missed the fire of 2024-02-29T12:00:00Z: the instance is paused",
+            ),
+            (
+                orphaned(true),
+                "10.0.0.1@-@7 left item 3 unfinished for the fire of 2024-02-29T12:00:00Z: \
+                 it is to be taken over",
+            ),
+            (
+                orphaned(false),
+                "10.0.0.1@-@7 left item 3 unfinished for the fire of 2024-02-29T12:00:00Z: \
+                 it is not to be taken over",
+            ),
+        ];
+        for (event, sentence) in rows {
+            assert_eq!(event.to_string(), sentence, "{event:?}");
         }
     }
 }

@@ -105,7 +105,10 @@ impl FireRange {
 
 impl fmt::Display for FireRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}..={} ({})", self.first, self.last, self.count)
+        match self.count {
+            1 => write!(f, "the fire of {}", self.last),
+            count => write!(f, "{count} fires from {} to {}", self.first, self.last),
+        }
     }
 }
 
@@ -279,13 +282,13 @@ impl Ledger {
         Self { began_ms: None, ended_ms: None, ..self.clone() }
     }
 
-    /// Returns where the item stands in a few words, for plans and dumps.
+    /// Returns where the item stands in a few words, for plans and dumps, with times as the record has them.
     #[must_use]
     pub fn summary(&self) -> String {
         let run = |word: &str, run: &Run| {
             format!(
                 "{word} {} for {} by {}, token {}",
-                run.source, run.fire, run.holder, self.token
+                run.source, run.fire.0, run.holder, self.token
             )
         };
         let mut text = match &self.state {
@@ -297,11 +300,11 @@ impl Ledger {
             LedgerState::Orphan(of) => run("orphan", of),
             LedgerState::Retired => "retired".to_owned(),
         };
-        if let Some(range) = self.misfire {
-            text.push_str(&format!(", misfired {range}"));
+        if let Some(FireRange { first, last, count }) = self.misfire {
+            text.push_str(&format!(", misfired {}..={} ({count})", first.0, last.0));
         }
         if let Some(request) = &self.request {
-            text.push_str(&format!(", asked for at {}", request.at));
+            text.push_str(&format!(", asked for at {}", request.at.0));
         }
         if self.disabled {
             text.push_str(", disabled");

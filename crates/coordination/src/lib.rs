@@ -44,7 +44,7 @@ pub use job_config::{
     CatchUp, Dialect, InvalidConfig, JavaExecutor, JavaFields, JavaFields2, JavaFields3,
     JavaJobType, JavaSettings, JobConfig, MAX_JITTER_MS, MAX_SHARDING_TOTAL_COUNT,
 };
-pub use job_event::{DropReason, JobEvent, MissReason};
+pub use job_event::{DropReason, JobEvent, MissReason, Outage};
 pub use latch::Latch;
 pub use layout::{
     ConfigError, DialectSign, Layout, NodeKind, RUNTIME_INDEX, Removal, StrayNode, decode_config,

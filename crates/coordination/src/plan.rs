@@ -459,7 +459,7 @@ impl fmt::Display for Step {
                 let calls = OnceStage::ALL.into_iter().filter_map(|stage| {
                     let call = record.call(stage)?;
                     let done = if call.done { ", done" } else { "" };
-                    Some(format!("{stage} {} by {}{done}", call.fire, call.holder))
+                    Some(format!("{stage} {} by {}{done}", call.fire.0, call.holder))
                 });
                 write!(f, "once: {}", calls.collect::<Vec<_>>().join("; "))
             }

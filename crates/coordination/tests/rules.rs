@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use coordination::{
-    CatchUp, Duty, Event, FencingToken, FireTime, JobConfig, JobEvent, OnceStage, Outcome,
-    RunSource, StartItem,
+    CatchUp, Duty, Event, FencingToken, FireTime, JobConfig, JobEvent, MissReason, OnceStage,
+    Outage, Outcome, RunSource, StartItem,
 };
 use script::{Cluster, Delivery, STRANGER, job_of};
 use sharding::ShardingItem;
@@ -469,4 +469,80 @@ fn a_request_that_was_passed_on_stays_until_its_sender_has_seen_it() {
         cluster.end_all_runs();
     }
     assert_eq!(cluster.items_run(), [0, 1], "once each\n{}", cluster.story());
+}
+
+/// Returns the reasons of the items of a fire that an instance has missed.
+fn reasons_of(cluster: &Cluster, missed: FireTime) -> Vec<MissReason> {
+    let reason = |event: &JobEvent| match event {
+        JobEvent::Missed { fire, reason, .. } if *fire == missed => Some(*reason),
+        _ => None,
+    };
+    cluster.events(FIRST).iter().filter_map(reason).collect()
+}
+
+#[test]
+fn fires_missed_in_an_outage_of_the_registry_name_it() {
+    let mut cluster = Cluster::settled(1, &job_of(2));
+    cluster.run_for(A_WHILE);
+    let begin = cluster.wall_ms();
+    cluster.tell(FIRST, Event::Suspended);
+    cluster.let_time_pass(A_WHILE);
+    let first = cluster.fire();
+    cluster.let_time_pass(A_WHILE);
+    cluster.fire();
+    let outage = Outage { from_ms: begin, until_ms: None };
+    let reason = MissReason::RegistryUnreachable(outage);
+    assert_eq!(reasons_of(&cluster, first), [reason, reason], "{}", cluster.story());
+
+    cluster.let_time_pass(A_WHILE);
+    let outage = Outage { until_ms: Some(cluster.wall_ms()), ..outage };
+    cluster.resume(FIRST);
+    let events = cluster.events(FIRST);
+    let position = |event| events.iter().position(|other| *other == event);
+    let (gone, back) = (position(JobEvent::Suspended), position(JobEvent::Reconnected { outage }));
+    assert!(gone.is_some() && gone < back, "{events:?}");
+}
+
+/// The view still shows the run, because its end could not be written.
+#[test]
+fn a_run_that_ended_in_an_outage_is_not_said_to_be_still_running() {
+    let mut cluster = Cluster::settled(1, &job_of(1));
+    cluster.run_for(A_WHILE);
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.tell(FIRST, Event::Suspended);
+    let while_it_runs = cluster.fire();
+    cluster.let_time_pass(A_WHILE);
+    cluster.end_runs(FIRST);
+    let afterwards = cluster.fire();
+    cluster.let_time_pass(A_WHILE);
+    cluster.fire();
+    let is_outage = |reason: &MissReason| matches!(reason, MissReason::RegistryUnreachable(_));
+    assert!(reasons_of(&cluster, while_it_runs).len() == 1, "{}", cluster.story());
+    assert!(reasons_of(&cluster, afterwards).iter().all(is_outage), "{}", cluster.story());
+    assert_eq!(reasons_of(&cluster, afterwards).len(), 1, "{}", cluster.story());
+}
+
+#[test]
+fn a_lost_session_and_the_one_after_it_are_events_with_their_incarnations() {
+    let mut cluster = Cluster::settled(1, &job_of(1));
+    cluster.run_for(A_WHILE);
+    let former = cluster.id_of(FIRST).clone();
+    let begin = cluster.wall_ms();
+    cluster.tell(FIRST, Event::Suspended);
+    cluster.let_time_pass(A_WHILE);
+    cluster.lose_session(FIRST);
+    let end = cluster.wall_ms();
+    cluster.connect_again(FIRST);
+    let outage = Outage { from_ms: begin, until_ms: Some(end) };
+    let instance = cluster.id_of(FIRST).clone();
+    assert_ne!(instance, former);
+    let expected = [
+        JobEvent::Suspended,
+        JobEvent::SessionLost { instance: former },
+        JobEvent::SessionStarted { instance, outage },
+    ];
+    let is_of_a_session = |event: &&JobEvent| expected.contains(event);
+    let seen: Vec<_> = cluster.events(FIRST).iter().filter(is_of_a_session).cloned().collect();
+    assert_eq!(seen, expected, "{}", cluster.story());
 }

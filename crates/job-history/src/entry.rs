@@ -119,7 +119,7 @@ fn fire_facts(record: &JobRecord) -> Option<(FireKey, FireFacts)> {
             Some((key(*item, *fire), FireFacts { run: Some(run), ..none }))
         }
         JobEvent::Missed { item: Some(item), fire, reason } => {
-            let missed = Some(Missed { at_ms, reason: reason.to_string() });
+            let missed = Some(Missed { at_ms, reason: clip(&reason.to_string(), 100) });
             Some((key(*item, *fire), FireFacts { missed, ..none }))
         }
         JobEvent::MisfireNoted { item, waiting } => {

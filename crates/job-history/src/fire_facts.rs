@@ -11,6 +11,7 @@ use coordination::Outcome;
 /// |---|---|---|
 /// | `succeeded`, `failed`, `panicked`, `interrupted`, … | the words of [`Outcome`]: a run ended so, and that is recorded | yes, unless it was interrupted and somebody takes it over |
 /// | `running` | a run has begun, and its end is not known here | no |
+/// | `unknown` | a run has begun and is over, but no end is recorded in this store: its process was killed, or wrote it elsewhere | no |
 /// | `orphaned` | the instance that ran it is gone; the reason says whether somebody shall take it over | only without failover |
 /// | `missed` | it is not run, with the reason | yes |
 /// | `misfired` | it met the item running; the next run of the item whose source is `MISFIRE` makes up for it | yes |
@@ -28,6 +29,28 @@ impl FireOutcome {
     #[must_use]
     pub fn running() -> Self {
         Self::new("running")
+    }
+
+    /// Returns `unknown`.
+    #[must_use]
+    pub fn unknown() -> Self {
+        Self::new("unknown")
+    }
+
+    /// Returns every word that this program knows, in the order of the table.
+    ///
+    /// # Examples
+    /// ```
+    /// use job_history::FireOutcome;
+    ///
+    /// assert!(FireOutcome::words().contains(&"timed_out"));
+    /// ```
+    #[must_use]
+    pub fn words() -> [&'static str; 12] {
+        use Outcome::{Disabled, Failed, Interrupted, Panicked, Succeeded, TimedOut};
+        let [a, b, c, d, e, f] =
+            [Succeeded, Failed, Panicked, TimedOut, Interrupted, Disabled].map(Outcome::as_str);
+        [a, b, c, d, e, f, "running", "unknown", "orphaned", "missed", "misfired", "gap"]
     }
 
     /// Returns `orphaned`.

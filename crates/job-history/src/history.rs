@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::queue::{HistorySubscriber, Queue};
 use crate::store::{Fault, FaultClass, Store};
-use crate::writer::{Progress, Retention, Writer};
+use crate::writer::{Progress, Reasons, Retention, Writer};
 use crate::{Error, HistoryOptions, Result};
 
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
@@ -154,6 +154,7 @@ impl History {
                 chunk: options.prune_chunk,
             },
             has_source,
+            reasons: Reasons::default(),
         };
         let task = Mutex::new(Some(tokio::spawn(writer.run())));
         let prune_chunk = options.prune_chunk;
@@ -164,6 +165,12 @@ impl History {
     #[must_use]
     pub fn subscriber(&self) -> HistorySubscriber {
         HistorySubscriber::new(Arc::clone(&self.queue))
+    }
+
+    /// Returns where the history is kept, without user, password and parameters: `sqlite:history.db`.
+    #[must_use]
+    pub fn store(&self) -> String {
+        self.store.url.to_string()
     }
 
     /// Returns how the history fares.

@@ -123,7 +123,7 @@ impl RunId<'_> {
 
     fn uuid(&self, state: &str) -> String {
         let Self { job, instance, item, fire, token, .. } = self;
-        let name = format!("{job}/{item}/{fire}/{token}/{instance}/{state}");
+        let name = format!("{job}/{item}/{}/{token}/{instance}/{state}", fire.0);
         Uuid::new_v5(&NAMESPACE, name.as_bytes()).to_string()
     }
 

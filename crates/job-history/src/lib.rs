@@ -4,6 +4,8 @@ mod ask;
 mod entry;
 mod error;
 mod fire_facts;
+#[cfg(all(test, feature = "sqlite"))]
+mod full_disk;
 mod history;
 mod java_rows;
 mod options;

@@ -58,11 +58,11 @@ impl Queue {
 
     fn note_drop(&self, at_ms: i64) {
         let mut drops = self.drops.lock();
-        let row = drops.get_or_insert_with(|| DropRow {
-            seq: self.next_seq(),
-            first_ms: at_ms,
-            last_ms: at_ms,
-            dropped: 0,
+        let row = drops.get_or_insert_with(|| {
+            if !self.sender.is_closed() {
+                tracing::warn!("history queue is full: records are lost");
+            }
+            DropRow { seq: self.next_seq(), first_ms: at_ms, last_ms: at_ms, dropped: 0 }
         });
         row.dropped += 1;
         row.first_ms = row.first_ms.min(at_ms);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use coordination::FireTime;
 use jiff::Timestamp;
 use tokio::select;
 use tokio::sync::{mpsc, watch};
@@ -11,11 +12,14 @@ use tokio::time::Instant;
 use crate::entry::Entry;
 use crate::queue::Queue;
 use crate::store::{Batch, DropRow, Fault, FaultClass, Store, Table};
+use crate::text::clip;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How often it is tried at once after somebody else was quicker.
 const CONFLICTS: u32 = 5;
+/// How many different reasons are logged as warnings while the store cannot be written; further ones only for debugging.
+const MAX_REASONS: usize = 8;
 
 /// What the writer has done so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +49,23 @@ pub(crate) struct Writer {
     pub(crate) retention: Retention,
     /// Whether the table of states has the column `source`; `None` until the tables are known to be there.
     pub(crate) has_source: Option<bool>,
+    /// Since the store could be written the last time.
+    pub(crate) reasons: Reasons,
+}
+
+/// Reasons that were logged as warnings, a bounded number of them.
+#[derive(Debug, Default)]
+pub(crate) struct Reasons(Vec<String>);
+
+impl Reasons {
+    /// Returns true if the reason has not been logged yet and is to be.
+    fn take(&mut self, reason: &str) -> bool {
+        let is_new = self.0.len() < MAX_REASONS && self.0.iter().all(|known| known != reason);
+        if is_new {
+            self.0.push(reason.to_owned());
+        }
+        is_new
+    }
 }
 
 /// What comes next in the life of a writer.
@@ -62,7 +83,11 @@ impl Writer {
         let mut prunes = Prunes::new(&self.retention);
         loop {
             match self.next(&mut entries, prunes.due()).await {
-                Next::Records(0) => return,
+                Next::Records(0) => {
+                    // What was dropped after the last batch was taken.
+                    self.write_all(&[], &mut drops).await;
+                    return;
+                }
                 Next::Records(_) => {
                     self.write_all(&entries, &mut drops).await;
                     entries.clear();
@@ -95,10 +120,13 @@ impl Writer {
         if drops.is_none() {
             *drops = self.queue.take_drops();
         }
+        if entries.is_empty() && drops.is_none() {
+            return;
+        }
         let batch = Batch::of(entries, drops.as_ref());
         match self.persist(&batch).await {
             Ok(()) => {
-                *drops = None;
+                self.note_drops(drops.take());
                 self.progress.send_modify(|p| p.written += entries.len() as u64);
             }
             Err(fault) if entries.len() == 1 && drops.is_none() => self.refuse(&fault),
@@ -111,7 +139,7 @@ impl Writer {
                     }
                 }
                 if self.persist(&Batch::of([], drops.as_ref())).await.is_ok() {
-                    *drops = None;
+                    self.note_drops(drops.take());
                 }
             }
         }
@@ -184,12 +212,12 @@ impl Writer {
         }
     }
 
-    fn note_fault(&self, fault: &Fault) {
-        let reason = self.store.reason(fault);
-        if self.progress.borrow().fault.is_none() {
-            tracing::warn!(store = %self.store.url, reason, "history store is away, trying again");
+    fn note_fault(&mut self, fault: &Fault) {
+        let reason = clip(&self.store.reason(fault), 1_000);
+        if self.reasons.take(&reason) {
+            tracing::warn!(store = %self.store.url, reason, "history store cannot be written, retrying");
         } else {
-            tracing::debug!(store = %self.store.url, reason, "history store is still away");
+            tracing::debug!(store = %self.store.url, reason, "history store still cannot be written");
         }
         self.progress.send_modify(|p| {
             p.retries += 1;
@@ -197,11 +225,20 @@ impl Writer {
         });
     }
 
-    fn note_success(&self) {
+    fn note_success(&mut self) {
         let came_back = self.progress.send_if_modified(|p| p.fault.take().is_some());
         if came_back {
-            tracing::info!(store = %self.store.url, "history store is there again");
+            self.reasons = Reasons::default();
+            tracing::info!(store = %self.store.url, "history store can be written again");
         }
+    }
+
+    fn note_drops(&self, drops: Option<DropRow>) {
+        let Some(DropRow { first_ms, last_ms, dropped, .. }) = drops else { return };
+        let (first, last) = (FireTime(first_ms), FireTime(last_ms));
+        tracing::error!(
+            store = %self.store.url, records = dropped, %first, %last, "history records are lost"
+        );
     }
 
     /// Deletes one chunk of one table. What fails is tried again at the next time.
@@ -277,4 +314,18 @@ fn jittered(pause: Duration) -> Duration {
 /// Returns what time it is, in milliseconds since 1970 UTC.
 pub(crate) fn now_ms() -> i64 {
     Timestamp::now().as_millisecond()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_is_logged_once_and_their_number_is_bounded() {
+        let mut reasons = Reasons::default();
+        assert!(reasons.take("full") && reasons.take("locked"));
+        assert!(!reasons.take("full") && !reasons.take("locked"));
+        let logged = (0..100).filter(|n| reasons.take(&format!("reason {n}"))).count();
+        assert_eq!(logged, MAX_REASONS - 2);
+    }
 }

@@ -67,6 +67,30 @@ async fn a_wrong_option_is_named_with_its_value_and_what_is_valid() {
     assert!(!Path::new("unused.db").exists(), "nothing is tried before the options are right");
 }
 
+/// Rows hold what failed runs have printed.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_and_what_sqlite_puts_beside_it_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("h.db");
+    let history = open(HistoryOptions::sqlite(&path)).await;
+    teller(history.subscriber()).claims(0, run(1));
+    history.flush(DEADLINE).await.unwrap();
+    for name in ["h.db", "h.db-wal", "h.db-shm"] {
+        let mode = std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    history.close(DEADLINE).await.unwrap();
+    // An operator may share it: it stays so.
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
+    let history = open(HistoryOptions::sqlite(&path)).await;
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+    history.close(DEADLINE).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_limit_of_a_page_that_is_wrong_is_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -93,8 +117,9 @@ async fn a_file_that_cannot_be_used_is_told_at_once_with_its_path() {
     connection.close().await.unwrap();
     let rows = [
         (garbage.clone(), "file is not a database"),
-        (folder.path().to_owned(), "unable to open database file"),
-        (folder.path().join("no/such/folder.db"), "unable to open database file"),
+        (folder.path().to_owned(), "unable to open database file: is a directory"),
+        (folder.path().join("no/such/folder.db"), "No such file or directory (os error 2)"),
+        (garbage.join("h.db"), "Not a directory (os error 20)"),
         (newer, "has tables of version 99, this program knows 1"),
     ];
     for (path, expected) in rows {
@@ -218,7 +243,8 @@ async fn a_record_that_the_store_refuses_keeps_no_other_from_being_written() {
     history.flush(DEADLINE).await.unwrap();
     let stats = history.stats();
     assert_eq!((stats.written, stats.refused, stats.waiting()), (3, 1, 0));
-    assert_eq!(history.counts(&FireQuery::default()).await.unwrap()[0].fires, 2);
+    let fires = history.fires(&FireQuery::default(), 9, None).await.unwrap().fires;
+    assert_eq!(fires.len(), 2);
     let events = history.events(&EventQuery::default(), 9, None).await.unwrap().events;
     assert_eq!(
         events.iter().map(|event| event.kind.as_str()).collect::<Vec<_>>(),

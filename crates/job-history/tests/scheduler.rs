@@ -247,3 +247,62 @@ fn check_events(told: &Told, events: &[job_history::EventRecord]) {
     actual.sort();
     assert_eq!(actual, expected);
 }
+
+/// One member that fires each ten seconds, and cannot reach the registry for 35 seconds; then it loses its session.
+async fn play_outages(cluster: &Cluster, history: &History) {
+    let member = cluster.member(1, history);
+    let config = JobBuilder::new("job", 1).cron("0/10 * * * * ?").build().unwrap();
+    let job = job_fn(|_| async { Ok(()) });
+    member.scheduler.schedule(config, job).await.unwrap().joined().await.unwrap();
+    let told = &cluster.told;
+    let settled = |record: &JobRecord| matches!(record.event, JobEvent::Settled { .. });
+    told.until(|records| records.iter().any(settled)).await;
+    member.center.suspend(Duration::from_secs(60));
+    let second = Duration::from_secs(1);
+    cluster.clock.sleep_until(cluster.clock.monotonic() + second * 35).await;
+    member.center.resume();
+    let back = |record: &JobRecord| matches!(record.event, JobEvent::Reconnected { .. });
+    told.until(|records| records.iter().any(back)).await;
+    member.center.expire();
+    let started = |record: &JobRecord| matches!(record.event, JobEvent::SessionStarted { .. });
+    told.until(|records| records.iter().any(started)).await;
+    member.scheduler.shutdown(Duration::from_secs(60)).await;
+}
+
+#[test]
+fn an_outage_of_the_registry_is_in_the_history_with_its_times() {
+    let real =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let options = HistoryOptions::sqlite(folder.path().join("h.db"));
+    let history = real.block_on(History::open(options)).unwrap();
+    let told = Told::default();
+    let paused =
+        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    paused.unwrap().block_on(async {
+        let clock = Arc::new(TokioClock::starting_at(at(0)));
+        let cluster = Cluster { registry: MemoryRegistry::new(), clock, told: told.clone() };
+        let played =
+            tokio::time::timeout(Duration::from_secs(3_600), play_outages(&cluster, &history));
+        played.await.expect("the story comes to its end");
+    });
+    real.block_on(history.flush(DEADLINE)).unwrap();
+    let events = real.block_on(history.events(&EventQuery::default(), 1_000, None)).unwrap().events;
+    let of_sessions = ["suspended", "reconnected", "session_lost", "session_started"];
+    let sessions: Vec<_> =
+        events.iter().rev().filter(|event| of_sessions.contains(&event.kind.as_str())).collect();
+    let kinds: Vec<_> = sessions.iter().map(|event| event.kind.as_str()).collect();
+    assert_eq!(kinds, of_sessions);
+    let (gone, back) = (sessions[0].at, sessions[1].at);
+    assert_eq!(back.duration_since(gone).as_secs(), 35);
+    let outage = format!("from {gone} to {back}");
+    assert!(sessions[1].text.contains(&outage), "{outage}: {}", sessions[1].text);
+    assert_ne!(sessions[2].instance, sessions[3].instance, "another incarnation");
+
+    let missed = FireQuery::default().outcome(job_history::FireOutcome::missed());
+    let missed = real.block_on(history.fires(&missed, 1_000, None)).unwrap().fires;
+    let since = format!("the registry could not be reached since {gone}");
+    let reasons: Vec<_> = missed.iter().map(|fire| fire.reason.as_deref().unwrap()).collect();
+    assert_eq!(reasons, [since.as_str(), &since], "{missed:?}");
+    real.block_on(history.close(DEADLINE)).unwrap();
+}

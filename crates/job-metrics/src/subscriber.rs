@@ -116,6 +116,7 @@ fn source(source: RunSource) -> &'static str {
 fn word(reason: MissReason) -> &'static str {
     match reason {
         MissReason::Superseded => "superseded",
+        MissReason::RegistryUnreachable(_) => "registry_unreachable",
         MissReason::StillRunning => "still_running",
         MissReason::ItemDisabled => "item_disabled",
         MissReason::ItemRetired => "item_retired",

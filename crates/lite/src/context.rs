@@ -155,7 +155,7 @@ impl ShardingContext {
     /// Returns `job/item/fire`, the same for every run of one fire of an item: a key to do something only once.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
-        format!("{}/{}/{}", self.job_name(), self.item(), self.start().fire)
+        format!("{}/{}/{}", self.job_name(), self.item(), self.start().fire.0)
     }
 
     /// Returns `job/item/fire/token`, another for every run.

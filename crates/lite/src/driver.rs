@@ -203,7 +203,7 @@ impl Driver {
     fn suspended(&mut self, session: SessionId) {
         let remaining = self.seams.registry.lease_remaining(session).unwrap_or(Duration::ZERO);
         self.state.lease_ends = self.seams.clock.monotonic().checked_add(remaining);
-        tracing::warn!(?remaining, "connection to the registry is gone");
+        tracing::debug!(?remaining, "lease of the session measured");
         self.feed(Event::Suspended);
     }
 

@@ -27,6 +27,12 @@ fn log(event: &JobEvent) {
     match event {
         JobEvent::Joined { instance } => info!(%instance, "joined"),
         JobEvent::Left { instance } => info!(%instance, "left"),
+        JobEvent::Suspended => warn!("connection to the registry lost"),
+        JobEvent::Reconnected { outage } => info!(%outage, "reconnected in the same session"),
+        JobEvent::SessionLost { instance } => warn!(%instance, "session lost"),
+        JobEvent::SessionStarted { instance, outage } => {
+            info!(%instance, %outage, "new session after a lost one");
+        }
         JobEvent::BecameLeader { term } => info!(term, "became leader"),
         JobEvent::LostLeadership => info!("lost leadership"),
         JobEvent::Resharded { moved, deferred, instances, reason } => {

@@ -3,18 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use coordination::JobName;
 use jiff::Timestamp;
 use job_history::{
-    EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord, History, HistoryOptions,
+    DropRecord, EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord, History,
+    HistoryOptions, OutcomeCount,
 };
 use serde_json::{Value, json};
 use sharding::ShardingItem;
 
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::output::{Page, table};
-use crate::text::{job_name, or_dash, timestamp};
+use crate::output::{Page, counted, table_on_screen};
+use crate::text::{job_name, or_dash, time_or_age};
 
 /// The variable that holds where a history is kept, perhaps with a password.
 const HISTORY: &str = "EJOB_HISTORY";
@@ -46,7 +48,9 @@ impl StoreArguments {
         }
         let named = |error: job_history::Error| Fault::usage(format!("--history: {error}"));
         let options = HistoryOptions::url(url).map_err(named)?;
-        Ok(Some(match self.password()? {
+        let password = self.password()?;
+        check_built(url)?;
+        Ok(Some(match password {
             Some(password) => options.password(password),
             None => options,
         }))
@@ -77,6 +81,22 @@ impl StoreArguments {
     }
 }
 
+/// Refuses stores that this program was built without.
+fn check_built(url: &str) -> Result<(), Fault> {
+    let (servers, feature, is_built) = match url.split(':').next() {
+        Some("postgres" | "postgresql") => ("PostgreSQL", "postgres", cfg!(feature = "postgres")),
+        Some("mysql" | "mariadb") => ("MySQL and MariaDB", "mysql", cfg!(feature = "mysql")),
+        _ => return Ok(()),
+    };
+    if is_built {
+        return Ok(());
+    }
+    Err(Fault::usage(format!(
+        "--history: this ejob was built without {servers}; install one with \
+         `cargo install --path crates/cli --features {feature}`, or name a file, such as sqlite:history.db"
+    )))
+}
+
 /// Returns true if a URL has a password, before its host or among its parameters.
 fn has_password(url: &str) -> bool {
     let Some((_, rest)) = url.split_once("://") else { return false };
@@ -98,13 +118,14 @@ pub(crate) struct HistoryArguments {
     #[arg(long, conflicts_with = "events", value_parser = crate::text::item)]
     item: Option<u32>,
     /// Only fires with this outcome, such as failed, missed, gap
-    #[arg(long, value_name = "WORD", conflicts_with = "events")]
+    #[arg(long, value_name = "WORD", conflicts_with = "events",
+        value_parser = PossibleValuesParser::new(FireOutcome::words()))]
     outcome: Option<String>,
-    /// Only from this time on
-    #[arg(long, value_name = "TIME", value_parser = timestamp)]
+    /// Only from this time on: 2024-02-29T12:00:00Z, 2024-02-29 in UTC, or 5m for five minutes ago
+    #[arg(long, value_name = "TIME", value_parser = time_or_age)]
     from: Option<Timestamp>,
-    /// Only before this time
-    #[arg(long, value_name = "TIME", value_parser = timestamp)]
+    /// Only before this time, written as for --from
+    #[arg(long, value_name = "TIME", value_parser = time_or_age)]
     until: Option<Timestamp>,
     /// At most so many, the latest first
     #[arg(long, value_name = "COUNT", default_value_t = 50,
@@ -132,29 +153,82 @@ impl HistoryArguments {
     }
 
     async fn page(&self, history: &History) -> Result<Page, Fault> {
+        let (headings, rows, more, mut document) = self.answer(history).await?;
+        let lost = history.drops(self.from, self.until).await?;
+        let mut text = match rows.is_empty() {
+            true => self.nothing(history).await?,
+            false => table_on_screen(headings, rows),
+        };
+        if more {
+            text.push_str("there is more: raise --limit, or lower --until\n");
+        }
+        for DropRecord { first, last, dropped, .. } in &lost {
+            let records = counted(usize::try_from(*dropped).unwrap_or(usize::MAX), "record");
+            text.push_str(&format!(
+                "lost: {records} from {first} to {last}: the store could not take them\n"
+            ));
+        }
+        document["lost"] = lost.iter().map(lost_document).collect();
+        Ok(Page::new(text, &document))
+    }
+
+    /// Returns headings, rows, whether there are more of them, and the document.
+    async fn answer(&self, history: &History) -> Result<Answer, Fault> {
         if self.events {
             let page = history.events(&self.event_query(), self.limit, None).await?;
-            let rows = page.events.iter().map(event_row);
-            let text = shown(&["WHEN", "JOB", "WHAT", "TEXT"], rows, page.next.is_some());
+            let more = page.next.is_some();
             let events: Vec<Value> = page.events.iter().map(event_document).collect();
-            return Ok(Page::new(text, &json!({ "events": events, "more": page.next.is_some() })));
+            let document = json!({ "events": events, "more": more });
+            return Ok((
+                &EVENT_HEADINGS,
+                page.events.iter().map(event_row).collect(),
+                more,
+                document,
+            ));
         }
         if self.counts {
             let counts = history.counts(&self.fire_query()).await?;
-            let rows = counts.iter().map(|count| {
+            let row = |count: &OutcomeCount| {
                 vec![count.job.clone(), count.outcome.to_string(), count.fires.to_string()]
-            });
-            let text = shown(&["JOB", "OUTCOME", "FIRES"], rows, false);
+            };
+            let rows = counts.iter().map(row).collect();
             let counts = counts.iter().map(|count| {
                 json!({ "job": count.job, "outcome": count.outcome.as_str(), "fires": count.fires })
             });
-            return Ok(Page::new(text, &json!({ "counts": counts.collect::<Vec<_>>() })));
+            let document = json!({ "counts": counts.collect::<Vec<_>>() });
+            return Ok((&COUNT_HEADINGS, rows, false, document));
         }
         let page = history.fires(&self.fire_query(), self.limit, None).await?;
-        let headings = ["FIRE", "JOB", "ITEM", "OUTCOME", "SOURCE", "INSTANCE", "ENDED", "REASON"];
-        let text = shown(&headings, page.fires.iter().map(fire_row), page.next.is_some());
+        let more = page.next.is_some();
         let fires: Vec<Value> = page.fires.iter().map(fire_document).collect();
-        Ok(Page::new(text, &json!({ "fires": fires, "more": page.next.is_some() })))
+        let document = json!({ "fires": fires, "more": more });
+        Ok((&FIRE_HEADINGS, page.fires.iter().map(fire_row).collect(), more, document))
+    }
+
+    /// Says what was searched in vain. A job of which nothing at all is recorded is none of this history.
+    async fn nothing(&self, history: &History) -> Result<String, Fault> {
+        let store = history.store();
+        if let Some(job) = &self.job {
+            let fires = history.fires(&FireQuery::default().job(job.as_str()), 1, None).await?;
+            let events = history.events(&EventQuery::default().job(job.as_str()), 1, None).await?;
+            if fires.fires.is_empty() && events.events.is_empty() {
+                let hint = "without a name `ejob history` shows all jobs";
+                return Err(Fault::not_found(format!(
+                    "{store} has nothing of a job {job}; {hint}"
+                )));
+            }
+        }
+        let conditions = [
+            self.job.as_ref().map(|job| format!("of job {job}")),
+            self.item.map(|item| format!("of item {item}")),
+            self.outcome.as_ref().map(|outcome| format!("with outcome {outcome}")),
+            self.from.map(|from| format!("from {from}")),
+            self.until.map(|until| format!("before {until}")),
+        ];
+        let conditions: String =
+            conditions.iter().flatten().map(|text| format!(" {text}")).collect();
+        let what = if self.events { "events" } else { "fires" };
+        Ok(format!("no {what}{conditions} in {store}\n"))
     }
 
     fn fire_query(&self) -> FireQuery {
@@ -192,13 +266,21 @@ impl HistoryArguments {
     }
 }
 
-fn shown(headings: &[&str], rows: impl Iterator<Item = Vec<String>>, more: bool) -> String {
-    let mut rows = rows.peekable();
-    if rows.peek().is_none() {
-        return "nothing\n".to_owned();
-    }
-    let more = if more { "there is more: raise --limit, or lower --until\n" } else { "" };
-    table(headings, rows) + more
+/// Headings, rows, whether there are more of them, and the document.
+type Answer = (&'static [&'static str], Vec<Vec<String>>, bool, Value);
+
+const EVENT_HEADINGS: [&str; 4] = ["WHEN", "JOB", "WHAT", "TEXT"];
+const COUNT_HEADINGS: [&str; 3] = ["JOB", "OUTCOME", "FIRES"];
+const FIRE_HEADINGS: [&str; 8] =
+    ["FIRE", "JOB", "ITEM", "OUTCOME", "SOURCE", "INSTANCE", "ENDED", "REASON"];
+
+fn lost_document(lost: &DropRecord) -> Value {
+    json!({
+        "writer": lost.writer,
+        "first": lost.first.to_string(),
+        "last": lost.last.to_string(),
+        "records": lost.dropped,
+    })
 }
 
 fn fire_row(fire: &FireRecord) -> Vec<String> {

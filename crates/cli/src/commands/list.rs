@@ -9,7 +9,7 @@ use sharding::InstanceId;
 
 use crate::context::Context;
 use crate::fault::{Exit, Fault};
-use crate::output::{Page, table};
+use crate::output::{Page, snake_case, table};
 use crate::text::{job_name, or_dash, server_ip};
 
 #[derive(Debug, Args)]
@@ -47,7 +47,7 @@ fn jobs(namespace: &Namespace) -> Page {
         true => "no jobs\n".to_owned(),
         false => table(&headings, briefs.iter().map(row)),
     };
-    with_unread(text, &json!({ "jobs": briefs }), namespace)
+    with_unread(text, &json!({ "jobs": snake_case(&briefs) }), namespace)
 }
 
 fn jobs_of(namespace: &Namespace, ip: &ServerIp) -> Result<Page, Fault> {
@@ -64,7 +64,7 @@ fn jobs_of(namespace: &Namespace, ip: &ServerIp) -> Result<Page, Fault> {
         vec![job.job_name.clone(), state.to_owned(), job.instance_count.to_string()]
     });
     let text = table(&["JOB", "SERVER IS", "INSTANCES"], rows);
-    Ok(with_unread(text, &json!({ "jobs": jobs }), namespace))
+    Ok(with_unread(text, &json!({ "jobs": snake_case(&jobs) }), namespace))
 }
 
 /// Returns the fault that no job knows a server.
@@ -231,7 +231,7 @@ pub(crate) async fn servers(cx: &Context<'_>) -> Result<Page, Fault> {
         true => "no servers\n".to_owned(),
         false => table(&["SERVER", "INSTANCES", "JOBS", "DISABLED", "PAUSED"], rows),
     };
-    Ok(with_unread(text, &json!({ "servers": briefs }), &namespace))
+    Ok(with_unread(text, &json!({ "servers": snake_case(&briefs) }), &namespace))
 }
 
 #[cfg(test)]

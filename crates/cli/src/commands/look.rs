@@ -14,7 +14,7 @@ use super::config_fields;
 use super::list::{instance_briefs, instance_table, state_name, with_unread};
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::output::{Page, pairs, table};
+use crate::output::{Page, pairs, snake_case, table};
 use crate::text::{job_name, moment, one_line, or_dash, timestamp};
 
 #[derive(Debug, Args)]
@@ -63,12 +63,12 @@ fn job_page(job: &JobSnapshot) -> Page {
         .map(|(ip, state)| json!({ "server": ip.as_str(), "state": state.to_string() }))
         .collect();
     let document = json!({
-        "job": brief,
+        "job": snake_case(&brief),
         "config": config.map(config_fields::document),
         "revision": job.config_revision().map(|revision| revision.to_string()),
         "next_fire": next.map(|next| next.to_string()),
         "leader": job.view().leader().map(ToString::to_string),
-        "items": items,
+        "items": snake_case(&items),
         "instances": instances,
         "servers": servers,
     });

@@ -38,8 +38,7 @@ pub(crate) struct Said {
 impl Said {
     /// Returns the one JSON document that was printed.
     pub(crate) fn json(&self) -> Value {
-        let read = serde_json::from_str(&self.out);
-        read.unwrap_or_else(|error| panic!("no single document ({error}): {self:?}"))
+        document(self.out.as_bytes())
     }
 
     /// Returns what was printed, if all went well.
@@ -48,6 +47,25 @@ impl Said {
         assert_eq!(self.err, "", "{self:?}");
         self.out
     }
+}
+
+/// Reads the one JSON document of an answer; all its keys must be written `like_this`.
+pub(crate) fn document(answer: &[u8]) -> Value {
+    let text = || String::from_utf8_lossy(answer);
+    let read = serde_json::from_slice(answer);
+    let document: Value =
+        read.unwrap_or_else(|error| panic!("no single document ({error}): {}", text()));
+    let mut open = vec![&document];
+    while let Some(value) = open.pop() {
+        let fields = value.as_object().into_iter().flatten();
+        for (key, value) in fields {
+            let is_snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            assert!(key.chars().all(is_snake), "{key:?} is not written like_this: {}", text());
+            open.push(value);
+        }
+        open.extend(value.as_array().into_iter().flatten());
+    }
+    document
 }
 
 /// Namespaces in memory, by their paths.

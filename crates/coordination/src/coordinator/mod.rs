@@ -26,8 +26,8 @@ use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::{ConfigCheck, JobView, Versioned};
 use crate::{
-    Command, Dialect, Event, FencingToken, FireTime, JobConfig, JobName, Ledger, Now, ServerIp,
-    ServerState, Ticket,
+    Command, Dialect, Event, FencingToken, FireTime, JobConfig, JobName, Ledger, Now, Outage,
+    ServerIp, ServerState, Ticket,
 };
 
 /// How long a duty waits for the view to show what it has committed, or what stood against it, before it looks again.
@@ -140,6 +140,8 @@ pub struct Coordinator {
     session: Option<SessionId>,
     me: Option<InstanceId>,
     connected: bool,
+    /// The last time without a connection, the present one included.
+    outage: Option<Outage>,
     /// Boxed, because the map keeps room for eleven while nothing is under way.
     in_flight: BTreeMap<Duty, Box<InFlight>>,
     /// Assignments of which nobody has said whether they were written.
@@ -267,6 +269,7 @@ impl Coordinator {
             session: None,
             me: None,
             connected: false,
+            outage: None,
             in_flight: BTreeMap::new(),
             unsure: Vec::new(),
             next_ticket: 0,

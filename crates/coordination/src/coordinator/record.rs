@@ -13,16 +13,18 @@ use crate::mutant::{self, Mutant};
 use crate::runs::LocalRun;
 use crate::{
     Command, DropReason, Event, FencingToken, FireTime, InterruptReason, JobEvent, MissReason, Now,
-    OnceStage, Outcome, RequestParameter, RunSource, StartItem,
+    OnceStage, Outage, Outcome, RequestParameter, RunSource, StartItem,
 };
 
 impl Coordinator {
     pub(super) fn record(&mut self, now: Now, event: Event, out: &mut Vec<Command>) {
         match event {
-            Event::Connected { session, incarnation } => self.connect(session, incarnation),
-            Event::Suspended => self.connected = false,
+            Event::Connected { session, incarnation } => {
+                self.connect(now, session, incarnation, out);
+            }
+            Event::Suspended => self.suspend(now, out),
             Event::LeaseExpired => self.interrupt(InterruptReason::LeaseExpired, out),
-            Event::Lost => self.lose(out),
+            Event::Lost => self.lose(now, out),
             Event::Registry(changes) => self.apply(changes, out),
             Event::Fire { at, next, missed } => {
                 // It was looked up by the items that are shown.
@@ -41,7 +43,21 @@ impl Coordinator {
         }
     }
 
-    fn connect(&mut self, session: SessionId, incarnation: InstanceId) {
+    fn connect(
+        &mut self,
+        now: Now,
+        session: SessionId,
+        incarnation: InstanceId,
+        out: &mut Vec<Command>,
+    ) {
+        let outage = self.outage.filter(|_| !self.connected);
+        if let Some(outage) = outage.map(|outage| outage.ended(now)) {
+            self.outage = Some(outage);
+            out.push(Command::Emit(match self.session == Some(session) {
+                true => JobEvent::Reconnected { outage },
+                false => JobEvent::SessionStarted { instance: incarnation.clone(), outage },
+            }));
+        }
         if self.session != Some(session) {
             self.session = Some(session);
             let same = self.me.take().filter(|_| mutant::is(Mutant::IdsReused));
@@ -57,6 +73,13 @@ impl Coordinator {
         self.local.lease = true;
     }
 
+    fn suspend(&mut self, now: Now, out: &mut Vec<Command>) {
+        if std::mem::take(&mut self.connected) {
+            self.outage = Some(Outage::beginning(now));
+            out.push(Command::Emit(JobEvent::Suspended));
+        }
+    }
+
     fn interrupt(&mut self, reason: InterruptReason, out: &mut Vec<Command>) {
         self.local.lease = false;
         if mutant::is(Mutant::RunsGoOn) {
@@ -67,10 +90,16 @@ impl Coordinator {
         }
     }
 
-    fn lose(&mut self, out: &mut Vec<Command>) {
+    fn lose(&mut self, now: Now, out: &mut Vec<Command>) {
         self.interrupt(InterruptReason::SessionLost, out);
-        self.connected = false;
-        self.session = None;
+        if std::mem::take(&mut self.connected) {
+            self.outage = Some(Outage::beginning(now));
+        }
+        if self.session.take().is_some()
+            && let Some(instance) = self.me.clone()
+        {
+            out.push(Command::Emit(JobEvent::SessionLost { instance }));
+        }
         self.in_flight.clear();
         self.local.lose_session();
     }
@@ -118,12 +147,12 @@ impl Coordinator {
             Some(_) | None => None,
         };
         if let Some(reason) = refused {
-            let id = format!("{me}-{at}");
+            let id = format!("{me}-{}", at.0);
             out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
             return;
         }
         let wanted = WantedTrigger::new(at, parameter);
-        self.local.wanted_triggers.insert(format!("{me}-{at}"), wanted);
+        self.local.wanted_triggers.insert(format!("{me}-{}", at.0), wanted);
     }
 
     /// Later than that of every request before it, though the clock was set back meanwhile (simulation seed 14123270).
@@ -174,7 +203,18 @@ impl Coordinator {
         self.view.server_version(server).is_some() && !self.view.is_enabled(server)
     }
 
-    /// Reports the items of the fire that was due until now and that nobody has claimed.
+    /// Returns why a fire is not run although the reason is only that the next one came first.
+    fn with_outage(&self, reason: MissReason, fire: FireTime) -> MissReason {
+        let outage = self.outage.filter(|outage| outage.reaches(fire));
+        match (reason, outage) {
+            (MissReason::Superseded, Some(outage)) if !mutant::is(Mutant::OutageUnnamed) => {
+                MissReason::RegistryUnreachable(outage)
+            }
+            _ => reason,
+        }
+    }
+
+    /// Reports the items of the fire that was due until now and that no instance has claimed.
     fn report_unclaimed(&mut self, reason: MissReason, out: &mut Vec<Command>) {
         let (Some(due), Some(me)) = (self.local.due.take(), &self.me) else { return };
         // A job that catches up runs it yet.
@@ -188,10 +228,13 @@ impl Coordinator {
             return;
         }
         let makes_up = self.view.config().is_some_and(|config| config.misfire);
+        let reason = self.with_outage(reason, fire);
         let unsettled = self.view.accounted_by(me, self.view.unsettled_items(fire));
         for (item, view) in unsettled.filter(|(_, view)| view.ledger.is_some()) {
-            let reason =
-                if view.is_busy() && !makes_up { MissReason::StillRunning } else { reason };
+            // The end of a run here may not have reached the registry.
+            let has_ended = self.local.runs.get(item).is_some_and(|run| run.outcome.is_some());
+            let still_runs = view.is_busy() && !makes_up && !has_ended;
+            let reason = if still_runs { MissReason::StillRunning } else { reason };
             self.told.missed.insert(item, fire);
             out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
         }
@@ -200,6 +243,7 @@ impl Coordinator {
     /// Reports the fire of a job that is not monitored for which nobody knew in time whose the items are.
     fn report_unstarted(&mut self, reason: MissReason, out: &mut Vec<Command>) {
         if let Some(fire) = self.local.unmonitored_fire.take() {
+            let reason = self.with_outage(reason, fire);
             out.push(Command::Emit(JobEvent::Missed { item: None, fire, reason }));
         }
     }

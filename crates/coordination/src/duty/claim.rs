@@ -40,7 +40,7 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
             Some(_) | None => ledger.claim(&by, due.at, due.next),
         }
     };
-    claim(cx, &format!("fire {} is due", due.at), cx.claimable_for(due.at), next)
+    claim(cx, &format!("fire {} is due", due.at.0), cx.claimable_for(due.at), next)
 }
 
 /// Returns true if an item leaves a due fire alone: what came before it is told with the next fire, and it as well

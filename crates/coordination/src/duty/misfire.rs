@@ -23,7 +23,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 fn note(cx: &Context<'_>) -> Option<Plan> {
     let fire = cx.local.due.as_ref()?.at;
     let next = |own: &OwnItem<'_>| own.ledger.note_misfire(fire);
-    let reason = format!("fire {fire} met running items");
+    let reason = format!("fire {} met running items", fire.0);
     change_items(Duty::Misfire, cx, &reason, cx.restless_accounted_items(fire), next)
 }
 

@@ -44,7 +44,7 @@ fn call(cx: &Context<'_>) -> Option<Plan> {
     let (token, holder) = (before.next_token(), cx.me.clone());
     let record = before.with(stage, OnceCall { fire, token, holder, done: false });
     let expect = cx.view.once().map(|once| once.version);
-    let plan = Plan::as_owner(Duty::Once, cx, format!("all items have {stage} fire {fire}"))?;
+    let plan = Plan::as_owner(Duty::Once, cx, format!("all items have {stage} fire {}", fire.0))?;
     Some(plan.step(Step::SetOnce { expect, record }))
 }
 

@@ -612,4 +612,6 @@ mutants! {
     DropsUntold,
     /// Requests that were handed on to Java instances are told as missed.
     HandedOnToldAsMissed,
+    /// Fires that are missed while the registry cannot be reached do not name the outage.
+    OutageUnnamed,
 }

@@ -2484,6 +2484,12 @@ pub const MUTANTS: &[Row] = &[
             "a_request_that_is_handed_on_to_a_java_instance_is_not_told_to_be_missed",
         )),
     },
+    Row {
+        mutant: M::OutageUnnamed,
+        properties: &["S3"],
+        story: "the reason of a missed fire hides that the registry could not be reached",
+        watcher: Told(told("tests/rules.rs", "fires_missed_in_an_outage_of_the_registry_name_it")),
+    },
 ];
 
 /// Stories of the cluster of coordinators, by their file.

@@ -478,6 +478,11 @@ impl Cluster {
         panic!("it never comes to rest\n{}", self.story());
     }
 
+    /// Returns the time of the wall clocks, in milliseconds since 1970 UTC.
+    pub(crate) fn wall_ms(&self) -> i64 {
+        self.now.wall_ms
+    }
+
     /// Moves the clocks; nobody is told.
     pub(crate) fn let_time_pass(&mut self, time: Duration) {
         self.now.mono += time;
@@ -592,6 +597,13 @@ impl Cluster {
         let this = &mut self.instances[instance];
         (this.session, this.feed, this.alive) = (session, feed, true);
         let incarnation = instance_id(&this.server, &session.0.to_string()).unwrap();
+        self.tell(instance, Event::Connected { session, incarnation });
+    }
+
+    /// The connection of an instance is back, in its session.
+    pub(crate) fn resume(&mut self, instance: usize) {
+        let session = self.instances[instance].session;
+        let incarnation = self.id_of(instance).clone();
         self.tell(instance, Event::Connected { session, incarnation });
     }
 

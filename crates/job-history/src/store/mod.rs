@@ -4,6 +4,8 @@
 //! numbers, texts and one truth value, in the same three kinds of databases for ever: an abstraction of that size.
 
 mod fault;
+#[cfg(feature = "sqlite")]
+mod file;
 mod migrate;
 mod pool;
 mod prune;
@@ -101,6 +103,11 @@ impl Store {
 
     /// Makes the tables, or brings them up to date. Harmless at any time and in several processes at once.
     pub(crate) async fn migrate(&self) -> Result<(), Fault> {
+        #[cfg(feature = "sqlite")]
+        if let StoreUrl::File(path) = &self.url {
+            file::create(path)?;
+            return migrate::run(self).await.map_err(|fault| file::explain(path, fault));
+        }
         migrate::run(self).await
     }
 

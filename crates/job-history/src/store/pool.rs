@@ -98,12 +98,19 @@ impl Pool {
 
         let connect = SqliteConnectOptions::new()
             .filename(path)
-            .create_if_missing(true)
+            // The store creates it, with permissions of its own.
+            .create_if_missing(false)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
             .busy_timeout(Duration::from_millis(500));
         let connect = sqlx::ConnectOptions::disable_statement_logging(connect);
-        Self::Sqlite(pool(options).connect_lazy_with(connect))
+        // SQLite rolls back by itself when the disk is full or fails. The driver counts its transactions
+        // and does not notice: such a connection begins no transaction any more.
+        let pool = pool(options).before_acquire(|connection, _| {
+            let is_clean = !sqlx::Connection::is_in_transaction(connection);
+            Box::pin(std::future::ready(Ok(is_clean)))
+        });
+        Self::Sqlite(pool.connect_lazy_with(connect))
     }
 
     pub(super) async fn close(&self) {
@@ -216,6 +223,24 @@ fn numbered(sql: &str, kind: Kind) -> String {
         numbered.push_str(part);
     }
     numbered
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+impl Store {
+    /// Lets the file have so many pages, or as many as it has: a disk of that size. Holds on all connections, of now and later.
+    pub(crate) async fn limit_pages(&self, pages: u32) {
+        #[allow(irrefutable_let_patterns, reason = "which kinds there are depends on the features")]
+        let Pool::Sqlite(pool) = &self.pool else { panic!("only a file has pages") };
+        let connect = (*pool.connect_options()).clone();
+        pool.set_connect_options(connect.pragma("max_page_count", pages.to_string()));
+        let mut all = Vec::new();
+        for _ in 0..pool.options().get_max_connections() {
+            let mut connection = pool.acquire().await.unwrap();
+            let pragma = format!("PRAGMA max_page_count = {pages}");
+            sqlx::raw_sql(AssertSqlSafe(pragma)).execute(&mut *connection).await.unwrap();
+            all.push(connection);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -28,6 +28,17 @@ impl Conditions {
         self
     }
 
+    /// Only fires with this outcome, as they are shown.
+    fn having(self, outcome: Option<&FireOutcome>) -> Self {
+        let Some(outcome) = outcome else { return self };
+        let is_over = format!("({RUN_AGAIN} OR {SESSION_OVER})");
+        match outcome.as_str() {
+            "running" => self.when(&format!("outcome = ? AND NOT {is_over}"), Some("running")),
+            "unknown" => self.when(&format!("outcome = ? AND {is_over}"), Some("running")),
+            word => self.when("outcome = ?", Some(word)),
+        }
+    }
+
     /// Only what comes after a place in descending order of three columns.
     fn after(mut self, columns: [&str; 3], place: Option<[Value; 3]>) -> Self {
         let [a, b, c] = columns;
@@ -45,6 +56,29 @@ impl Conditions {
             format!(" WHERE {}", self.sql.join(" AND "))
         }
     }
+}
+
+/// A later claim of the item: the run before it was over by then.
+const RUN_AGAIN: &str = "EXISTS (SELECT 1 FROM ejob_fire later WHERE later.job = f.job \
+    AND later.item = f.item AND later.fire_ms > f.fire_ms AND later.token > f.token)";
+
+/// An event that ends the incarnation: no run of it goes on.
+const SESSION_OVER: &str = "EXISTS (SELECT 1 FROM ejob_event e WHERE e.at_ms >= f.began_ms \
+    AND e.instance = f.instance AND e.kind IN ('left', 'session_lost'))";
+
+/// Returns the columns `outcome` and `reason` as they are shown: a run that is over is not `running`, although its end
+/// never came here because its process was killed, or is in another store.
+fn shown_outcome() -> (String, String) {
+    let outcome = format!(
+        "CASE WHEN outcome = 'running' AND ({RUN_AGAIN} OR {SESSION_OVER}) THEN 'unknown' ELSE outcome END"
+    );
+    let reason = format!(
+        "CASE WHEN outcome = 'running' AND {RUN_AGAIN} \
+         THEN 'no end is recorded here; the item has run again since' \
+         WHEN outcome = 'running' AND {SESSION_OVER} \
+         THEN 'no end is recorded here; the session of the instance is over' ELSE reason END"
+    );
+    (outcome, reason)
 }
 
 fn ms(time: Option<Timestamp>) -> Option<i64> {
@@ -66,7 +100,7 @@ fn fire_conditions(query: &FireQuery) -> Conditions {
         .when("item = ?", query.item.map(|item| i64::from(item.index())))
         .when("fire_ms >= ?", ms_after(query.from))
         .when("fire_ms < ?", ms_after(query.until))
-        .when("outcome = ?", query.outcome.as_ref().map(FireOutcome::as_str))
+        .having(query.outcome.as_ref())
         .when("instance = ?", query.instance.as_ref().map(InstanceId::as_str))
 }
 
@@ -82,9 +116,10 @@ impl Store {
             [Text, Int, Int, Text, Text, Text, Int, Text, Int, Int, Text, Int];
         let place = after.map(|c| [c.fire_ms.into(), c.job.as_str().into(), c.item.into()]);
         let mut conditions = fire_conditions(query).after(["fire_ms", "job", "item"], place);
+        let (outcome, reason) = shown_outcome();
         let sql = format!(
-            "SELECT job, item, fire_ms, outcome, reason, source, token, instance, began_ms, ended_ms, left_by, \
-             gap_until_ms FROM ejob_fire{} ORDER BY fire_ms DESC, job DESC, item DESC LIMIT ?",
+            "SELECT job, item, fire_ms, {outcome}, {reason}, source, token, instance, began_ms, ended_ms, left_by, \
+             gap_until_ms FROM ejob_fire f{} ORDER BY fire_ms DESC, job DESC, item DESC LIMIT ?",
             conditions.to_sql()
         );
         conditions.values.push((i64::from(limit) + 1).into());
@@ -103,8 +138,10 @@ impl Store {
     pub(crate) async fn counts(&self, query: &FireQuery) -> Result<Vec<OutcomeCount>, Fault> {
         use ColumnKind::{Int, Text};
         let conditions = fire_conditions(query);
+        let (outcome, _) = shown_outcome();
         let sql = format!(
-            "SELECT job, outcome, COUNT(*) FROM ejob_fire{} GROUP BY job, outcome ORDER BY job, outcome",
+            "SELECT job, outcome, COUNT(*) FROM (SELECT job, {outcome} AS outcome FROM ejob_fire f{}) shown \
+             GROUP BY job, outcome ORDER BY job, outcome",
             conditions.to_sql()
         );
         let rows = self.rows(&sql, &conditions.values, &[Text, Text, Int]).await?;

@@ -31,6 +31,7 @@ pub(crate) async fn all(place: &Place) {
     each_fire_has_one_outcome_whoever_tells_first(place).await;
     the_tables_of_elasticjob_are_filled(place).await;
     events_are_kept_with_their_words(place).await;
+    a_run_that_is_over_without_a_recorded_end_is_not_running(place).await;
     pages_and_counts_are_what_was_asked_for(place).await;
     two_that_write_the_same_fire_do_not_lose_a_fact(place).await;
     texts_of_any_kind_and_length_are_kept(place).await;
@@ -287,8 +288,8 @@ async fn events_are_kept_with_their_words(place: &Place) {
         .collect();
     let due = fire(5_000).to_string();
     let expected = [
-        ("missed", Some(1), format!("item 1 missed fire {due}: the next fire came first")),
-        ("missed", None, format!("missed fire {due}: the instance is paused")),
+        ("missed", Some(1), format!("item 1 missed the fire of {due}: the next fire came first")),
+        ("missed", None, format!("missed the fire of {due}: the instance is paused")),
         ("became_leader", None, "became leader in term 3".to_owned()),
         ("joined", None, "joined as 10.0.0.1@-@1".to_owned()),
     ];
@@ -300,6 +301,54 @@ async fn events_are_kept_with_their_words(place: &Place) {
     // What an instance misses for all its items is no fate of an item: another one may run them.
     let fires = fires_of(&history, "events").await;
     assert_eq!(fires.iter().map(|fire| fire.item.index()).collect::<Vec<_>>(), [1, 0]);
+    history.close(DEADLINE).await.unwrap();
+}
+
+/// Its process was killed, or its end is in the store of another one.
+async fn a_run_that_is_over_without_a_recorded_end_is_not_running(place: &Place) {
+    let history = open(place.options.clone()).await;
+    let (a, b) = (teller(&history, "cut-short", 1), teller(&history, "cut-short", 2));
+    let first = run(0, 0, RunSource::Normal, 1);
+    a.claims(10, first);
+    a.claims(10, run(1, 0, RunSource::Normal, 7));
+    // Another job's, another item's and an earlier token say nothing.
+    teller(&history, "cut-off", 2).claims(10_010, run(0, 10_000, RunSource::Normal, 2));
+    b.claims(10_010, run(2, 10_000, RunSource::Normal, 2));
+    b.claims(10_010, run(1, 10_000, RunSource::Normal, 6));
+    history.flush(DEADLINE).await.unwrap();
+    let outcomes = async || {
+        let fires = fires_of(&history, "cut-short").await;
+        let of_noon = fires.into_iter().rev().filter(|fire| fire.fire == at(0));
+        let words = of_noon.map(|f| (f.outcome.to_string(), f.reason.unwrap_or_default()));
+        words.collect::<Vec<_>>()
+    };
+    let words = |outcome: &str, reason: &str| (outcome.to_owned(), reason.to_owned());
+    let running = || words("running", "");
+    assert_eq!(outcomes().await, [running(), running()]);
+
+    b.claims(20_010, run(0, 20_000, RunSource::Normal, 2));
+    history.flush(DEADLINE).await.unwrap();
+    let since = words("unknown", "no end is recorded here; the item has run again since");
+    assert_eq!(outcomes().await, [since.clone(), running()]);
+
+    a.tell(30_000, JobEvent::SessionLost { instance: instance(1) });
+    history.flush(DEADLINE).await.unwrap();
+    let over = words("unknown", "no end is recorded here; the session of the instance is over");
+    assert_eq!(outcomes().await, [since, over.clone()]);
+    let query = FireQuery::default().job("cut-short");
+    for (word, expected) in [("unknown", 2), ("running", 3), ("succeeded", 0)] {
+        let query = query.clone().outcome(FireOutcome::new(word));
+        let rows = history.fires(&query, 1_000, None).await.unwrap().fires;
+        let counts = history.counts(&query).await.unwrap();
+        let counted: u64 = counts.iter().map(|count| count.fires).sum();
+        assert_eq!((rows.len(), counted), (expected, expected as u64), "{word}");
+        assert!(counts.iter().all(|count| count.outcome.as_str() == word), "{counts:?}");
+    }
+
+    // Its end was only late.
+    a.settles(900, first, Outcome::Succeeded);
+    history.flush(DEADLINE).await.unwrap();
+    assert_eq!(outcomes().await, [words("succeeded", ""), over]);
     history.close(DEADLINE).await.unwrap();
 }
 

@@ -1,0 +1,145 @@
+//! What `ejob history` shows of a store.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use coordination::{FencingToken, FireTime, JobEvent, JobName, Outcome, RunSource};
+use jiff::Timestamp;
+use job_history::{History, HistoryOptions};
+use lite::{EventSubscriber, JobRecord, RunReport};
+use sharding::{InstanceId, ShardingItem};
+
+use super::support::document;
+
+const MINUTE_MS: i64 = 60_000;
+const CAUSE: &str = "a long story\n\u{1b}[2J";
+
+/// Runs `ejob history` on the store of a folder; its standard output is no terminal.
+fn history(folder: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ejob"));
+    command.current_dir(folder).env_remove("EJOB_HISTORY").env_remove("EJOB_LOG");
+    command.args(["history", "--history", "sqlite:h.db"]).args(words).output().unwrap()
+}
+
+fn done(folder: &Path, words: &[&str]) -> String {
+    let output = history(folder, words);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A store with a fire of job `report` 90 minutes ago, whose run failed with a long text, and one 10 minutes ago.
+async fn store(folder: &Path) -> i64 {
+    let options = HistoryOptions::sqlite(folder.join("h.db"));
+    let history = History::open(options).await.unwrap();
+    let now = Timestamp::now().as_millisecond() / MINUTE_MS * MINUTE_MS;
+    let (job, instance) = (JobName::new("report").unwrap(), InstanceId::new("10.0.0.1@-@7"));
+    let (item, source) = (ShardingItem::new(0), RunSource::Normal);
+    for (token, minutes) in [(1, 90), (2, 10)] {
+        let (token, due) = (FencingToken(token), now - minutes * MINUTE_MS);
+        let at = Timestamp::from_millisecond(due).unwrap();
+        let (fire, outcome) = (FireTime(due), Outcome::Failed);
+        history.subscriber().on_run_ended(&RunReport {
+            job: job.clone(),
+            instance: instance.clone(),
+            item,
+            fire,
+            source,
+            token,
+            began: at,
+            ended: at,
+            outcome,
+            cause: Some(CAUSE.repeat(200)),
+        });
+        let event = JobEvent::Settled { item, fire, source, token, outcome };
+        let (job, instance) = (job.clone(), Some(instance.clone()));
+        history.subscriber().on_event(&JobRecord { job, instance, at, event });
+    }
+    history.close(Duration::from_secs(60)).await.unwrap();
+    now
+}
+
+#[tokio::test]
+async fn a_long_reason_is_cut_in_the_table_and_whole_in_the_document() {
+    let folder = tempfile::tempdir().unwrap();
+    store(folder.path()).await;
+    let shown = done(folder.path(), &[]);
+    let lines: Vec<_> = shown.lines().collect();
+    assert_eq!(lines.len(), 3, "{shown}");
+    assert!(lines.iter().all(|line| line.chars().count() <= 200), "{shown}");
+    assert!(lines[1].contains("a long story\\n\\u{1b}[2J") && lines[1].ends_with('…'), "{shown}");
+    let fires = document(done(folder.path(), &["--json"]).as_bytes());
+    let expected: String = CAUSE.repeat(200).chars().take(4_000).collect();
+    assert_eq!(fires["fires"][0]["reason"], expected);
+}
+
+#[tokio::test]
+async fn from_and_until_take_ages_and_dates() {
+    let folder = tempfile::tempdir().unwrap();
+    let now = store(folder.path()).await;
+    let date = |ms| Timestamp::from_millisecond(ms).unwrap().strftime("%Y-%m-%dT%H:%M").to_string();
+    let hour_ago = date(now - 60 * MINUTE_MS);
+    let day_ago = date(now - 24 * 60 * MINUTE_MS);
+    let rows: [(&[&str], usize); 6] = [
+        (&["--from", "1h"], 1),
+        (&["--from", "2h ago"], 2),
+        (&["--until", "1h"], 1),
+        (&["--from", &hour_ago], 1),
+        (&["--from", &day_ago[..10]], 2),
+        (&["--from", "2h", "--until", "100m"], 0),
+    ];
+    for (words, expected) in rows {
+        let fires = document(done(folder.path(), &[words, &["--json"]].concat()).as_bytes());
+        assert_eq!(fires["fires"].as_array().unwrap().len(), expected, "{words:?}: {fires}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_answer_says_what_was_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    store(folder.path()).await;
+    let words = ["report", "--outcome", "missed", "--item", "0", "--from", "2024-02-29"];
+    let expected = "no fires of job report of item 0 with outcome missed from 2024-02-29T00:00:00Z \
+                    in sqlite:h.db\n";
+    assert_eq!(done(folder.path(), &words), expected);
+    let events = done(folder.path(), &["report", "--events"]);
+    assert_eq!(events, "no events of job report in sqlite:h.db\n");
+}
+
+#[tokio::test]
+async fn a_job_of_which_nothing_is_recorded_is_not_found() {
+    let folder = tempfile::tempdir().unwrap();
+    store(folder.path()).await;
+    for words in [&["reprot"][..], &["reprot", "--counts"], &["reprot", "--events", "--json"]] {
+        let output = history(folder.path(), words);
+        assert_eq!(output.status.code(), Some(4), "{words:?}: {output:?}");
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert!(line.contains("sqlite:h.db has nothing of a job reprot"), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn lost_records_are_shown_with_their_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = HistoryOptions::sqlite(folder.path().join("h.db")).queue_capacity(1);
+    let history = History::open(options).await.unwrap();
+    // The writer has no turn on this thread before the first await.
+    for second in 0..5 {
+        let at = Timestamp::from_second(second).unwrap();
+        let job = JobName::new("report").unwrap();
+        let event = JobEvent::LostLeadership;
+        history.subscriber().on_event(&JobRecord { job, instance: None, at, event });
+    }
+    history.close(Duration::from_secs(60)).await.unwrap();
+    let line = "lost: 4 records from 1970-01-01T00:00:01Z to 1970-01-01T00:00:04Z: \
+                the store could not take them\n";
+    let shown = done(folder.path(), &["--events"]);
+    assert!(shown.ends_with(line) && shown.lines().count() == 3, "{shown}");
+    let shown = document(done(folder.path(), &["--events", "--json"]).as_bytes());
+    assert_eq!(
+        (&shown["lost"][0]["records"], &shown["events"][0]["kind"]),
+        (&4.into(), &"lost_leadership".into())
+    );
+    let later = done(folder.path(), &["--events", "--from", "1h"]);
+    assert!(!later.contains("lost: "), "{later}");
+}
