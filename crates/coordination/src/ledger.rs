@@ -10,6 +10,7 @@ use reg_center::Version;
 use sharding::InstanceId;
 
 use crate::mutant::{self, Mutant};
+use crate::runs::LocalRun;
 use crate::{FencingToken, FireTime, RequestParameter};
 
 /// Why an item runs.
@@ -151,8 +152,12 @@ impl Run {
     /// Returns true if it is for a scheduled fire, taken over or not: those come on whole seconds.
     #[must_use]
     pub fn is_scheduled(&self) -> bool {
-        self.source != RunSource::Manual && self.fire.0 % 2 == 0
+        is_scheduled(self.source, self.fire)
     }
+}
+
+pub(crate) fn is_scheduled(source: RunSource, fire: FireTime) -> bool {
+    source != RunSource::Manual && fire.0 % 2 == 0
 }
 
 /// Where an item stands.
@@ -430,6 +435,25 @@ impl Ledger {
     fn ended(&self, outcome: Outcome, now_ms: i64) -> Self {
         let ended_ms = Some(now_ms);
         Self { state: LedgerState::Idle, outcome: Some(outcome), ended_ms, ..self.clone() }
+    }
+
+    /// Any → the same, brought up to date by a run that has ended and that this record, put back from outside, does not
+    /// show: its token and its fire are not used again, and what the record shows of other runs stays.
+    #[must_use]
+    pub(crate) fn with_lost_run(&self, run: &LocalRun, outcome: Outcome, now_ms: i64) -> Self {
+        let ended = |run: &Run, lost: &LocalRun| run.holder == lost.holder;
+        let over = self.is_idle() || self.run().is_some_and(|shown| ended(shown, run));
+        let next = if over { self.ended(outcome, now_ms) } else { self.clone() };
+        let later = run.is_scheduled() && self.last_fire < Some(run.fire);
+        let next = if later { next.advanced(run.fire, None) } else { next };
+        next.with_token_at_least(Some(run.token))
+    }
+
+    /// Returns the record with a token that is not below this one.
+    #[must_use]
+    pub(crate) fn with_token_at_least(self, token: Option<FencingToken>) -> Self {
+        let token = token.filter(|_| !mutant::is(Mutant::TokensGoBack));
+        Self { token: token.map_or(self.token, |token| self.token.max(token)), ..self }
     }
 
     /// Running → orphan: the holder is gone, or gave the run up.

@@ -77,23 +77,30 @@ impl Coordinator {
 
     fn apply(&mut self, changes: Vec<Change>, out: &mut Vec<Command>) {
         for change in changes {
-            let record = self.record_of(&change);
+            let item = self.item_to_look_at(&change);
             let all = change == Change::Ready;
             if let Err(anomaly) = self.view.apply(change) {
                 let path = anomaly.path.to_string();
                 out.push(Command::Emit(JobEvent::Anomaly { path, reason: anomaly.reason }));
             }
-            self.stirred.extend(record);
+            self.stirred.extend(item);
             if all {
                 self.stir_all();
             }
         }
     }
 
-    /// Returns the item whose record changes.
-    fn record_of(&self, change: &Change) -> Option<ShardingItem> {
-        let NodeKind::Ledger(item) = self.layout.parse(change.path()?)? else { return None };
-        Some(item)
+    /// Returns the item whose record changes, or a mark of its run here.
+    fn item_to_look_at(&self, change: &Change) -> Option<ShardingItem> {
+        let (item, is_mark) = match self.layout.parse(change.path()?)? {
+            NodeKind::Ledger(item) => (item, false),
+            NodeKind::Running(item)
+            | NodeKind::Alive(item)
+            | NodeKind::Failover(item)
+            | NodeKind::Failovering(item) => (item, true),
+            _ => return None,
+        };
+        (!is_mark || self.local.runs.has(item)).then_some(item)
     }
 
     /// Nothing is known any more of what has been looked at.

@@ -612,4 +612,12 @@ mutants! {
     DropsUntold,
     /// Requests that were handed on to Java instances are told as missed.
     HandedOnToldAsMissed,
+    /// A fenced run leaves its marks.
+    FencedMarksStay,
+    /// A fenced run removes the marks of the run that took its place.
+    OthersMarksRemoved,
+    /// The token of a record that was put back from outside stays as it is.
+    TokensGoBack,
+    /// A run that only a record put back from outside shows is left alone.
+    PutBackRunStays,
 }

@@ -2484,6 +2484,39 @@ pub const MUTANTS: &[Row] = &[
             "a_request_that_is_handed_on_to_a_java_instance_is_not_told_to_be_missed",
         )),
     },
+    Row {
+        mutant: M::FencedMarksStay,
+        properties: &["L2", "L7"],
+        story: "a mark keeps an item from running while its instance lives",
+        watcher: Told(told(
+            "tests/put_back.rs",
+            "an_item_whose_record_was_put_back_during_its_run_runs_again",
+        )),
+    },
+    Row {
+        mutant: M::OthersMarksRemoved,
+        properties: &["S2"],
+        story: "the mark of a run that goes on is removed by an earlier run",
+        watcher: Told(told(
+            "src/duty/release.rs",
+            "duty::release::tests::a_fenced_run_removes_its_own_marks_only",
+        )),
+    },
+    Row {
+        mutant: M::TokensGoBack,
+        properties: &["S5"],
+        story: "two runs have the same fencing token",
+        watcher: Told(told(
+            "tests/put_back.rs",
+            "an_item_whose_record_was_put_back_during_its_run_runs_again",
+        )),
+    },
+    Row {
+        mutant: M::PutBackRunStays,
+        properties: &["L2"],
+        story: "an item waits for a run that ended long ago",
+        watcher: Told(told("tests/put_back.rs", "a_run_that_only_a_record_shows_is_given_up")),
+    },
 ];
 
 /// Stories of the cluster of coordinators, by their file.
