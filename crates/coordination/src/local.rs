@@ -275,6 +275,7 @@ fn local_run(run: &Run, token: FencingToken, lasting: bool) -> LocalRun {
         fire: run.fire,
         source: run.source,
         outcome: None,
+        failure: None,
         unseen_after: None,
         shows_running: true,
         shows_failover: run.source == RunSource::Failover,

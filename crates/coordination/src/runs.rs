@@ -9,7 +9,7 @@ use crate::items::ItemView;
 use crate::ledger::is_scheduled;
 use crate::mutant::{self, Mutant};
 use crate::plan::Step;
-use crate::{FencingToken, FireTime, Outcome, RunSource};
+use crate::{FailureReason, FencingToken, FireTime, Outcome, RunSource};
 
 /// A run on this instance, from its claim until the view shows that its end is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,6 +21,8 @@ pub(crate) struct LocalRun {
     pub(crate) source: RunSource,
     /// How it ended; `None` while the job's code runs.
     pub(crate) outcome: Option<Outcome>,
+    /// Why it did not succeed.
+    pub(crate) failure: Option<FailureReason>,
     /// The version of the record that its claim replaced; `None` once the view has shown a later version.
     pub(crate) unseen_after: Option<Version>,
     /// Its ephemeral marks exist, as far as this instance knows.
@@ -51,6 +53,7 @@ impl LocalRun {
             fire,
             source,
             outcome: None,
+            failure: None,
             unseen_after: None,
             shows_running: false,
             shows_failover: false,

@@ -55,7 +55,8 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
         ledger.value.complete(outcome, cx.now.wall_ms)
     }?;
     // The record of an earlier run may have been put back from outside.
-    let next = next.with_token_at_least(cx.local.started.get(&item).copied());
+    let next =
+        next.because(run.failure.clone()).with_token_at_least(cx.local.started.get(&item).copied());
     let mut steps = vec![Step::SetLedger { item, expect: Some(ledger.version), ledger: next }];
     // A mark that a Java instance has put in the place of ours is its own.
     let ours = cx.view.marked_by_java(view).is_none() || mutant::is(Mutant::JavaMarksReleased);
@@ -144,6 +145,20 @@ mod tests {
             ),
         ];
         check(Duty::Release, rows);
+    }
+
+    #[test]
+    fn the_reason_of_a_failure_goes_into_the_record_with_its_end() {
+        let reason = crate::FailureReason::new("no space left");
+        let scene = ended(Outcome::Failed).local(|local| {
+            local.runs.change(item(0), |run| run.failure = reason.clone());
+        });
+        let plan = scene.plan(Duty::Release).expect("the run has ended");
+        let written = plan.steps.iter().find_map(|step| match step {
+            Step::SetLedger { ledger, .. } => Some(ledger.failure.clone()),
+            _ => None,
+        });
+        assert_eq!(written, Some(reason));
     }
 
     fn taken_over() -> Ledger {

@@ -620,4 +620,6 @@ mutants! {
     TokensGoBack,
     /// A run that only a record put back from outside shows is left alone.
     PutBackRunStays,
+    /// That a mark of an ended run is gone is taken for news of the run that has begun since.
+    LaterRunUnmarked,
 }

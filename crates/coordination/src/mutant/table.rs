@@ -765,7 +765,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             told(
                 "src/duty/release.rs",
-                "duty::release::tests::an_ended_run_is_recorded_however_it_ended",
+                "duty::release::tests::a_fenced_run_removes_its_own_marks_only",
             ),
             "a run is forgotten as soon as the view shows that it is not held any more, before anything is decided",
         ),
@@ -2516,6 +2516,12 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L2"],
         story: "an item waits for a run that ended long ago",
         watcher: Told(told("tests/put_back.rs", "a_run_that_only_a_record_shows_is_given_up")),
+    },
+    Row {
+        mutant: M::LaterRunUnmarked,
+        properties: &["L2", "L7"],
+        story: "a run that ends does not remove its mark, which it takes for gone",
+        watcher: Simulation(100),
     },
 ];
 
