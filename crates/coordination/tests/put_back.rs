@@ -8,11 +8,14 @@
 
 mod script;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use coordination::{
     Dialect, Event, FencingToken, JavaSettings, JobConfig, LedgerState, RunSource, decode_ledger,
 };
+use proptest::collection::vec;
+use proptest::prelude::*;
 use script::{Cluster, job_of};
 use sharding::ShardingItem;
 
@@ -168,5 +171,105 @@ fn a_run_of_a_lost_instance_that_was_put_back_is_taken_over_once_the_present_run
         cluster.run_for(A_WHILE);
         assert_unmarked(&case, &cluster);
         assert_works(&case, cluster);
+    }
+}
+
+/// What happens to a cluster of two instances and two items.
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Fire,
+    EndRuns(usize),
+    /// The record of an item becomes one that it was before, counted from the last one back.
+    PutBack(u32, usize),
+    Remove(u32),
+    Reconnect(usize),
+    Wait,
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let act = prop_oneof![
+        3 => Just(Act::Fire),
+        2 => (0..2_usize).prop_map(Act::EndRuns),
+        3 => (0..2_u32, 1..6_usize).prop_map(|(item, back)| Act::PutBack(item, back)),
+        1 => (0..2_u32).prop_map(Act::Remove),
+        1 => (0..2_usize).prop_map(Act::Reconnect),
+        2 => Just(Act::Wait),
+    ];
+    vec(act, 1..16)
+}
+
+/// The records that each item had, each once in a row.
+#[derive(Default)]
+struct Former([Vec<String>; 2]);
+
+impl Former {
+    fn note(&mut self, cluster: &Cluster) {
+        for (item, all) in self.0.iter_mut().enumerate() {
+            let now = cluster.data_of(&format!("ledger/{item}"));
+            all.extend(now.filter(|now| all.last() != Some(now)));
+        }
+    }
+
+    fn back(&self, item: u32, back: usize) -> Option<&String> {
+        let all = &self.0[item as usize];
+        all.get(all.len().checked_sub(1 + back)?)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    /// Whichever records are put back or removed, and whenever: soon after it is over every item runs, and no mark is left.
+    #[test]
+    fn every_item_runs_again_whichever_records_were_changed(
+        acts in acts(), third in any::<bool>(), failover in any::<bool>(),
+    ) {
+        let dialect = if third { Dialect::V3 } else { Dialect::V2 };
+        let config = JobConfig { java: JavaSettings::of(dialect), failover, ..job_of(2) };
+        let mut cluster = match dialect {
+            Dialect::V2 => Cluster::settled(2, &config),
+            Dialect::V3 => Cluster::settled_with(2, &config, |c, _| c.speaking(Dialect::V3)),
+        };
+        let mut former = Former::default();
+        for act in acts {
+            former.note(&cluster);
+            match act {
+                Act::Fire => { cluster.fire(); }
+                Act::EndRuns(instance) => cluster.end_runs(instance),
+                Act::PutBack(item, back) => if let Some(record) = former.back(item, back) {
+                    cluster.damage(&format!("ledger/{item}"), record);
+                },
+                Act::Remove(item) => {
+                    let node = format!("ledger/{item}");
+                    if cluster.data_of(&node).is_some() {
+                        cluster.remove(&node);
+                    }
+                }
+                Act::Reconnect(instance) => cluster.reconnect(instance),
+                Act::Wait => cluster.run_for(A_WHILE),
+            }
+        }
+        for _ in 0..6 {
+            cluster.run_for(A_WHILE);
+            cluster.end_all_runs();
+        }
+        let mut again = BTreeSet::new();
+        for _ in 0..4 {
+            let fire = cluster.fire();
+            cluster.run_for(A_WHILE);
+            again.extend(cluster.items_run_for(fire));
+            cluster.end_all_runs();
+            cluster.run_for(A_WHILE);
+        }
+        prop_assert_eq!(again, BTreeSet::from([0, 1]), "{}", cluster.story());
+        let of_item = |item: u32| MARKS.map(|mark| mark.replace('0', &item.to_string()));
+        let marks = (0..2).flat_map(of_item).filter(|mark| cluster.data_of(mark).is_some());
+        let marks: Vec<_> = marks.collect();
+        prop_assert!(marks.is_empty(), "{marks:?} are left\n{}", cluster.story());
+        for instance in 0..2 {
+            cluster.tell(instance, Event::Drain);
+            cluster.run_for(A_WHILE);
+            prop_assert!(cluster.has_left(instance), "{}", cluster.story());
+        }
     }
 }
