@@ -97,8 +97,9 @@ impl Stage {
         self.tell(vec![Event::Fire { at, next: None, missed }]);
         let outcome = Outcome::Succeeded;
         let ended = std::mem::take(&mut self.running).into_iter();
-        let ends: Vec<_> =
-            ended.map(|(item, token)| Event::ItemFinished { item, token, outcome }).collect();
+        let ends: Vec<_> = ended
+            .map(|(item, token)| Event::ItemFinished { item, token, outcome, reason: None })
+            .collect();
         assert!(!ends.is_empty(), "nothing has run");
         self.tell(ends);
         self.busy

@@ -93,10 +93,52 @@ async fn a_run_on_request_is_waited_for_and_a_failure_is_an_exit_code() {
     assert!(told.ends_with("ITEM  RUN\n0     succeeded\n2     succeeded\n"), "{told}");
     let all = world.ejob(&["trigger", "report", "--wait", "50s", "--json"]).await;
     assert_eq!(all.exit, Exit::Partly, "{all:?}");
-    assert_eq!(all.json()["runs"]["3"], json!({ "state": "ended", "outcome": "failed" }));
+    let failed = json!({ "state": "ended", "outcome": "failed", "reason": "it fails" });
+    assert_eq!(all.json()["runs"]["3"], failed);
     let again = world.ejob(&["rerun", "report", "--wait", "50s"]).await;
     assert_eq!(again.exit, Exit::Partly, "{again:?}");
-    assert!(again.out.ends_with("ITEM  RUN\n3     failed\n"), "{again:?}");
+    assert!(again.out.ends_with("ITEM  RUN\n3     failed: it fails\n"), "{again:?}");
+
+    let jobs = world.ejob(&["jobs"]).await.done();
+    assert!(jobs.contains("report  FAILING (1 of 4 items)  4 "), "{jobs}");
+    let job = world.ejob(&["job", "report"]).await.done();
+    assert!(job.contains("\nITEM  LAST FAILURE\n3     it fails\n"), "{job}");
+    let doctor = world.ejob(&["doctor"]).await.done();
+    assert!(
+        doctor.starts_with("warning failing report: the last runs of items 3 failed; "),
+        "{doctor}"
+    );
+    assert!(doctor.contains(": it fails\n"), "{doctor}");
+}
+
+#[tokio::test]
+async fn a_paused_job_is_shown_as_paused_and_says_by_whom_and_what_waits() {
+    let world = World::new();
+    let _members = world.shared().await;
+    world.ejob(&signed(&["pause", "report", "--server", "10.0.0.1"])).await.done();
+    let part = world.ejob(&["jobs"]).await.done();
+    assert!(part.contains("report  OK (1 of 2 servers paused)  4 "), "{part}");
+    world.ejob(&signed(&["pause", "report"])).await.done();
+    let jobs = world.ejob(&["jobs"]).await.done();
+    assert!(jobs.contains("report  PAUSED  4 "), "{jobs}");
+    let why = world.ejob(&["why", "report"]).await.done();
+    let said = "server 10.0.0.1 is paused (pause by anna at 2";
+    assert!(
+        why.starts_with("every server is paused, and nothing starts until one is resumed: "),
+        "{why}"
+    );
+    assert!(why.contains(said) && why.contains(": release 12)"), "{why}");
+    assert!(!why.contains("nothing stands in its way"), "{why}");
+    let doctor = world.ejob(&["doctor"]).await.done();
+    assert!(doctor.starts_with("info held-back report: nothing of the job starts: "), "{doctor}");
+    let asked = world.ejob(&["trigger", "report"]).await.done();
+    let waits = "done: report, all items: asked to run now; it waits until a server is resumed: ";
+    assert!(asked.starts_with(waits) && asked.contains(said), "{asked}");
+    // The leader passes it on to the items meanwhile.
+    let job = world.ejob(&["job", "report"]).await.done();
+    let request = job.lines().find(|line| line.starts_with("requests ")).unwrap_or_default();
+    let (unread, at_items) = ("waits for all items", "waiting at items 0-3");
+    assert!(request.ends_with(unread) || request.ends_with(at_items), "{job}");
 }
 
 #[tokio::test]
@@ -153,7 +195,7 @@ async fn servers_and_items_are_held_back_and_let_go() {
         assert_eq!((said.out.as_str(), said.exit), (&*expected, exit), "{line:?}: {}", said.err);
     }
     let why = world.ejob(&["why", "report", "2"]).await.done();
-    assert!(why.contains("the item is disabled (disable items by anna: release 12)"), "{why}");
+    assert!(why.contains("the item is disabled (disable items by anna at "), "{why}");
     let audit = world.ejob(&["audit", "report"]).await.done();
     assert_eq!(audit.lines().count(), 1 + 6, "{audit}");
 }
@@ -187,7 +229,7 @@ async fn a_run_on_request_is_told_its_parameter() {
     let world = World::new();
     let _members = world.shared().await;
     for (parameter, exit, outcome) in
-        [("go on", Exit::Done, "succeeded"), ("fail", Exit::Partly, "failed")]
+        [("go on", Exit::Done, "succeeded"), ("fail", Exit::Partly, "failed: it fails")]
     {
         let line = ["trigger", "report", "--items", "0", "--parameter", parameter, "--wait", "50s"];
         let said = world.ejob(&line).await;

@@ -157,7 +157,7 @@ async fn the_section_of_the_readme_works_as_printed() {
     for n in [1, 3] {
         shell.give(&format!("kill %{n}")).await;
         assert!(shell.line().await.starts_with("leaving: "));
-        assert!(shell.line().await.starts_with("count: left, "));
+        assert!(shell.line().await.starts_with("count: left; "));
     }
 }
 

@@ -128,7 +128,7 @@ async fn a_signal_lets_runs_finish() {
         tokio::fs::write(folder.path().join("gate"), "on\n").await
     });
     opened.await.unwrap();
-    assert_eq!(worker.line().await, "hold: left, 1 run finished");
+    assert_eq!(worker.line().await, "hold: left; 1 run under way: 1 finished");
     assert_eq!(worker.end().await, Some(0));
 }
 
@@ -174,7 +174,7 @@ async fn a_worker_ends_when_an_operator_has_shut_its_jobs_down() {
     let shutdown = ["shutdown", "hold", "--why", "a new release"];
     assert!(run(folder.path(), "/ended", &shutdown).await.status.success());
     assert_eq!(worker.line().await, "leaving: an operator has shut all jobs down");
-    assert_eq!(worker.line().await, "hold: left, 0 runs finished");
+    assert_eq!(worker.line().await, "hold: left; no run was under way");
     assert_eq!(worker.end().await, Some(0));
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reg_center::{Change, Conflict, Revision, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::{FencingToken, FireTime, OnceStage, Outcome, RequestParameter};
+use crate::{FailureReason, FencingToken, FireTime, OnceStage, Outcome, RequestParameter};
 
 /// Now, by both clocks. The shell reads them once per event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +109,8 @@ pub enum Event {
         token: FencingToken,
         /// How; [`Outcome::Interrupted`] if it was cancelled.
         outcome: Outcome,
+        /// Why it did not succeed, for the item's record.
+        reason: Option<FailureReason>,
     },
     /// No runs shall start here.
     Paused,
@@ -179,7 +181,7 @@ impl fmt::Display for Event {
                 write!(f, "once {stage} returned, token {token}")
             }
             Self::Replied { ticket, reply } => write!(f, "commit {}: {reply:?}", ticket.0),
-            Self::ItemFinished { item, token, outcome } => {
+            Self::ItemFinished { item, token, outcome, .. } => {
                 write!(f, "item {item} (token {token}) {outcome}")
             }
             Self::Registry(changes) => {

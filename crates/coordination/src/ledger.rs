@@ -10,7 +10,8 @@ use reg_center::Version;
 use sharding::InstanceId;
 
 use crate::mutant::{self, Mutant};
-use crate::{FencingToken, FireTime, RequestParameter};
+use crate::runs::LocalRun;
+use crate::{FailureReason, FencingToken, FireTime, RequestParameter};
 
 /// Why an item runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -154,8 +155,12 @@ impl Run {
     /// Returns true if it is for a scheduled fire, taken over or not: those come on whole seconds.
     #[must_use]
     pub fn is_scheduled(&self) -> bool {
-        self.source != RunSource::Manual && self.fire.0 % 2 == 0
+        is_scheduled(self.source, self.fire)
     }
+}
+
+pub(crate) fn is_scheduled(source: RunSource, fire: FireTime) -> bool {
+    source != RunSource::Manual && fire.0 % 2 == 0
 }
 
 /// Where an item stands.
@@ -215,6 +220,8 @@ pub struct Ledger {
     pub disabled: bool,
     /// How the last run ended.
     pub outcome: Option<Outcome>,
+    /// Why the last run that did not succeed failed; `None` once a run has succeeded.
+    pub failure: Option<FailureReason>,
     /// When the last run was claimed, by its holder's clock, in milliseconds since 1970 UTC.
     pub began_ms: Option<i64>,
     /// When the last run ended, by the clock of whoever recorded it.
@@ -236,6 +243,7 @@ impl Ledger {
             request: None,
             disabled: false,
             outcome: None,
+            failure: None,
             began_ms: None,
             ended_ms: None,
         }
@@ -267,14 +275,16 @@ impl Ledger {
         }
     }
 
-    /// Returns how many bytes of its document are what operators tell runs, at most.
+    /// Returns how many bytes of its document are texts of others, at most: what operators tell runs, and why one failed.
     pub(crate) fn parameter_bytes(&self) -> usize {
         if mutant::is(Mutant::ParametersWeighNothing) {
             return 0;
         }
         let of_run = self.run().and_then(|run| run.parameter.as_ref());
         let of_request = self.request.as_ref().and_then(|request| request.parameter.as_ref());
-        of_run.into_iter().chain(of_request).map(RequestParameter::json_bytes).sum()
+        let failure = self.failure.as_ref().map_or(0, FailureReason::json_bytes);
+        let told = of_run.into_iter().chain(of_request).map(RequestParameter::json_bytes);
+        told.sum::<usize>() + failure
     }
 
     /// Returns the record without the times at which its run began and ended.
@@ -431,8 +441,37 @@ impl Ledger {
     }
 
     fn ended(&self, outcome: Outcome, now_ms: i64) -> Self {
-        let ended_ms = Some(now_ms);
-        Self { state: LedgerState::Idle, outcome: Some(outcome), ended_ms, ..self.clone() }
+        let (outcome, ended_ms) = (Some(outcome), Some(now_ms));
+        // What interrupts a run says nothing about the failure before it.
+        let interrupted = outcome == Some(Outcome::Interrupted);
+        let failure = self.failure.clone().filter(|_| interrupted);
+        Self { state: LedgerState::Idle, outcome, failure, ended_ms, ..self.clone() }
+    }
+
+    /// Returns the record with the reason why its run did not succeed, if there is one.
+    #[must_use]
+    pub fn because(self, failure: Option<FailureReason>) -> Self {
+        Self { failure: failure.or(self.failure), ..self }
+    }
+
+    /// Any → the same, brought up to date by a run that has ended and that this record, put back from outside, does not
+    /// show: its token and its fire are not used again, and what the record shows of other runs stays.
+    #[must_use]
+    pub(crate) fn with_lost_run(&self, run: &LocalRun, outcome: Outcome, now_ms: i64) -> Self {
+        let ended = |run: &Run, lost: &LocalRun| run.holder == lost.holder;
+        let over = self.is_idle() || self.run().is_some_and(|shown| ended(shown, run));
+        let ended_now = || self.ended(outcome, now_ms).because(run.failure.clone());
+        let next = if over { ended_now() } else { self.clone() };
+        let later = run.is_scheduled() && self.last_fire < Some(run.fire);
+        let next = if later { next.advanced(run.fire, None) } else { next };
+        next.with_token_at_least(Some(run.token))
+    }
+
+    /// Returns the record with a token that is not below this one.
+    #[must_use]
+    pub(crate) fn with_token_at_least(self, token: Option<FencingToken>) -> Self {
+        let token = token.filter(|_| !mutant::is(Mutant::TokensGoBack));
+        Self { token: token.map_or(self.token, |token| self.token.max(token)), ..self }
     }
 
     /// Running → orphan: the holder is gone, or gave the run up.

@@ -8,6 +8,7 @@ mod duty;
 mod event;
 #[cfg(test)]
 mod exhaustive;
+mod failure_reason;
 mod followed;
 mod foreign;
 mod id;
@@ -34,6 +35,7 @@ pub use command::{Command, InterruptReason, StartItem};
 pub use coordinator::{Coordinator, Identity, Status};
 pub use duty::Duty;
 pub use event::{Event, Now, Reply, Ticket};
+pub use failure_reason::{FailureReason, MAX_FAILURE_REASON_BYTES};
 pub use followed::Following;
 pub use id::{
     FencingToken, FireTime, ID_DELIMITER, InvalidName, JobName, MAX_JOB_NAME_BYTES, ServerIp,

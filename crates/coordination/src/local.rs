@@ -12,7 +12,9 @@ use crate::latch::Latch;
 use crate::mutant::{self, Mutant};
 use crate::runs::{LocalRun, Runs};
 use crate::view::{Triggered, Versioned};
-use crate::{FencingToken, FireTime, JobConfig, Ledger, OnceStage, RequestParameter, RunSource};
+use crate::{
+    FencingToken, FireTime, JobConfig, Ledger, OnceStage, Outcome, RequestParameter, Run, RunSource,
+};
 
 /// Whether the instance takes part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -200,28 +202,39 @@ impl Local {
     }
 
     /// Notes a run that was claimed in the registry. Returns false if it was noted before.
-    pub(crate) fn begin(&mut self, item: ShardingItem, ledger: &Ledger, lasting: bool) -> bool {
-        let Some(run) = ledger.running() else { return false };
+    /// `unseen_after` is the version of the record before the claim, unless the view shows a later one.
+    pub(crate) fn begin(
+        &mut self,
+        item: ShardingItem,
+        ledger: &Ledger,
+        lasting: bool,
+        unseen_after: Option<Version>,
+    ) -> bool {
         let again = self.started.get(&item) >= Some(&ledger.token);
         let again = again && !mutant::is(Mutant::StartedAgain);
-        let beside = self.runs.has(item) && !mutant::is(Mutant::BegunBesideRun);
-        if again || beside {
+        let run = ledger.running().filter(|_| !again);
+        run.is_some_and(|run| {
+            let local = local_run(run, ledger.token, lasting);
+            self.note(item, LocalRun { unseen_after, ..local })
+        })
+    }
+
+    /// Notes a run that the record shows as one of this instance, and that no code here executes, as interrupted.
+    pub(crate) fn give_up(&mut self, item: ShardingItem, ledger: &Ledger, lasting: bool) {
+        if let Some(run) = ledger.running() {
+            let local = local_run(run, ledger.token, lasting);
+            self.note(item, LocalRun { outcome: Some(Outcome::Interrupted), ..local });
+        }
+    }
+
+    /// Notes a run, unless another one of its item has not ended here.
+    fn note(&mut self, item: ShardingItem, run: LocalRun) -> bool {
+        if self.runs.has(item) && !mutant::is(Mutant::BegunBesideRun) {
             return false;
         }
-        self.started.insert(item, ledger.token);
-        let local = LocalRun {
-            holder: run.holder.clone(),
-            token: ledger.token,
-            fire: run.fire,
-            source: run.source,
-            outcome: None,
-            shows_running: true,
-            shows_failover: run.source == RunSource::Failover,
-            lasting,
-            shows_alive: lasting,
-            shows_failovering: lasting && run.source == RunSource::Failover,
-        };
-        self.runs.insert(item, local);
+        let started = self.started.entry(item).or_insert(run.token);
+        *started = run.token.max(*started);
+        self.runs.insert(item, run);
         true
     }
 
@@ -252,5 +265,22 @@ impl Local {
             run.shows_failover = false;
             run.shows_alive = false;
         });
+    }
+}
+
+fn local_run(run: &Run, token: FencingToken, lasting: bool) -> LocalRun {
+    LocalRun {
+        holder: run.holder.clone(),
+        token,
+        fire: run.fire,
+        source: run.source,
+        outcome: None,
+        failure: None,
+        unseen_after: None,
+        shows_running: true,
+        shows_failover: run.source == RunSource::Failover,
+        lasting,
+        shows_alive: lasting,
+        shows_failovering: lasting && run.source == RunSource::Failover,
     }
 }

@@ -338,6 +338,14 @@ impl Plan {
         })
     }
 
+    /// Returns the items whose mark of a run it removes.
+    pub(crate) fn unmarked_items(&self) -> impl Iterator<Item = ShardingItem> {
+        self.steps.iter().filter_map(|step| {
+            let Step::UnmarkRunning(item) = step else { return None };
+            Some(*item)
+        })
+    }
+
     /// Returns true if the plans differ in nothing but the time at which they were made.
     pub(crate) fn repeats(&self, other: &Self) -> bool {
         let same = |pair: (&Step, &Step)| match pair {

@@ -2,9 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use reg_center::{SessionId, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::{FencingToken, FireTime, Outcome, RunSource};
+use crate::items::ItemView;
+use crate::ledger::is_scheduled;
+use crate::mutant::{self, Mutant};
+use crate::plan::Step;
+use crate::{FailureReason, FencingToken, FireTime, Outcome, RunSource};
 
 /// A run on this instance, from its claim until the view shows that its end is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -16,6 +21,10 @@ pub(crate) struct LocalRun {
     pub(crate) source: RunSource,
     /// How it ended; `None` while the job's code runs.
     pub(crate) outcome: Option<Outcome>,
+    /// Why it did not succeed.
+    pub(crate) failure: Option<FailureReason>,
+    /// The version of the record that its claim replaced; `None` once the view has shown a later version.
+    pub(crate) unseen_after: Option<Version>,
     /// Its ephemeral marks exist, as far as this instance knows.
     pub(crate) shows_running: bool,
     pub(crate) shows_failover: bool,
@@ -26,6 +35,11 @@ pub(crate) struct LocalRun {
 }
 
 impl LocalRun {
+    /// Returns true if it is for a scheduled fire, taken over or not.
+    pub(crate) fn is_scheduled(&self) -> bool {
+        is_scheduled(self.source, self.fire)
+    }
+
     /// A run that goes on and has no marks.
     pub(crate) fn unmarked(
         holder: InstanceId,
@@ -39,12 +53,57 @@ impl LocalRun {
             fire,
             source,
             outcome: None,
+            failure: None,
+            unseen_after: None,
             shows_running: false,
             shows_failover: false,
             lasting: false,
             shows_alive: false,
             shows_failovering: false,
         }
+    }
+}
+
+/// The marks of a run that the view shows as made by that run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OwnMarks {
+    running: bool,
+    alive: bool,
+    failover: bool,
+    failovering: bool,
+}
+
+impl OwnMarks {
+    /// Returns the marks of `run` among those at its item. Another instance may have marked the item since the run was
+    /// fenced, so a mark counts only if it names the run's holder or goes with this `session`.
+    pub(crate) fn of(run: &LocalRun, item: &ItemView, session: Option<SessionId>) -> Self {
+        if mutant::is(Mutant::FencedMarksStay) {
+            return Self::default();
+        }
+        let by_run = |name: &Option<InstanceId>| name.as_ref() == Some(&run.holder);
+        let lasting = by_run(&item.lasting);
+        let in_session = item.marked_by.is_some() && item.marked_by == session;
+        let any = mutant::is(Mutant::OthersMarksRemoved);
+        let marked = if run.lasting { lasting } else { in_session };
+        Self {
+            running: run.shows_running && item.running && (marked || any),
+            alive: run.shows_alive && item.alive && (lasting || any),
+            failover: run.shows_failover && by_run(&item.failover),
+            failovering: run.shows_failovering && by_run(&item.failovering),
+        }
+    }
+
+    pub(crate) fn any(self) -> bool {
+        self != Self::default()
+    }
+
+    /// Returns the steps that remove them.
+    pub(crate) fn removal(self, item: ShardingItem) -> impl Iterator<Item = Step> {
+        let running = self.running.then_some(Step::UnmarkRunning(item));
+        let alive = self.alive.then_some(Step::UnmarkAlive(item));
+        let failover = self.failover.then_some(Step::UnmarkFailover(item));
+        let failovering = self.failovering.then_some(Step::UnmarkFailovering(item));
+        [running, alive, failover, failovering].into_iter().flatten()
     }
 }
 

@@ -67,7 +67,7 @@ fn the_end_of_a_former_run_does_not_end_the_present_one() {
     cluster.run_for(A_WHILE);
     let (item, outcome) = (ShardingItem::new(0), Outcome::Succeeded);
     let token = FencingToken(1);
-    cluster.tell(FIRST, Event::ItemFinished { item, token, outcome });
+    cluster.tell(FIRST, Event::ItemFinished { item, token, outcome, reason: None });
     cluster.run_for(A_WHILE);
     assert!(cluster.ledger(item).running().is_some(), "it has ended\n{}", cluster.story());
 }

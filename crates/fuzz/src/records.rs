@@ -140,7 +140,12 @@ impl Scene {
                     for item in items {
                         let outcome = *u.choose(&OUTCOMES)?;
                         let (item, token) = (item.item, item.token);
-                        self.pending.push(Event::ItemFinished { item, token, outcome });
+                        self.pending.push(Event::ItemFinished {
+                            item,
+                            token,
+                            outcome,
+                            reason: None,
+                        });
                     }
                 }
                 Command::CallOnce { stage, token, .. } => {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{
-    Command, ConfigState, Coordinator, Event, FireTime, InvalidConfig, JobConfig, JobEvent,
-    JobName, MissReason,
+    Command, ConfigState, Coordinator, Event, FailureReason, FireTime, InvalidConfig, JobConfig,
+    JobEvent, JobName, MissReason,
 };
 use jiff::Timestamp;
 use reg_center::{Scope, SessionChange, SessionId};
@@ -247,6 +247,7 @@ impl Driver {
             shutdown.note(&run);
         }
         let FinishedRun { item, token, outcome, cause, more, .. } = run;
+        let reason = cause.as_deref().and_then(FailureReason::new);
         if let Some(RunningItem { fire, source, holder, began, span, .. }) = known {
             let (job, ended) = (self.job.clone(), self.seams.clock.wall());
             let instance = holder;
@@ -267,7 +268,7 @@ impl Driver {
                 self.stop_job(reason);
             }
         }
-        Event::ItemFinished { item, token, outcome }
+        Event::ItemFinished { item, token, outcome, reason }
     }
 
     pub(crate) fn begin_shutdown(

@@ -5,6 +5,7 @@ mod change;
 mod doctor;
 mod error;
 mod fires;
+mod held;
 mod operations;
 mod plan;
 mod reader;

@@ -197,6 +197,26 @@ impl JobSnapshot {
         let recorded = shown.ledger.as_ref().is_some_and(|l| l.value.running().is_some());
         recorded || shown.running
     }
+
+    /// Returns the registered instance that marks an item as running although the item's record shows no run. Java instances
+    /// write no records, so their marks do not count.
+    #[must_use]
+    pub fn marked_only(&self, item: ShardingItem) -> Option<&InstanceId> {
+        let shown = self.view.item(item);
+        let idle = shown.ledger.as_ref().is_some_and(|record| !record.value.is_busy());
+        let marker = self.marker(shown).filter(|_| shown.running && idle)?;
+        let is_known = self.view.is_registered(marker) && self.is_java(marker) == Some(false);
+        is_known.then_some(marker)
+    }
+
+    /// Returns which instance has made the mark of an item's run: the mark names it, or goes with its session.
+    fn marker<'a>(&'a self, shown: &'a ItemView) -> Option<&'a InstanceId> {
+        let in_session = |id: &&InstanceId| {
+            let node = self.node(&NodeKind::Instance((*id).clone()));
+            shown.marked_by.is_some() && node.is_some_and(|node| node.stat.owner == shown.marked_by)
+        };
+        shown.lasting.as_ref().or_else(|| self.view.instances().find(in_session))
+    }
 }
 
 /// Returns who runs an item; see [`JobSnapshot::runner`].

@@ -4,24 +4,47 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coordination::{ServerIp, ServerState, server_of};
+use coordination::{Outcome, RunSource, ServerIp, ServerState, server_of};
 use serde::Serialize;
-use sharding::{InstanceId, ShardingItem};
+use sharding::ShardingItem;
 
 use crate::JobSnapshot;
+use crate::held::LiveServers;
 
-/// How a job is doing, in the words of the original.
+/// How a job is doing. `docs/operations.md` has the words of the Java original for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum JobState {
-    /// Every item belongs to an instance that lives.
+    /// Every item belongs to an instance that lives, and no item's last run failed.
     Ok,
-    /// No instance lives.
-    Crashed,
-    /// Instances live, and none of their servers is enabled.
+    /// The last run of an item failed, panicked or took too long.
+    Failing,
+    /// An item belongs to no instance that lives: items are to be assigned anew.
+    Resharding,
+    /// Instances live, and every server of theirs is paused, or disabled where another one is paused.
+    Paused,
+    /// Instances live, and every server of theirs is disabled.
     Disabled,
-    /// An item belongs to nobody who lives: items are to be assigned anew.
-    ShardingFlag,
+    /// No instance lives.
+    NoInstance,
+    /// No instance lives, and one was lost in a run: that run is unfinished.
+    Crashed,
+}
+
+impl JobState {
+    /// Returns the word: `OK`, `FAILING`, `RESHARDING`, `PAUSED`, `DISABLED`, `NO_INSTANCE`, `CRASHED`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "OK",
+            Self::Failing => "FAILING",
+            Self::Resharding => "RESHARDING",
+            Self::Paused => "PAUSED",
+            Self::Disabled => "DISABLED",
+            Self::NoInstance => "NO_INSTANCE",
+            Self::Crashed => "CRASHED",
+        }
+    }
 }
 
 /// A job on one line.
@@ -32,6 +55,12 @@ pub struct JobBrief {
     pub job_name: String,
     /// How it is doing.
     pub status: JobState,
+    /// How many items' last runs failed, panicked or took too long.
+    pub failing_items: usize,
+    /// How many of the servers on which instances live are paused.
+    pub paused_servers: usize,
+    /// On how many servers instances live.
+    pub live_servers: usize,
     /// What it is for; `None` without a usable configuration, as with all that comes out of it.
     pub description: Option<String>,
     /// When it fires; `None` also for a job that runs on request only.
@@ -84,7 +113,7 @@ pub struct ServerJob {
     pub paused: bool,
 }
 
-/// How an item is doing, in the words of the original.
+/// How an item is doing. `docs/operations.md` has the words of the Java original for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ItemState {
@@ -92,8 +121,8 @@ pub enum ItemState {
     Disabled,
     /// It runs.
     Running,
-    /// It belongs to nobody who lives.
-    ShardingFlag,
+    /// It belongs to no instance that lives.
+    Unowned,
     /// It waits for its next fire.
     Pending,
 }
@@ -114,6 +143,12 @@ pub struct ItemBrief {
     pub failover: bool,
     /// It runs, disabled or not.
     pub running: bool,
+    /// Which instance runs it, as far as that shows; `None` while it does not run.
+    pub runs_on: Option<String>,
+    /// Why it runs: `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL`; `None` while no record shows a run.
+    pub source: Option<&'static str>,
+    /// An operator's request to run it waits in its record.
+    pub requested: bool,
     /// Its last holder is gone, and it waits for somebody to take it over.
     pub orphaned: bool,
     /// To whom it moves as soon as its run has ended.
@@ -122,12 +157,14 @@ pub struct ItemBrief {
     pub token: Option<u64>,
     /// The fire that it runs for, or the last scheduled one that was claimed, in milliseconds since 1970 UTC.
     pub fire_ms: Option<i64>,
-    /// When its last run began, by its holder's clock.
+    /// When its present run began, or its last one if none goes on, by its holder's clock.
     pub began_ms: Option<i64>,
     /// When its last run ended; `None` while it runs.
     pub ended_ms: Option<i64>,
-    /// How its last run ended.
+    /// How the last run that has ended did so. While the item runs, that is the run before.
     pub outcome: Option<&'static str>,
+    /// Why the last run that did not succeed failed: one line of at most 256 bytes; `None` once a run has succeeded.
+    pub failure: Option<String>,
 }
 
 /// Returns how a job is doing.
@@ -136,19 +173,39 @@ pub struct ItemBrief {
 /// instances live, so that neither leftovers of a smaller job nor dead servers change the answer.
 #[must_use]
 pub fn job_state(job: &JobSnapshot) -> JobState {
-    let live = job.instances();
-    if live.is_empty() {
-        return JobState::Crashed;
-    }
-    let is_enabled = |id: &InstanceId| server_of(id).is_some_and(|ip| job.view().is_enabled(&ip));
-    if !live.iter().any(is_enabled) {
-        return JobState::Disabled;
-    }
     let items = job.items();
-    match items.iter().all(|item| is_owned(job, *item)) {
-        true if !items.is_empty() => JobState::Ok,
-        _ => JobState::ShardingFlag,
+    let live = LiveServers::of(job);
+    if job.instances().is_empty() {
+        let unfinished = items.iter().any(|item| is_unfinished(job, *item));
+        return if unfinished { JobState::Crashed } else { JobState::NoInstance };
     }
+    match () {
+        () if live.is_paused() => JobState::Paused,
+        () if live.enabled.is_empty() => JobState::Disabled,
+        () if items.is_empty() || !items.iter().all(|item| is_owned(job, *item)) => {
+            JobState::Resharding
+        }
+        () if !failing_items(job).is_empty() => JobState::Failing,
+        () => JobState::Ok,
+    }
+}
+
+/// Returns true if a run of an item was begun and has no end: its record or a mark shows it.
+fn is_unfinished(job: &JobSnapshot, item: ShardingItem) -> bool {
+    let shown = job.view().item(item);
+    shown.queued || shown.is_busy()
+}
+
+/// Returns the items whose last run failed, panicked or took too long, in ascending order.
+pub(crate) fn failing_items(job: &JobSnapshot) -> Vec<ShardingItem> {
+    let has_failed = |item: &ShardingItem| {
+        let record = job.view().item(*item).ledger.as_ref();
+        match record.and_then(|record| record.value.outcome) {
+            Some(Outcome::Failed | Outcome::Panicked | Outcome::TimedOut) => true,
+            Some(Outcome::Succeeded | Outcome::Interrupted | Outcome::Disabled) | None => false,
+        }
+    };
+    job.items().into_iter().filter(has_failed).collect()
 }
 
 /// Returns true if an item belongs to an instance that lives.
@@ -163,9 +220,13 @@ pub fn job_brief(job: &JobSnapshot) -> JobBrief {
     let template = job.template();
     let record = template.as_ref().and_then(|record| record.as_ref().ok());
     let unreadable = template.is_some().then(|| "(unreadable)".to_owned());
+    let live = LiveServers::of(job);
     JobBrief {
         job_name: job.job().to_string(),
         status: job_state(job),
+        failing_items: failing_items(job).len(),
+        paused_servers: live.paused.len(),
+        live_servers: live.len(),
         description: config.map(|config| config.description.clone()),
         cron: config.and_then(|config| config.cron.clone()),
         instance_count: job.instances().len(),
@@ -261,7 +322,7 @@ pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
     let status = match () {
         () if shown.is_disabled() => ItemState::Disabled,
         () if running => ItemState::Running,
-        () if !is_owned(job, item) => ItemState::ShardingFlag,
+        () if !is_owned(job, item) => ItemState::Unowned,
         () => ItemState::Pending,
     };
     let run = record.and_then(|record| record.run());
@@ -271,8 +332,12 @@ pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
         server_ip: owner.and_then(server_of).map(|ip| ip.to_string()),
         instance_id: owner.map(ToString::to_string),
         status,
-        failover: shown.failover.is_some(),
+        failover: shown.failover.is_some()
+            || run.is_some_and(|run| running && run.source == RunSource::Failover),
         running,
+        runs_on: job.runner(item).filter(|_| running).map(ToString::to_string),
+        source: run.filter(|_| running).map(|run| run.source.as_str()),
+        requested: record.is_some_and(|record| record.request.is_some()),
         orphaned: orphaned || shown.queued,
         moves_to: job.view().next_owner(item).map(ToString::to_string),
         token: record.map(|record| record.token.0),
@@ -280,5 +345,6 @@ pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
         began_ms: record.and_then(|record| record.began_ms),
         ended_ms: record.and_then(|record| record.ended_ms).filter(|_| !running),
         outcome: record.and_then(|record| record.outcome).map(|outcome| outcome.as_str()),
+        failure: record.and_then(|record| record.failure.as_ref()).map(ToString::to_string),
     }
 }

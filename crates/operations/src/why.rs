@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use coordination::{ConfigState, LedgerState, ServerState, server_of};
+use coordination::{ConfigState, LedgerState, server_of};
 use jiff::Timestamp;
 use serde::Serialize;
 use sharding::{InstanceId, ShardingItem};
 
+use crate::held::{self, LiveServers, last_change, moment};
 use crate::{JobSnapshot, next_fires};
 
 /// A reason why a job, or an item of it, is not running. The first of several is the one to look at first.
@@ -38,6 +39,13 @@ pub enum WhyNot {
     NobodyAvailable {
         /// The servers that they are on, with what operators want of each, and the last that was said about it.
         servers: Vec<String>,
+    },
+    /// Servers are paused: their instances keep their items and start nothing.
+    Paused {
+        /// The paused servers on which instances live, with the last recorded change of each.
+        servers: Vec<String>,
+        /// Instances live on no other server, so that nothing of the job starts.
+        all: bool,
     },
     /// Nobody leads, so that nobody assigns items.
     NobodyLeads,
@@ -71,6 +79,11 @@ pub enum WhyNot {
         /// Since when, by its holder's clock, in milliseconds since 1970 UTC.
         since_ms: Option<i64>,
     },
+    /// An instance marks the item as running, and the item's record shows no run: nothing starts it while the mark exists.
+    MarkedOnly {
+        /// Which instance has made the mark.
+        holder: String,
+    },
     /// The item's last holder is gone, and it waits for somebody to take it over.
     Orphaned {
         /// Who that was.
@@ -83,9 +96,14 @@ pub enum WhyNot {
         /// To whom.
         to: String,
     },
-    /// Nothing stands in its way: it waits for its next fire.
+    /// There is no reason: it waits for its next fire. Never beside a reason.
     WaitsForFire {
         /// When that is, in milliseconds since 1970 UTC.
+        at_ms: i64,
+    },
+    /// When its schedule fires next, whether or not the reasons before this let it run.
+    NextFire {
+        /// In milliseconds since 1970 UTC.
         at_ms: i64,
     },
 }
@@ -110,6 +128,16 @@ impl fmt::Display for WhyNot {
             Self::NobodyAvailable { servers } => {
                 write!(f, "no instance can be given items: {}", servers.join("; "))
             }
+            Self::Paused { servers, all: true } => write!(
+                f,
+                "every server is paused, and nothing starts until one is resumed: {}",
+                servers.join("; ")
+            ),
+            Self::Paused { servers, all: false } => write!(
+                f,
+                "some servers are paused, and their items do not start until they are resumed: {}",
+                servers.join("; ")
+            ),
             Self::NobodyLeads => f.write_str("nobody leads, so that nobody assigns items"),
             Self::Resharding => f.write_str(
                 "items are about to be assigned anew, and Java instances start nothing meanwhile",
@@ -124,33 +152,27 @@ impl fmt::Display for WhyNot {
             }
             Self::Runs { holder, since_ms: None } => write!(f, "{} runs it", somebody(holder)),
             Self::Runs { holder, since_ms: Some(since) } => {
-                write!(f, "{} has run it since {}", somebody(holder), Moment(*since))
+                write!(f, "{} has run it since {}", somebody(holder), moment(*since))
             }
+            Self::MarkedOnly { holder } => write!(
+                f,
+                "{holder} marks it as running, and its record shows no run: nothing starts it until the mark is gone; \
+                 if it stays, run `doctor`"
+            ),
             Self::Orphaned { holder } => {
                 write!(f, "{} is gone, and nobody has taken its run over yet", somebody(holder))
             }
             Self::BadRecord => f.write_str("the item's record cannot be read"),
             Self::Moves { to } => write!(f, "it moves to {to} as soon as it can"),
             Self::WaitsForFire { at_ms } => {
-                write!(f, "nothing stands in its way; it fires next at {}", Moment(*at_ms))
+                write!(f, "nothing stands in its way; it fires next at {}", moment(*at_ms))
             }
+            Self::NextFire { at_ms } => write!(f, "its schedule fires next at {}", moment(*at_ms)),
         }
     }
 }
 
-/// A time in milliseconds since 1970 UTC, for people.
-struct Moment(i64);
-
-impl fmt::Display for Moment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match Timestamp::from_millisecond(self.0) {
-            Ok(time) => write!(f, "{time}"),
-            Err(_) => write!(f, "{} ms", self.0),
-        }
-    }
-}
-
-/// Returns why a job is not running, the first reason first; the last one is when it fires next. Never empty.
+/// Returns why a job is not running, the first reason first, then when its schedule fires next. Never empty.
 ///
 /// # Examples
 /// ```
@@ -169,8 +191,8 @@ pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
         return reasons;
     }
     reasons.extend(of_members(job));
-    reasons.extend(of_schedule(job, now));
-    reasons
+    reasons.extend(of_paused(job));
+    with_schedule(reasons, job, now)
 }
 
 /// Returns why an item is not running: what holds for the job, and what holds for the item alone. Never empty.
@@ -185,8 +207,7 @@ pub fn why_item_not_running(job: &JobSnapshot, item: ShardingItem, now: Timestam
     }
     reasons.extend(of_members(job));
     reasons.extend(of_item(job, item));
-    reasons.extend(of_schedule(job, now));
-    reasons
+    with_schedule(reasons, job, now)
 }
 
 fn of_config(job: &JobSnapshot) -> Vec<WhyNot> {
@@ -234,33 +255,23 @@ fn nobody(job: &JobSnapshot) -> WhyNot {
     }
 }
 
-/// Returns what holds the server of an instance back, with the last that was said about it.
+/// Returns what holds the server of an instance back, with the last recorded change of it.
 fn held_back(job: &JobSnapshot, id: &InstanceId) -> Option<String> {
     let Some(ip) = server_of(id) else { return Some(format!("{id} is no id of an instance")) };
-    let target = format!("server {ip}");
-    match job.view().server_state(&ip) {
-        Some(ServerState::Enabled) => None,
-        Some(state) => Some(format!("{target} is {state}{}", in_brackets(said_of(job, &target)))),
-        None => Some(format!("{target} has no record")),
-    }
+    held::held_back(job, &ip)
 }
 
-fn in_brackets(said: Option<String>) -> String {
-    said.map_or_else(String::new, |said| format!(" ({said})"))
-}
-
-/// Returns the last that was said about something, by whoever changed it.
-fn said_of(job: &JobSnapshot, target: &str) -> Option<String> {
-    let is_about = |targets: &str| targets.split(", ").any(|one| one == target);
-    let last = job.audit().rev().find(|record| is_about(&record.target))?;
-    Some(format!("{} by {}: {}", last.act, last.who, last.why))
+fn of_paused(job: &JobSnapshot) -> Option<WhyNot> {
+    let live = LiveServers::of(job);
+    let servers: Vec<_> = live.paused.iter().filter_map(|ip| held::held_back(job, ip)).collect();
+    (!servers.is_empty()).then(|| WhyNot::Paused { servers, all: live.is_paused() })
 }
 
 fn of_item(job: &JobSnapshot, item: ShardingItem) -> Vec<WhyNot> {
     let shown = job.view().item(item);
     let mut reasons = Vec::new();
     if shown.is_disabled() {
-        reasons.push(WhyNot::ItemDisabled { said: said_of(job, &format!("item {item}")) });
+        reasons.push(WhyNot::ItemDisabled { said: last_change(job, &format!("item {item}")) });
     }
     if shown.unreadable {
         reasons.push(WhyNot::BadRecord);
@@ -281,6 +292,9 @@ fn of_item(job: &JobSnapshot, item: ShardingItem) -> Vec<WhyNot> {
         Some(LedgerState::Orphan(run)) => {
             reasons.push(WhyNot::Orphaned { holder: Some(run.holder.to_string()) });
         }
+        _ if let Some(holder) = job.marked_only(item) => {
+            reasons.push(WhyNot::MarkedOnly { holder: holder.to_string() });
+        }
         _ if job.is_running(item) => {
             let holder = job.runner(item).map(ToString::to_string);
             let since_ms = record.filter(|r| r.running().is_some()).and_then(|r| r.began_ms);
@@ -295,11 +309,20 @@ fn of_item(job: &JobSnapshot, item: ShardingItem) -> Vec<WhyNot> {
     reasons
 }
 
-fn of_schedule(job: &JobSnapshot, now: Timestamp) -> Option<WhyNot> {
-    let config = job.config()?;
+/// Adds when the schedule fires next. Only where nothing else is said, nothing stands in its way.
+fn with_schedule(mut reasons: Vec<WhyNot>, job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
+    let Some(config) = job.config() else { return reasons };
     if config.cron.is_none() {
-        return Some(WhyNot::OnRequestOnly);
+        reasons.push(WhyNot::OnRequestOnly);
+        return reasons;
     }
-    let next = next_fires(config, now, 1).ok()?.first().copied();
-    Some(next.map_or(WhyNot::NeverAgain, |at| WhyNot::WaitsForFire { at_ms: at.as_millisecond() }))
+    if let Ok(next) = next_fires(config, now, 1) {
+        let at_ms = next.first().map(|next| next.as_millisecond());
+        reasons.push(match at_ms {
+            None => WhyNot::NeverAgain,
+            Some(at_ms) if reasons.is_empty() => WhyNot::WaitsForFire { at_ms },
+            Some(at_ms) => WhyNot::NextFire { at_ms },
+        });
+    }
+    reasons
 }

@@ -5,6 +5,7 @@ use crate::support;
 use coordination::{Dialect, JavaSettings, JobConfig, encode_config};
 use operations::{Finding, FindingCode as Code, ItemRun, Severity, diagnose, diagnose_all};
 use reg_center::{Lifetime, NodePath, RegistryCenter, Txn};
+use sharding::ShardingItem;
 
 use support::{World, by, every_ten_seconds, items, job, on_request, shared_by, within};
 
@@ -346,7 +347,75 @@ async fn where_nothing_fires_ours_set_the_item_free_at_once() {
     let asked = operations.trigger(&job(), Some(&items(&[2])), &by()).await.unwrap();
     let request = asked.request.unwrap();
     let outcome = operations.outcome(&request, support::DEADLINE).await.unwrap();
-    assert_eq!(outcome, [(2, ItemRun::Ended { outcome: "succeeded" })].into());
+    assert_eq!(outcome, [(2, ItemRun::Ended { outcome: "succeeded", reason: None })].into());
+}
+
+/// The record is put back while the item runs: the mark stays as long as the run does, and a look later confirms it.
+#[tokio::test(start_paused = true)]
+async fn a_mark_without_a_run_in_the_record_is_found_and_confirmed_by_a_second_look() {
+    for dialect in [Dialect::V2, Dialect::V3] {
+        let world = World::new();
+        let _member = world.member_in(1, on_request().failover(true), dialect).await;
+        world.until("all assigned", |job| shared_by(job, &[1])).await;
+        let older = world.stored("/job/ledger/2").unwrap();
+        world.hold(&[2]);
+        let operations = world.operations();
+        operations.trigger(&job(), Some(&items(&[2])), &by()).await.unwrap();
+        let item = ShardingItem::new(2);
+        world.until("the run", |job| job.is_running(item)).await;
+        assert_eq!(codes(&diagnose(&world.now(), None)), [], "{dialect}: a run is no finding");
+
+        world.replace("/job/ledger/2", &older).await;
+        let before = world.now();
+        let found = diagnose(&before, None);
+        assert_eq!(codes(&found), [Code::RunNotRecorded], "{dialect}");
+        assert_eq!(found[0].severity, Severity::Warning, "{dialect}");
+        assert_eq!(found[0].node.as_deref(), Some("/job/sharding/2/running"), "{dialect}");
+        assert!(found[0].text.contains("10.0.0.1@-@1"), "{dialect}: {}", found[0].text);
+        let again = diagnose(&world.now(), Some(&before));
+        assert_eq!(again[0].severity, Severity::Error, "{dialect}");
+        let why = operations::why_item_not_running(&world.now(), item, support::noon());
+        let holder = "10.0.0.1@-@1".to_owned();
+        assert_eq!(why[0], operations::WhyNot::MarkedOnly { holder }, "{dialect}");
+
+        world.hold(&[]);
+        let now = world.until("the mark to go", |job| !job.is_running(item)).await;
+        assert_eq!(codes(&diagnose(&now, Some(&before))), [], "{dialect}");
+        let asked = operations.trigger(&job(), Some(&items(&[2])), &by()).await.unwrap();
+        let outcome = operations.outcome(&asked.request.unwrap(), support::DEADLINE).await;
+        let expected = ItemRun::Ended { outcome: "succeeded", reason: None };
+        assert_eq!(outcome.unwrap(), [(2, expected)].into(), "{dialect}: it runs again");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn paused_servers_and_failing_items_are_found() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    world.until("all assigned", |job| shared_by(job, &[1])).await;
+    let operations = world.operations();
+    let run_all = || async {
+        let asked = operations.trigger(&job(), None, &by()).await.unwrap();
+        operations.outcome(&asked.request.unwrap(), support::DEADLINE).await.unwrap();
+        diagnose(&world.now(), None)
+    };
+    world.fail(&[1, 2]);
+    let found = run_all().await;
+    assert_eq!((codes(&found), found[0].severity), (vec![Code::Failing], Severity::Warning));
+    let text = "the last runs of items 1, 2 failed; item 1 failed at 2024-02-29T12:00:00";
+    assert!(found[0].text.starts_with(text), "{}", found[0].text);
+    assert!(found[0].text.ends_with(": it shall fail"), "{}", found[0].text);
+    world.fail(&[0, 1, 2, 3]);
+    let found = run_all().await;
+    assert_eq!((codes(&found), found[0].severity), (vec![Code::Failing], Severity::Error));
+    world.fail(&[]);
+    assert_eq!(codes(&run_all().await), []);
+
+    operations.pause(&operations::Scope::of_job(job()), &by()).await.unwrap();
+    let found = diagnose(&world.now(), None);
+    assert_eq!((codes(&found), found[0].severity), (vec![Code::HeldBack], Severity::Info));
+    let text = "nothing of the job starts: server 10.0.0.1 is paused (pause by anna at 2024-02-29T";
+    assert!(found[0].text.starts_with(text), "{}", found[0].text);
 }
 
 #[tokio::test]

@@ -108,7 +108,7 @@ async fn a_triggered_job_runs_and_its_outcome_is_learnt() {
     assert_eq!(whats(&triggered.report.done), [("all items", "asked to run now")]);
     let request = triggered.request.unwrap();
     let outcome = operations.outcome(&request, support::DEADLINE).await.unwrap();
-    let ended = ItemRun::Ended { outcome: "succeeded" };
+    let ended = ItemRun::Ended { outcome: "succeeded", reason: None };
     assert_eq!(outcome, (0..4).map(|item| (item, ended.clone())).collect());
     let mut ran: Vec<_> =
         world.seen().into_iter().map(|(item, source, _)| (item, source)).collect();
@@ -129,7 +129,7 @@ async fn some_items_are_triggered_and_what_has_not_ended_is_told_at_the_deadline
     let request = triggered.request.unwrap();
     let so_far = operations.outcome(&request, Duration::from_secs(30)).await.unwrap();
     let running = ItemRun::Running { holder: "10.0.0.1@-@1".into() };
-    let ended = ItemRun::Ended { outcome: "succeeded" };
+    let ended = ItemRun::Ended { outcome: "succeeded", reason: None };
     assert_eq!(so_far, [(1, running), (2, ended.clone())].into());
     world.hold(&[]);
     let all = operations.outcome(&request, support::DEADLINE).await.unwrap();
@@ -160,7 +160,7 @@ async fn a_run_is_told_what_its_request_says_and_requests_that_say_different_thi
     world.hold(&[]);
 
     let outcome = operations.outcome(&second.request.unwrap(), support::DEADLINE).await.unwrap();
-    assert_eq!(outcome, [(0, ItemRun::Ended { outcome: "succeeded" })].into());
+    assert_eq!(outcome, [(0, ItemRun::Ended { outcome: "succeeded", reason: None })].into());
     let outcome = operations.outcome(&first.request.unwrap(), support::DEADLINE).await.unwrap();
     assert!(outcome.values().all(ItemRun::is_over), "{outcome:?}");
     assert_eq!(world.seen().len(), 5);
@@ -185,7 +185,7 @@ async fn an_item_that_is_disabled_after_it_was_asked_for_is_dropped() {
     world.hold(&[]);
 
     let first = operations.outcome(&first.request.unwrap(), support::DEADLINE).await.unwrap();
-    assert_eq!(first, [(0, ItemRun::Ended { outcome: "succeeded" })].into());
+    assert_eq!(first, [(0, ItemRun::Ended { outcome: "succeeded", reason: None })].into());
     let second = operations.outcome(&second.request.unwrap(), support::DEADLINE).await.unwrap();
     assert_eq!(second, [(0, ItemRun::Dropped)].into());
     assert_eq!(world.seen().len(), 1);
@@ -402,6 +402,42 @@ async fn servers_are_written_in_the_words_of_the_dialect_and_pauses_say_what_jav
     }
 }
 
+/// The request waits in the records until the servers are resumed, and says so.
+#[tokio::test(start_paused = true)]
+async fn a_request_for_a_paused_job_says_what_it_waits_for() {
+    let world = World::new();
+    let _members = [world.member(1, on_request()).await, world.member(2, on_request()).await];
+    world.until("both to share", |job| support::shared_by(job, &[1, 2])).await;
+    let operations = world.operations();
+    operations.pause(&Scope::of_both(job(), ip(2)), &by()).await.unwrap();
+    let of_two = world.now().items().into_iter().find(|item| {
+        world.now().owner(*item).is_some_and(|owner| owner.as_str() == "10.0.0.2@-@2")
+    });
+    let item = of_two.unwrap().index();
+    let asked = operations.trigger(&job(), Some(&items(&[item])), &by()).await.unwrap();
+    let held = |ip: u8| {
+        let said = "pause by anna at 2024-02-29T12:00:00Z: release 12";
+        format!("server 10.0.0.{ip} is paused ({said})")
+    };
+    let expected = format!("asked to run now; items {item} wait until it is resumed: {}", held(2));
+    assert_eq!(asked.report.done[0].what, expected);
+
+    operations.pause(&Scope::of_job(job()), &by()).await.unwrap();
+    let asked = operations.trigger(&job(), None, &by()).await.unwrap();
+    let what = &asked.report.done[0].what;
+    let expected =
+        "asked to run now; it waits until a server is resumed: server 10.0.0.1 is paused";
+    assert!(what.starts_with(expected), "{what}");
+    let waits = |job: &operations::JobSnapshot| item_briefs(job).iter().all(|item| item.requested);
+    let now = world.until("the request to reach the items", waits).await;
+    assert_eq!(job_state(&now), JobState::Paused);
+    operations.resume(&Scope::of_job(job()), &by()).await.unwrap();
+    operations.outcome(&asked.request.unwrap(), support::DEADLINE).await.unwrap();
+    let all =
+        world.seen().iter().map(|(item, ..)| *item).collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(all, (0..4).collect());
+}
+
 #[tokio::test(start_paused = true)]
 async fn items_that_have_failed_are_run_again_and_no_others() {
     let world = World::new();
@@ -410,13 +446,17 @@ async fn items_that_have_failed_are_run_again_and_no_others() {
     let operations = world.operations();
     let first = operations.trigger(&job(), None, &by()).await.unwrap();
     let outcome = operations.outcome(&first.request.unwrap(), support::DEADLINE).await.unwrap();
-    assert_eq!(outcome[&2], ItemRun::Ended { outcome: "failed" });
+    let reason = Some("it shall fail".to_owned());
+    assert_eq!(outcome[&2], ItemRun::Ended { outcome: "failed", reason: reason.clone() });
+    assert_eq!(item_briefs(&world.now())[2].failure, reason);
+    assert_eq!(job_state(&world.now()), JobState::Failing);
 
     world.fail(&[]);
     let again = operations.rerun_failed(&job(), &by()).await.unwrap();
     assert_eq!(whats(&again.report.done), [("item 2", "asked to run now")]);
     let outcome = operations.outcome(&again.request.unwrap(), support::DEADLINE).await.unwrap();
-    assert_eq!(outcome, [(2, ItemRun::Ended { outcome: "succeeded" })].into());
+    assert_eq!(outcome, [(2, ItemRun::Ended { outcome: "succeeded", reason: None })].into());
+    assert_eq!(item_briefs(&world.now())[2].failure, None);
     let nothing = operations.rerun_failed(&job(), &by()).await.unwrap();
     assert_eq!((nothing.report.has_changed(), nothing.request), (false, None));
 }

@@ -11,6 +11,12 @@ use serde_json::json;
 
 use support::{World, ip, job};
 
+/// Records of items, as instances write them.
+const RUNS: &str =
+    r#"{"state":"running","holder":"10.0.0.1@-@7","fire":2,"source":"NORMAL","token":1}"#;
+const FAILED: &str = r#"{"state":"idle","token":1,"outcome":"failed","failure":"disk full"}"#;
+const FAILS_AND_RUNS: &str = r#"{"state":"running","holder":"10.0.0.1@-@7","fire":4,"source":"NORMAL","token":2,"outcome":"failed","failure":"disk full"}"#;
+
 const YAML: &str = "jobInstanceId: 10.0.0.1@-@7\nserverIp: 10.0.0.1\n";
 
 fn config(dialect: Dialect, total: u32) -> String {
@@ -41,9 +47,23 @@ async fn a_job_is_in_the_state_that_its_nodes_say_and_leftovers_do_not_count() {
     let with = |more: &[(&'static str, &'static str)]| -> Nodes<'static> {
         owned.iter().chain(more).copied().collect()
     };
-    let rows: [(&str, Nodes<'_>, Nodes<'_>, JobState); 9] = [
+    let rows: [(&str, Nodes<'_>, Nodes<'_>, JobState); 13] = [
         ("as it shall be", with(&[enabled]), vec![one], JobState::Ok),
-        ("nobody lives", with(&[enabled]), vec![], JobState::Crashed),
+        ("no instance lives", with(&[enabled]), vec![], JobState::NoInstance),
+        (
+            "an instance was lost in a run",
+            with(&[enabled, ("/job/ledger/0", RUNS)]),
+            vec![],
+            JobState::Crashed,
+        ),
+        ("paused", with(&[("/job/servers/10.0.0.1", "PAUSED")]), vec![one], JobState::Paused),
+        ("failing", with(&[enabled, ("/job/ledger/1", FAILED)]), vec![one], JobState::Failing),
+        (
+            "failing while it runs again",
+            with(&[enabled, ("/job/ledger/1", FAILS_AND_RUNS)]),
+            vec![one],
+            JobState::Failing,
+        ),
         ("disabled", with(&[("/job/servers/10.0.0.1", "DISABLED")]), vec![one], JobState::Disabled),
         ("no server record", with(&[]), vec![one], JobState::Disabled),
         (
@@ -58,14 +78,14 @@ async fn a_job_is_in_the_state_that_its_nodes_say_and_leftovers_do_not_count() {
             vec![one],
             JobState::Ok,
         ),
-        ("an item without an owner", vec![owned[0], enabled], vec![one], JobState::ShardingFlag),
+        ("an item without an owner", vec![owned[0], enabled], vec![one], JobState::Resharding),
         (
             "an owner that is gone",
             vec![owned[0], ("/job/sharding/1/instance", "10.0.0.10@-@7"), enabled],
             vec![one],
-            JobState::ShardingFlag,
+            JobState::Resharding,
         ),
-        ("nothing is assigned", vec![enabled], vec![one], JobState::ShardingFlag),
+        ("nothing is assigned", vec![enabled], vec![one], JobState::Resharding),
     ];
     for (case, persistent, ephemeral, expected) in rows {
         assert_eq!(state(&persistent, &ephemeral).await, expected, "{case}");
@@ -97,18 +117,39 @@ async fn items_of_instances_that_are_gone_are_shown_and_not_failed_at() {
         let expected = [
             (0, ItemState::Pending, false),
             (1, ItemState::Running, true),
-            (2, ItemState::ShardingFlag, false),
+            (2, ItemState::Unowned, false),
             (3, ItemState::Disabled, false),
-            (4, ItemState::ShardingFlag, false),
+            (4, ItemState::Unowned, false),
         ];
         assert_eq!(shown, expected, "{dialect}");
         let gone = serde_json::to_value(&briefs[2]).unwrap();
         assert_eq!(
             (&gone["serverIp"], &gone["instanceId"], &gone["status"]),
-            (&json!("10.0.0.2"), &json!("10.0.0.2@-@gone"), &json!("SHARDING_FLAG"))
+            (&json!("10.0.0.2"), &json!("10.0.0.2@-@gone"), &json!("UNOWNED"))
         );
         assert_eq!(briefs[4].server_ip, None);
     }
+}
+
+/// A taken-over run and the last run that has ended are told apart.
+#[tokio::test]
+async fn an_item_that_runs_elsewhere_shows_who_runs_it_and_since_when() {
+    let world = World::new();
+    let record = r#"{"state":"running","holder":"10.0.0.2@-@8","fire":4,"source":"FAILOVER","token":3,"outcome":"failed","failure":"disk full","began":9}"#;
+    let nodes = [
+        ("/job/config", &*config(Dialect::V2, 1)),
+        ("/job/sharding/0/instance", "10.0.0.1@-@7"),
+        ("/job/ledger/0", record),
+    ];
+    let marks = [("/job/instances/10.0.0.2@-@8", "RUST"), ("/job/sharding/0/running", "")];
+    let _session = world.write(&nodes, &marks).await;
+    let item = item_briefs(&world.now()).remove(0);
+    assert_eq!(
+        (item.runs_on.as_deref(), item.source, item.failover, item.began_ms, item.fire_ms),
+        (Some("10.0.0.2@-@8"), Some("FAILOVER"), true, Some(9), Some(4))
+    );
+    assert_eq!((item.outcome, item.ended_ms), (Some("failed"), None));
+    assert_eq!(item.failure.as_deref(), Some("disk full"));
 }
 
 #[tokio::test]
@@ -141,7 +182,8 @@ async fn jobs_and_servers_are_counted_once_and_what_is_no_job_is_not() {
     assert!(jobs[0].config_fault.is_some() && jobs[0].cron.is_none());
     let shown = serde_json::to_value(job_brief(&namespace.jobs[1])).unwrap();
     let expected = json!({
-        "jobName": "job", "status": "DISABLED", "description": "", "cron": "0/1 * * * * ?",
+        "jobName": "job", "status": "DISABLED", "failingItems": 0, "pausedServers": 0,
+        "liveServers": 1, "description": "", "cron": "0/1 * * * * ?",
         "instanceCount": 1, "shardingTotalCount": 1, "dialect": "3.x", "configFault": null,
         "template": null, "label": null,
     });

@@ -27,7 +27,7 @@ async fn why_names_the_handler_and_the_run_and_a_resumption_goes_on() {
         panic!("{reasons:?}")
     };
     assert_eq!(owner, "10.0.0.1@-@1");
-    let who = "server 10.0.0.1 is paused (pause by 10.0.0.1@-@1: error handler THROW: item ";
+    let who = "server 10.0.0.1 is paused (pause by 10.0.0.1@-@1 at 2024-02-29T12:00:10Z: error handler THROW: item ";
     assert!(server.starts_with(who), "{server}");
     assert!(server.ends_with("failed for the fire of 2024-02-29T12:00:10Z)"), "{server}");
     assert!(!server.contains("it shall fail"), "what the job's code says stays there: {server}");

@@ -88,27 +88,50 @@ async fn the_reasons_why_nothing_runs_come_in_the_order_in_which_to_look() {
     let operations = world.operations();
     operations.disable_items(&job(), &items(&[3]), &by()).await.unwrap();
     operations.pause(&Scope::of_job(job()), &by()).await.unwrap();
-    let said = |act: &str| format!("{act} by anna: release 12");
+    let said = |act: &str| format!("{act} by anna at 2024-02-29T12:00:00Z: release 12");
+    let next = WhyNot::NextFire { at_ms };
     let expected = [
         WhyNot::ItemDisabled { said: Some(said("disable items")) },
         WhyNot::OwnerHeldBack {
             owner: "10.0.0.1@-@1".into(),
             server: format!("server 10.0.0.1 is paused ({})", said("pause")),
         },
-        waits.clone(),
+        next.clone(),
     ];
     assert_eq!(why_item_not_running(&world.now(), ShardingItem::new(3), noon()), expected);
+    let servers = vec![format!("server 10.0.0.1 is paused ({})", said("pause"))];
+    let paused = WhyNot::Paused { servers, all: true };
+    assert_eq!(why_not_running(&world.now(), noon()), [paused, next.clone()]);
     let none = why_item_not_running(&world.now(), ShardingItem::new(4), noon());
     assert_eq!(none, [WhyNot::NoSuchItem]);
 
     operations.disable(&Scope::of_job(job()), &by()).await.unwrap();
     let now = world.until("no leader", |job| job.view().leader().is_none()).await;
     let servers = vec![format!("server 10.0.0.1 is disabled ({})", said("disable"))];
-    let expected = [WhyNot::NobodyAvailable { servers }, WhyNot::NobodyLeads, waits.clone()];
+    let expected = [WhyNot::NobodyAvailable { servers }, WhyNot::NobodyLeads, next.clone()];
     assert_eq!(why_not_running(&now, noon()), expected);
 
     within("leaving", member.handle.shutdown(support::DEADLINE)).await.unwrap();
-    assert_eq!(why_not_running(&world.now(), noon()), [WhyNot::NobodyLives, waits]);
+    assert_eq!(why_not_running(&world.now(), noon()), [WhyNot::NobodyLives, next]);
+}
+
+/// Some instances go on while others are paused.
+#[tokio::test(start_paused = true)]
+async fn a_pause_of_one_server_is_a_reason_and_says_that_the_others_go_on() {
+    let world = World::new();
+    let _members =
+        [world.member(1, every_ten_seconds()).await, world.member(2, every_ten_seconds()).await];
+    world.until("both to share", |job| shared_by(job, &[1, 2])).await;
+    let one = Scope::of_both(job(), ip(2));
+    world.operations().pause(&one, &by()).await.unwrap();
+    let reasons = why_not_running(&world.now(), noon());
+    let said = "server 10.0.0.2 is paused (pause by anna at 2024-02-29T12:00:00Z: release 12)";
+    let expected = WhyNot::Paused { servers: vec![said.to_owned()], all: false };
+    assert_eq!(reasons[0], expected, "{reasons:?}");
+    assert!(!reasons.iter().any(|why| matches!(why, WhyNot::WaitsForFire { .. })), "{reasons:?}");
+    let brief = operations::job_brief(&world.now());
+    let shown = (brief.status, brief.paused_servers, brief.live_servers);
+    assert_eq!(shown, (operations::JobState::Ok, 1, 2));
 }
 
 #[tokio::test(start_paused = true)]

@@ -76,7 +76,7 @@ async fn a_job_is_operated_from_its_first_look_to_its_removal_in_both_dialects()
 
         let triggered = operations.trigger(&job, None, &by).await.unwrap();
         let outcome = operations.outcome(&triggered.request.unwrap(), PATIENCE).await.unwrap();
-        let ended = ItemRun::Ended { outcome: "succeeded" };
+        let ended = ItemRun::Ended { outcome: "succeeded", reason: None };
         assert!(outcome.values().all(|run| *run == ended), "{dialect}: {outcome:?}");
         let drained = operations.drain(&job, &ip, DrainMode::Disable, &by, PATIENCE).await.unwrap();
         assert!(drained.complete, "{dialect}: {drained:?}");

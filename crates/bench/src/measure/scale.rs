@@ -241,6 +241,7 @@ impl Cluster {
                         item: start.item,
                         token: start.token,
                         outcome,
+                        reason: None,
                     }));
                 }
                 Command::Follow(scope) => self.follow(index, scope),

@@ -34,7 +34,7 @@ fn jobs(namespace: &Namespace) -> Page {
     let row = |job: &JobBrief| {
         vec![
             job.job_name.clone(),
-            state_name(job.status).to_owned(),
+            state_text(job),
             or_dash(job.sharding_total_count),
             job.instance_count.to_string(),
             job.cron.clone().unwrap_or_else(|| "on request".to_owned()),
@@ -59,7 +59,7 @@ fn jobs_of(namespace: &Namespace, ip: &ServerIp) -> Result<Page, Fault> {
         let state = match (job.paused, job.status) {
             (true, _) => "paused",
             (false, JobState::Disabled) => "disabled",
-            (false, JobState::Ok | JobState::Crashed | JobState::ShardingFlag) => "enabled",
+            (false, _) => "enabled",
         };
         vec![job.job_name.clone(), state.to_owned(), job.instance_count.to_string()]
     });
@@ -93,13 +93,21 @@ pub(crate) fn with_unread(
     Page::new(text, &document).ending(exit)
 }
 
-/// Returns the state of a job in a word that Java's console shows, too.
-pub(crate) fn state_name(state: JobState) -> &'static str {
-    match state {
-        JobState::Ok => "OK",
-        JobState::Crashed => "CRASHED",
-        JobState::Disabled => "DISABLED",
-        JobState::ShardingFlag => "SHARDING_FLAG",
+/// Returns the state of a job, and how much of the job is failing or paused if that is a part.
+pub(crate) fn state_text(job: &JobBrief) -> String {
+    let total = job.sharding_total_count.unwrap_or_default();
+    let state = job.status.as_str();
+    let failing = match (job.status, job.failing_items) {
+        (JobState::Failing, n) => Some(format!("{n} of {total} items")),
+        _ => None,
+    };
+    let is_part = job.paused_servers > 0 && job.status != JobState::Paused;
+    let paused =
+        is_part.then(|| format!("{} of {} servers paused", job.paused_servers, job.live_servers));
+    let more: Vec<_> = failing.into_iter().chain(paused).collect();
+    match more.is_empty() {
+        true => state.to_owned(),
+        false => format!("{state} ({})", more.join(", ")),
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use sharding::ShardingItem;
 
 use super::config_fields;
-use super::list::{instance_briefs, instance_table, state_name, with_unread};
+use super::list::{instance_briefs, instance_table, ranges, state_text, with_unread};
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::output::{Page, pairs, snake_case, table};
@@ -42,7 +42,7 @@ fn job_page(job: &JobSnapshot) -> Page {
     let text = |text: Option<String>| text.unwrap_or_default();
     let mut shown = pairs([
         ("job", brief.job_name.clone()),
-        ("state", state_name(brief.status).to_owned()),
+        ("state", state_text(&brief)),
         ("fault", text(brief.config_fault.clone())),
         ("description", text(brief.description.clone())),
         ("cron", brief.cron.clone().unwrap_or_else(|| "on request".to_owned())),
@@ -50,10 +50,12 @@ fn job_page(job: &JobSnapshot) -> Page {
         ("next fire", text(next.map(|next| next.to_string()))),
         ("dialect", brief.dialect.to_owned()),
         ("failover", text(config.map(|config| config.failover.to_string()))),
+        ("requests", requests(job, &items)),
         ("servers", list(servers.iter().map(|(ip, state)| format!("{ip} {state}")))),
     ]);
     shown.push('\n');
     shown.push_str(&item_table(&items));
+    shown.push_str(&failure_table(&items));
     if !instances.is_empty() {
         shown.push('\n');
         shown.push_str(&instance_table(&instances, false));
@@ -79,29 +81,72 @@ fn list(texts: impl Iterator<Item = String>) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
+/// Returns the requests to run now that wait: in the registry for the leader, and in the records of items for their run.
+fn requests(job: &JobSnapshot, items: &[ItemBrief]) -> String {
+    let unread = job.view().requests().filter(|(_, of)| of.is_none_or(|of| !of.is_empty()));
+    let unread = unread.map(|(id, of)| match of {
+        None => format!("{id} waits for all items"),
+        Some(of) => {
+            let of: Vec<_> = of.iter().map(|item| item.index()).collect();
+            format!("{id} waits for items {}", ranges(&of))
+        }
+    });
+    let waiting: Vec<_> = items.iter().filter(|item| item.requested).map(|i| i.item).collect();
+    let waiting = (!waiting.is_empty()).then(|| format!("waiting at items {}", ranges(&waiting)));
+    list(unread.chain(waiting))
+}
+
+/// The present run and the last one that has ended stand in columns of their own.
 fn item_table(items: &[ItemBrief]) -> String {
     let row = |item: &ItemBrief| {
         let moves = item.moves_to.as_ref().map(|to| format!(", moves to {to}"));
         let state = format!("{}{}", item_state(item), moves.unwrap_or_default());
+        let present = |text: Option<String>| or_dash(text.filter(|_| item.running));
+        let fire = item.fire_ms.map(moment);
         vec![
             item.item.to_string(),
             state,
             or_dash(item.instance_id.as_ref()),
+            or_dash(item.runs_on.as_ref()),
+            present(item.began_ms.map(moment)),
+            present(fire.clone()),
             or_dash(item.outcome),
-            or_dash(item.fire_ms.map(moment)),
+            or_dash(fire.filter(|_| !item.running)),
             or_dash(item.ended_ms.map(moment)),
         ]
     };
-    table(&["ITEM", "STATE", "OWNER", "LAST RUN", "FIRE", "ENDED"], items.iter().map(row))
+    let headings = [
+        "ITEM",
+        "STATE",
+        "OWNER",
+        "RUNS ON",
+        "SINCE",
+        "FOR FIRE",
+        "LAST RUN",
+        "LAST FIRE",
+        "ENDED",
+    ];
+    table(&headings, items.iter().map(row))
+}
+
+/// The reasons of the last failures, below the items; nothing if there are none.
+fn failure_table(items: &[ItemBrief]) -> String {
+    let row = |item: &ItemBrief| Some(vec![item.item.to_string(), item.failure.clone()?]);
+    let rows: Vec<_> = items.iter().filter_map(row).collect();
+    match rows.is_empty() {
+        true => String::new(),
+        false => format!("\n{}", table(&["ITEM", "LAST FAILURE"], rows)),
+    }
 }
 
 fn item_state(item: &ItemBrief) -> &'static str {
     match (item.status, item.running, item.orphaned) {
         (ItemState::Disabled, true, _) => "DISABLED, runs",
         (ItemState::Disabled, false, _) => "DISABLED",
+        (ItemState::Running, ..) if item.failover => "RUNNING (failover)",
         (ItemState::Running, ..) => "RUNNING",
         (_, _, true) => "ORPHANED",
-        (ItemState::ShardingFlag, ..) => "SHARDING_FLAG",
+        (ItemState::Unowned, ..) => "UNOWNED",
         (ItemState::Pending, ..) => "PENDING",
     }
 }

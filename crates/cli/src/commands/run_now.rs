@@ -108,14 +108,15 @@ impl Wait {
 
 /// A run of which nobody knows how it ended is none that has succeeded.
 fn has_succeeded(run: &ItemRun) -> bool {
-    *run == ItemRun::Ended { outcome: "succeeded" }
+    matches!(run, ItemRun::Ended { outcome: "succeeded", .. })
 }
 
 fn run_table(runs: &BTreeMap<u32, ItemRun>) -> String {
     let told = |run: &ItemRun| match run {
         ItemRun::Waiting => "has yet to begin".to_owned(),
         ItemRun::Running { holder } => format!("runs on {holder}"),
-        ItemRun::Ended { outcome } => (*outcome).to_owned(),
+        ItemRun::Ended { outcome, reason: None } => (*outcome).to_owned(),
+        ItemRun::Ended { outcome, reason: Some(reason) } => format!("{outcome}: {reason}"),
         ItemRun::EndedUnseen => "ended, nobody knows how: it has run again since".to_owned(),
         ItemRun::Dropped => {
             "dropped: the item is disabled or gone, or could not be told its parameter".to_owned()
@@ -131,8 +132,8 @@ mod tests {
     #[test]
     fn only_a_run_that_is_known_to_have_succeeded_has() {
         let rows = [
-            (ItemRun::Ended { outcome: "succeeded" }, true),
-            (ItemRun::Ended { outcome: "failed" }, false),
+            (ItemRun::Ended { outcome: "succeeded", reason: None }, true),
+            (ItemRun::Ended { outcome: "failed", reason: None }, false),
             (ItemRun::EndedUnseen, false),
             (ItemRun::Dropped, false),
             (ItemRun::Waiting, false),

@@ -56,6 +56,7 @@ impl Coordinator {
         Context {
             now,
             me,
+            session: self.session,
             server: &self.identity.server,
             view: &self.view,
             local: &self.local,
@@ -94,7 +95,11 @@ impl Coordinator {
             Stage::Sent => true,
             Stage::Landed { revision, until } => {
                 let behind = revision.is_some_and(|landed| view.revision() < landed);
-                let waits = (behind || !flight.plan.is_visible_in(view)) && now.mono < until;
+                let removed =
+                    |item| view.item(item).marked_at.is_none_or(|at| Some(at) >= revision);
+                let unmarked = || flight.plan.unmarked_items().all(removed);
+                let is_visible = flight.plan.is_visible_in(view) && unmarked();
+                let waits = (behind || !is_visible) && now.mono < until;
                 waits && !mutant::is(Mutant::CommitForgotten)
             }
             Stage::Refused { until } | Stage::Held { until } => now.mono < until,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
@@ -13,7 +14,7 @@ use crate::items::{ItemView, Sign};
 use crate::local::{Due, LocalCall, Phase, RequestWay, UnmonitoredRequest};
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
-use crate::runs::LocalRun;
+use crate::runs::{LocalRun, OwnMarks};
 use crate::trigger_record::TriggerRecord;
 use crate::view::{ConfigState, Versioned};
 use crate::{
@@ -146,6 +147,7 @@ impl Coordinator {
     /// Starts runs that the registry shows as ours, although no reply said so; forgets those whose end is recorded. Runs
     /// that this life never claimed are given up: an earlier life had the same id.
     fn observe_runs(&mut self, out: &mut Vec<Command>) {
+        self.note_shown_claims();
         self.forget_settled_runs(out);
         let Some(me) = self.me.clone() else { return };
         if self.session.is_none() || self.has_namesake() {
@@ -156,7 +158,7 @@ impl Coordinator {
         let ours: Vec<_> = stirred
             .into_iter()
             .filter_map(|item| Some((item, &self.view.item(item).ledger.as_ref()?.value)))
-            .filter(|(item, ledger)| self.waits_to_be_started(*item, ledger, &me))
+            .filter(|(item, ledger)| self.has_to_be_looked_at(*item, ledger, &me))
             .filter(|_| !mutant::is(Mutant::DoubtsForgotten))
             .map(|(item, ledger)| (item, ledger.clone()))
             .collect();
@@ -164,7 +166,7 @@ impl Coordinator {
         for (item, ledger) in &ours {
             let ours = self.may_have_claimed(*item, ledger, &sent)
                 || mutant::is(Mutant::ForeignRunStarted);
-            if !ours {
+            if !ours || self.is_put_back(*item, ledger, &me) {
                 self.give_up_foreign_run(*item, ledger);
             } else if let Some(config) = self.config_of_claim(*item, ledger).cloned() {
                 self.start_runs(std::iter::once((*item, ledger)), &config, out);
@@ -181,7 +183,7 @@ impl Coordinator {
             self.view.restless_items().filter(|(item, _)| !self.stirred.contains(item));
         let waits = |(item, shown): (_, &ItemView)| {
             let ledger = shown.ledger.as_ref().map(|ledger| &ledger.value);
-            ledger.is_some_and(|ledger| self.waits_to_be_started(item, ledger, me))
+            ledger.is_some_and(|ledger| self.has_to_be_looked_at(item, ledger, me))
         };
         !others.any(waits)
     }
@@ -189,8 +191,23 @@ impl Coordinator {
     /// Returns true if an item is shown as run by this life, which has not started it.
     fn waits_to_be_started(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
         let ours = shown.running().is_some_and(|run| run.holder == *me);
-        let started = self.local.started.get(&item) >= Some(&shown.token);
-        ours && (!started || mutant::is(Mutant::StartedAgain))
+        ours && (!self.has_started(item, shown.token) || mutant::is(Mutant::StartedAgain))
+    }
+
+    /// Returns true if an item is shown as run by this life, which runs nothing of it any more: the record of a run that has
+    /// ended was put back from outside.
+    fn is_put_back(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
+        let ours = shown.running().is_some_and(|run| run.holder == *me);
+        let ended = self.has_started(item, shown.token) && !self.local.runs.has(item);
+        ours && ended && !mutant::is(Mutant::PutBackRunStays)
+    }
+
+    fn has_started(&self, item: ShardingItem, token: FencingToken) -> bool {
+        self.local.started.get(&item) >= Some(&token)
+    }
+
+    fn has_to_be_looked_at(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
+        self.waits_to_be_started(item, shown, me) || self.is_put_back(item, shown, me)
     }
 
     /// Returns true if the record may be the outcome of a claim that this life has sent.
@@ -207,10 +224,7 @@ impl Coordinator {
     /// Notes a run that nobody executes as one that was interrupted here, so that its end is recorded.
     fn give_up_foreign_run(&mut self, item: ShardingItem, shown: &Ledger) {
         let lasting = self.view.item(item).lasting.is_some();
-        self.local.begin(item, shown, lasting);
-        if self.local.runs.get(item).is_some_and(|run| run.token == shown.token) {
-            self.local.runs.change(item, |run| run.outcome = Some(Outcome::Interrupted));
-        }
+        self.local.give_up(item, shown, lasting);
     }
 
     /// Forgets doubts about claims that the view shows to be in vain, or begun here.
@@ -240,6 +254,19 @@ impl Coordinator {
         })
     }
 
+    /// Notes which claims the view has shown: whatever the record says from then on came later.
+    fn note_shown_claims(&mut self) {
+        let is_later = |before: Version, item| {
+            self.view.item(item).ledger.as_ref().is_some_and(|ledger| ledger.version > before)
+        };
+        for &item in &self.stirred {
+            let before = self.local.runs.get(item).and_then(|run| run.unseen_after);
+            if before.is_some_and(|before| is_later(before, item)) {
+                self.local.runs.change(item, |run| run.unseen_after = None);
+            }
+        }
+    }
+
     fn forget_settled_runs(&mut self, out: &mut Vec<Command>) {
         for &item in &self.stirred {
             let Some(run) = self.local.runs.get(item) else { continue };
@@ -248,7 +275,8 @@ impl Coordinator {
             let caught_up = ledger.is_some_and(|ledger| ledger.token >= run.token);
             let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
             let held = held && !mutant::is(Mutant::RunForgottenEarly);
-            if run.token == FencingToken(0) || !caught_up || held {
+            let marks = OwnMarks::of(run, self.view.item(item), self.session);
+            if run.token == FencingToken(0) || !caught_up || held || marks.any() {
                 continue;
             }
             out.push(Command::Emit(ending(item, run, outcome, ledger)));
@@ -416,7 +444,8 @@ impl Coordinator {
         let mut starts = Vec::new();
         for (item, ledger) in claimed {
             let Some(start) = start_item(item, ledger, config) else { continue };
-            let begun = self.local.begin(item, ledger, lasting);
+            let unseen_after = self.unseen_claim_of(item);
+            let begun = self.local.begin(item, ledger, lasting, unseen_after);
             let waits = !begun && self.local.started.get(&item) < Some(&ledger.token);
             // It begins after the other run of its item, with the configuration that it has checked (simulation seed 14083735).
             if !waits || mutant::is(Mutant::WaitingClaimForgotten) {
@@ -431,6 +460,13 @@ impl Coordinator {
         if !starts.is_empty() {
             out.push(Command::Start(starts));
         }
+    }
+
+    /// Returns the version that a claim of this item replaces, if the view does not show a later one.
+    fn unseen_claim_of(&self, item: ShardingItem) -> Option<Version> {
+        let shown = self.view.item(item).ledger.as_ref().map(|ledger| ledger.version);
+        let before = self.local.maybe_claimed.get(&item).map(|doubt| doubt.before);
+        before.filter(|before| shown <= Some(*before))
     }
 
     /// The registration is on its way out, or is out.

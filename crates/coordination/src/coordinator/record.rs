@@ -12,8 +12,8 @@ use crate::local::{Due, Phase, RequestWay, WantedTrigger};
 use crate::mutant::{self, Mutant};
 use crate::runs::LocalRun;
 use crate::{
-    Command, DropReason, Event, FencingToken, FireTime, InterruptReason, JobEvent, MissReason, Now,
-    OnceStage, Outage, Outcome, RequestParameter, RunSource, StartItem,
+    Command, DropReason, Event, FailureReason, FencingToken, FireTime, InterruptReason, JobEvent,
+    MissReason, Now, OnceStage, Outage, Outcome, RequestParameter, RunSource, StartItem,
 };
 
 impl Coordinator {
@@ -35,7 +35,9 @@ impl Coordinator {
             Event::TriggerRequested { parameter } => self.want_trigger(now, parameter, out),
             Event::OnceReturned { stage, token } => self.returned(stage, token),
             Event::Replied { ticket, reply } => self.replied(now, ticket, reply, out),
-            Event::ItemFinished { item, token, outcome } => self.finish(item, token, outcome, out),
+            Event::ItemFinished { item, token, outcome, reason } => {
+                self.finish(item, token, (outcome, reason), out);
+            }
             Event::Paused => self.local.paused = true,
             Event::Resumed => self.local.paused = false,
             Event::Drain => self.drain(out),
@@ -106,23 +108,31 @@ impl Coordinator {
 
     fn apply(&mut self, changes: Vec<Change>, out: &mut Vec<Command>) {
         for change in changes {
-            let record = self.record_of(&change);
+            let item = self.item_to_look_at(&change);
             let all = change == Change::Ready;
             if let Err(anomaly) = self.view.apply(change) {
                 let path = anomaly.path.to_string();
                 out.push(Command::Emit(JobEvent::Anomaly { path, reason: anomaly.reason }));
             }
-            self.stirred.extend(record);
+            self.stirred.extend(item);
             if all {
                 self.stir_all();
             }
         }
     }
 
-    /// Returns the item whose record changes.
-    fn record_of(&self, change: &Change) -> Option<ShardingItem> {
-        let NodeKind::Ledger(item) = self.layout.parse(change.path()?)? else { return None };
-        Some(item)
+    /// Returns the item whose record changes, or a mark of its run here.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most nodes are of no item that runs here")]
+    fn item_to_look_at(&self, change: &Change) -> Option<ShardingItem> {
+        let (item, is_mark) = match self.layout.parse(change.path()?)? {
+            NodeKind::Ledger(item) => (item, false),
+            NodeKind::Running(item)
+            | NodeKind::Alive(item)
+            | NodeKind::Failover(item)
+            | NodeKind::Failovering(item) => (item, true),
+            _ => return None,
+        };
+        (!is_mark || self.local.runs.has(item)).then_some(item)
     }
 
     /// Nothing is known any more of what has been looked at.
@@ -310,13 +320,16 @@ impl Coordinator {
         &mut self,
         item: ShardingItem,
         token: FencingToken,
-        outcome: Outcome,
+        (outcome, reason): (Outcome, Option<FailureReason>),
         out: &mut Vec<Command>,
     ) {
         let any = mutant::is(Mutant::FormerEndTaken);
         let run = self.local.runs.get(item).filter(|run| run.token == token || any);
         let Some(&LocalRun { fire, source, .. }) = run else { return };
-        self.local.runs.change(item, |run| run.outcome = Some(outcome));
+        self.local.runs.change(item, |run| {
+            run.outcome = Some(outcome);
+            run.failure = reason.filter(|_| outcome != Outcome::Succeeded);
+        });
         self.stirred.insert(item);
         if token == FencingToken(0) {
             self.local.runs.remove(item);

@@ -13,6 +13,7 @@ use super::{
 use crate::local::Doubt;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
+use crate::runs::LocalRun;
 use crate::view::Versioned;
 use crate::{
     Command, JobConfig, JobEvent, Ledger, LedgerState, ManualRequest, MissReason, Now, Outcome,
@@ -235,16 +236,16 @@ impl Coordinator {
         let gone = conflict.reason == ConflictReason::Absent;
         match step {
             Step::UnmarkRunning(item) if gone => {
-                self.local.runs.change(*item, |run| run.shows_running = false);
+                self.unmarked(plan, *item, |run| run.shows_running = false);
             }
             Step::UnmarkFailover(item) if gone => {
-                self.local.runs.change(*item, |run| run.shows_failover = false);
+                self.unmarked(plan, *item, |run| run.shows_failover = false);
             }
             Step::UnmarkAlive(item) if gone => {
-                self.local.runs.change(*item, |run| run.shows_alive = false);
+                self.unmarked(plan, *item, |run| run.shows_alive = false);
             }
             Step::UnmarkFailovering(item) if gone => {
-                self.local.runs.change(*item, |run| run.shows_failovering = false);
+                self.unmarked(plan, *item, |run| run.shows_failovering = false);
             }
             Step::Deregister(_) if gone => self.local.maybe_registered = false,
             Step::Register(_) if conflict.reason == ConflictReason::Exists => {
@@ -257,6 +258,19 @@ impl Coordinator {
                 self.local.wanted_triggers.remove(id);
             }
             _ => {}
+        }
+    }
+
+    /// Notes that a mark of the run which a plan releases is gone. The reply may come when a later run of the item has begun
+    /// here, whose marks are others.
+    fn unmarked(&mut self, plan: &Plan, item: ShardingItem, note: impl FnOnce(&mut LocalRun)) {
+        let released = plan.steps.iter().find_map(|step| match step {
+            Step::SetLedger { item: of, ledger, .. } if *of == item => Some(ledger.token),
+            _ => None,
+        });
+        let is_it = |run: &LocalRun| Some(run.token) == released;
+        if self.local.runs.get(item).is_some_and(is_it) || mutant::is(Mutant::LaterRunUnmarked) {
+            self.local.runs.change(item, note);
         }
     }
 }

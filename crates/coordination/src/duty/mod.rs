@@ -10,7 +10,7 @@
 //! | takeover | orphans wait and nobody has less to do than I, or they have waited for a second; and it is my turn where Java instances are | ledger → running, a place in line | my life, server, servers added, configuration, ledger |
 //! | claim | a fire or request is due and items of mine are idle | ledger → running | my life, server, servers added, configuration, assignment, owner, ledger |
 //! | misfire | a fire is due and items of mine are busy; later: idle with noted fires | ledger | as claim |
-//! | release | a run of mine has ended | ledger → idle, or orphan if it was cancelled | ledger |
+//! | release | a run of mine has ended | ledger → idle, or orphan if it was cancelled; marks of a run that its record no longer shows | ledger |
 //! | disabling | I lead and an item's record does not say what its node says about being disabled | ledger | term, ledger, the node's presence |
 //! | trigger | an operator wants a run | requests; as the leader: ledger of the items, and what asks Java instances | their versions, the term, the assignment |
 //! | once | I call back, and all items have begun, or ended, a fire | the record of calls | my life, the record, the assignment, every ledger |
@@ -40,7 +40,7 @@ pub(crate) mod trigger;
 use std::borrow::Cow;
 use std::fmt;
 
-use reg_center::{Limits, Version};
+use reg_center::{Limits, SessionId, Version};
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use crate::coordinator::Settings;
@@ -160,6 +160,8 @@ pub(crate) type PlanOf = fn(&Context<'_>) -> Option<Plan>;
 pub(crate) struct Context<'a> {
     pub(crate) now: Now,
     pub(crate) me: &'a InstanceId,
+    /// The session that the ephemeral marks of this instance go with.
+    pub(crate) session: Option<SessionId>,
     pub(crate) server: &'a ServerIp,
     pub(crate) view: &'a JobView,
     pub(crate) local: &'a Local,

@@ -4,11 +4,11 @@ use sharding::ShardingItem;
 
 use super::sweep::can_be_queued;
 use super::{Context, Duty, bytes_told};
-use crate::Outcome;
 use crate::local::Phase;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
-use crate::runs::LocalRun;
+use crate::runs::{LocalRun, OwnMarks};
+use crate::{FencingToken, Outcome};
 
 /// Records the runs that have ended and that the registry still shows as ours. Whoever leaves also makes sure that what
 /// was perhaps claimed was not, or shows.
@@ -17,7 +17,8 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 }
 
 fn ended(cx: &Context<'_>) -> Option<Plan> {
-    let ends = cx.local.runs.ended().filter_map(|(item, run)| release(cx, item, run));
+    let ends = cx.local.runs.ended();
+    let ends = ends.filter_map(|(i, run)| release(cx, i, run).or_else(|| clean_up(cx, i, run)));
     let steps = cx.within_one_plan(ends, |steps| bytes_told(steps)).flatten();
     Plan::as_session(Duty::Release, "runs have ended").steps(steps).if_any()
 }
@@ -53,6 +54,9 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     } else {
         ledger.value.complete(outcome, cx.now.wall_ms)
     }?;
+    // The record of an earlier run may have been put back from outside.
+    let next =
+        next.because(run.failure.clone()).with_token_at_least(cx.local.started.get(&item).copied());
     let mut steps = vec![Step::SetLedger { item, expect: Some(ledger.version), ledger: next }];
     // A mark that a Java instance has put in the place of ours is its own.
     let ours = cx.view.marked_by_java(view).is_none() || mutant::is(Mutant::JavaMarksReleased);
@@ -65,10 +69,40 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     Some(steps)
 }
 
+/// Removes the marks of an ended run whose record no longer shows it: while they exist, no instance claims the item.
+///
+/// The record names another run if this one was fenced. If its token is lower, an older record was put back from outside,
+/// and is brought up to date first, so that no token is used twice.
+fn clean_up(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<Step>> {
+    let outcome = run.outcome?;
+    let view = cx.view.item(item);
+    let ledger = view.ledger.as_ref()?;
+    let (version, shown) = (ledger.version, &ledger.value);
+    let put_back = shown.token < run.token && run.unseen_after.is_none();
+    let has_moved_on = shown.token >= run.token && !shown.is_held(&run.holder, run.token);
+    if run.token == FencingToken(0) || !(has_moved_on || put_back) {
+        return None;
+    }
+    let marks = OwnMarks::of(run, view, cx.session);
+    let record = match put_back && !mutant::is(Mutant::TokensGoBack) {
+        true => {
+            let next = shown.with_lost_run(run, outcome, cx.now.wall_ms);
+            Step::SetLedger { item, expect: Some(version), ledger: next }
+        }
+        false if marks.any() => Step::LedgerIs(item, version),
+        false => return None,
+    };
+    Some([record].into_iter().chain(marks.removal(item)).collect())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::scene::{Scene, check, running_by};
+    use reg_center::{Lifetime, Version};
+
+    use super::super::scene::{Scene, check, item, running_by};
     use super::*;
+    use crate::layout::NodeKind;
+    use crate::{Dialect, Ledger};
 
     /// Item 0 runs here under token 1 and has ended in this way.
     fn ended(outcome: Outcome) -> Scene {
@@ -105,20 +139,85 @@ mod tests {
             ),
             ("it still runs", Scene::cluster(2, 1).running(0, 1).run_here(0, None), "nothing"),
             (
-                "it was taken over",
-                ended(Outcome::Succeeded).ledger(
-                    0,
-                    running_by(1)
-                        .orphan()
-                        .and_then(|l| l.take_over(&super::super::scene::by(2)))
-                        .unwrap(),
-                ),
-                "nothing",
-            ),
-            (
                 "two at once",
                 ended(Outcome::Succeeded).running(1, 1).run_here(1, Some(Outcome::Failed)),
                 "release: runs have ended\n  item 0 idle, last succeeded\n  show 0 not running\n  item 1 idle, last failed\n  show 1 not running",
+            ),
+        ];
+        check(Duty::Release, rows);
+    }
+
+    #[test]
+    fn the_reason_of_a_failure_goes_into_the_record_with_its_end() {
+        let reason = crate::FailureReason::new("no space left");
+        let scene = ended(Outcome::Failed).local(|local| {
+            local.runs.change(item(0), |run| run.failure = reason.clone());
+        });
+        let plan = scene.plan(Duty::Release).expect("the run has ended");
+        let written = plan.steps.iter().find_map(|step| match step {
+            Step::SetLedger { ledger, .. } => Some(ledger.failure.clone()),
+            _ => None,
+        });
+        assert_eq!(written, Some(reason));
+    }
+
+    fn taken_over() -> Ledger {
+        running_by(1).orphan().and_then(|l| l.take_over(&super::super::scene::by(2))).unwrap()
+    }
+
+    /// Item 0 ran here under token 1, and the record is that of a takeover.
+    fn fenced(dialect: Dialect) -> Scene {
+        Scene::cluster_in(dialect, 2, 1).ledger(0, taken_over()).run_here(0, Some(Outcome::Failed))
+    }
+
+    #[test]
+    fn a_fenced_run_removes_its_own_marks_only() {
+        let mark = NodeKind::Running(item(0));
+        let lasting = |scene: Scene| {
+            scene.local(|local| local.runs.change(item(0), |run| run.lasting = true))
+        };
+        let removed = "release: runs have ended\n  show 0 not running";
+        let rows = vec![
+            ("no mark is left", fenced(Dialect::V2), "nothing"),
+            ("its own", fenced(Dialect::V2).marked_in_session(&mark), removed),
+            (
+                "that of another session",
+                fenced(Dialect::V2).marked_by(&mark, 2, Lifetime::Ephemeral),
+                "nothing",
+            ),
+            (
+                "its own, in 3.x",
+                lasting(fenced(Dialect::V3)).marked_by(&mark, 1, Lifetime::Persistent),
+                removed,
+            ),
+            (
+                "that of another instance, in 3.x",
+                lasting(fenced(Dialect::V3)).marked_by(&mark, 2, Lifetime::Persistent),
+                "nothing",
+            ),
+            (
+                "its code has not ended",
+                fenced(Dialect::V2).marked_in_session(&mark).run_here(0, None),
+                "nothing",
+            ),
+        ];
+        check(Duty::Release, rows);
+    }
+
+    #[test]
+    fn a_record_that_was_put_back_is_brought_up_to_date_once_the_claim_was_shown() {
+        let put_back = |unseen_after| {
+            let scene = Scene::cluster(2, 1).run_here(0, Some(Outcome::Failed));
+            scene.local(|local| {
+                local.runs.change(item(0), |run| run.unseen_after = unseen_after);
+            })
+        };
+        let rows = vec![
+            ("the view is behind", put_back(Some(Version(0))), "nothing"),
+            (
+                "it was shown",
+                put_back(None),
+                "release: runs have ended\n  item 0 idle, last failed",
             ),
         ];
         check(Duty::Release, rows);

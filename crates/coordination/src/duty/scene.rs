@@ -251,6 +251,15 @@ impl Scene {
         self.write(kind, String::new(), Lifetime::Ephemeral)
     }
 
+    /// A mark that names instance `n`, and goes with a session of its own or with none.
+    pub(crate) fn marked_by(mut self, kind: &NodeKind, n: u32, lifetime: Lifetime) -> Self {
+        let own = std::mem::replace(&mut self.session, SessionId(0));
+        self.session = self.model.open_session();
+        let mut scene = self.write(kind, id(n).to_string(), lifetime);
+        scene.session = own;
+        scene
+    }
+
     /// An item that instance `n` runs, with its mark.
     pub(crate) fn running(self, i: u32, n: u32) -> Self {
         let mark = NodeKind::Running(item(i));
@@ -337,6 +346,7 @@ impl Scene {
         plan_of(&Context {
             now: Now { wall_ms: 1_000, mono: Duration::from_secs(1) },
             me: &id(1),
+            session: Some(self.session),
             server: &ip(1),
             view: &self.view,
             local: &self.local,
@@ -384,7 +394,7 @@ impl Scene {
         let outcome = self.commit(&txn);
         assert!(outcome.is_committed(), "{case}: {plan} on a fresh view: {outcome:?}");
         for (item, ledger) in plan.runs_of(&id(1)) {
-            self.local.begin(item, ledger, false);
+            self.local.begin(item, ledger, false, None);
         }
         self.local.wanted_triggers.clear();
         let ended: Vec<_> = self.local.runs.ended().map(|(item, _)| item).collect();

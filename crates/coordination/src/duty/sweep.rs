@@ -12,7 +12,7 @@ use crate::layout::NodeKind;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
-use crate::{Ledger, LedgerState, Run};
+use crate::{FailureReason, Ledger, LedgerState, Run};
 
 /// Finds runs whose holder is gone: takes its part over at once, if it is to have one, and queues the others; without failover or
 /// beyond the number of items it records that they were interrupted.
@@ -307,6 +307,8 @@ fn give_up(
 ) -> Plan {
     let next = if fails_over { ledger.value.orphan() } else { ledger.value.abandon(now_ms) };
     let Some(next) = next else { return plan };
+    let lost = ledger.value.running().map(|run| format!("its instance {} was lost", run.holder));
+    let next = next.because(lost.and_then(|text| FailureReason::new(&text)));
     // The record and its place in the queue were written together, and may be shown apart.
     let unqueued = ledger.value.running().is_none() && !view.queued;
     plan.step_if(unqueued, || Step::IsAbsent(NodeKind::QueuedItem(item)))

@@ -106,7 +106,8 @@ impl World {
                 [Outcome::Succeeded].into_iter().chain(cancelled.then_some(Outcome::Interrupted));
             for outcome in outcomes {
                 let token = run.token;
-                let mut next = self.told(state, p, Event::ItemFinished { item, token, outcome });
+                let mut next =
+                    self.told(state, p, Event::ItemFinished { item, token, outcome, reason: None });
                 if outcome == Outcome::Succeeded {
                     self.effect(&mut next, item, token);
                 }

@@ -11,8 +11,8 @@ use crate::once::{OnceCall, OnceRecord};
 use crate::pending::Pending;
 use crate::trigger_record::TriggerRecord;
 use crate::{
-    AuditLog, FencingToken, FireRange, FireTime, Ledger, LedgerState, MAX_SHARDING_TOTAL_COUNT,
-    ManualRequest, Outcome, RequestParameter, Run, RunSource,
+    AuditLog, FailureReason, FencingToken, FireRange, FireTime, Ledger, LedgerState,
+    MAX_SHARDING_TOTAL_COUNT, ManualRequest, Outcome, RequestParameter, Run, RunSource,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -46,6 +46,9 @@ struct LedgerDoc {
     disabled: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<OutcomeDoc>,
+    /// Why the last run that did not succeed failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     began: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,6 +187,7 @@ pub(crate) fn encode_ledger(ledger: &Ledger) -> String {
         ended: ledger.ended_ms,
         misfire: ledger.misfire.map(Into::into),
         outcome: ledger.outcome.map(Into::into),
+        failure: ledger.failure.as_ref().map(ToString::to_string),
     })
 }
 
@@ -224,6 +228,7 @@ pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, String> {
         token,
         misfire: doc.misfire.map(Into::into),
         outcome: doc.outcome.map(Into::into),
+        failure: doc.failure.as_deref().and_then(FailureReason::new),
     })
 }
 
@@ -518,6 +523,29 @@ mod tests {
         let text = encode_ledger(&ledgers()[2]);
         let expected = r#"{"state":"running","holder":"10.0.0.1@-@7-a","fire":1000,"source":"NORMAL","token":1,"last":1000,"next":2000,"config":3,"misfire":{"first":2000,"last":2000,"count":1},"began":1002}"#;
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn the_reason_of_a_failure_is_kept_until_a_run_succeeds_and_its_bytes_are_fixed() {
+        let running = &ledgers()[1];
+        let failed = running.complete(Outcome::Failed, 1_500).unwrap();
+        let failed = failed.because(FailureReason::new("no \"space\"\nleft"));
+        let text = encode_ledger(&failed);
+        let expected = r#"{"state":"idle","token":1,"last":1000,"next":2000,"config":3,"outcome":"failed","failure":"no \"space\" left","began":1002,"ended":1500}"#;
+        assert_eq!(text, expected);
+        assert_eq!(decode_ledger(text.as_bytes()).unwrap(), failed);
+        let older = text.replace(r#""failure":"no \"space\" left","#, "");
+        assert_eq!(
+            decode_ledger(older.as_bytes()).unwrap(),
+            Ledger { failure: None, ..failed.clone() }
+        );
+
+        let by = Claimant { holder: InstanceId::new("a"), config: Version(3), now_ms: 2_002 };
+        let again = failed.claim(&by, FireTime(2_000), None).unwrap();
+        assert_eq!(again.failure, failed.failure, "while the next run goes on");
+        let after = |outcome| again.complete(outcome, 2_500).unwrap().failure;
+        assert_eq!(after(Outcome::Interrupted), failed.failure);
+        assert_eq!((after(Outcome::Succeeded), after(Outcome::Failed)), (None, None));
     }
 
     #[test]

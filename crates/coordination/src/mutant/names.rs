@@ -614,4 +614,14 @@ mutants! {
     HandedOnToldAsMissed,
     /// Fires that are missed while the registry cannot be reached do not name the outage.
     OutageUnnamed,
+    /// A fenced run leaves its marks.
+    FencedMarksStay,
+    /// A fenced run removes the marks of the run that took its place.
+    OthersMarksRemoved,
+    /// The token of a record that was put back from outside stays as it is.
+    TokensGoBack,
+    /// A run that only a record put back from outside shows is left alone.
+    PutBackRunStays,
+    /// That a mark of an ended run is gone is taken for news of the run that has begun since.
+    LaterRunUnmarked,
 }

@@ -765,7 +765,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             told(
                 "src/duty/release.rs",
-                "duty::release::tests::an_ended_run_is_recorded_however_it_ended",
+                "duty::release::tests::a_fenced_run_removes_its_own_marks_only",
             ),
             "a run is forgotten as soon as the view shows that it is not held any more, before anything is decided",
         ),
@@ -2489,6 +2489,45 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S3"],
         story: "the reason of a missed fire hides that the registry could not be reached",
         watcher: Told(told("tests/rules.rs", "fires_missed_in_an_outage_of_the_registry_name_it")),
+    },
+    Row {
+        mutant: M::FencedMarksStay,
+        properties: &["L2", "L7"],
+        story: "a mark keeps an item from running while its instance lives",
+        watcher: Told(told(
+            "tests/put_back.rs",
+            "an_item_whose_record_was_put_back_during_its_run_runs_again",
+        )),
+    },
+    Row {
+        mutant: M::OthersMarksRemoved,
+        properties: &["S2"],
+        story: "the mark of a run that goes on is removed by an earlier run",
+        watcher: Told(told(
+            "src/duty/release.rs",
+            "duty::release::tests::a_fenced_run_removes_its_own_marks_only",
+        )),
+    },
+    Row {
+        mutant: M::TokensGoBack,
+        properties: &["S5"],
+        story: "two runs have the same fencing token",
+        watcher: Told(told(
+            "tests/put_back.rs",
+            "an_item_whose_record_was_put_back_during_its_run_runs_again",
+        )),
+    },
+    Row {
+        mutant: M::PutBackRunStays,
+        properties: &["L2"],
+        story: "an item waits for a run that ended long ago",
+        watcher: Told(told("tests/put_back.rs", "a_run_that_only_a_record_shows_is_given_up")),
+    },
+    Row {
+        mutant: M::LaterRunUnmarked,
+        properties: &["L2", "L7"],
+        story: "a run that ends does not remove its mark, which it takes for gone",
+        watcher: Simulation(100),
     },
 ];
 

@@ -540,7 +540,7 @@ impl Cluster {
         for StartItem { item, token, .. } in std::mem::take(&mut self.instances[instance].executing)
         {
             let outcome = Outcome::Succeeded;
-            self.tell(instance, Event::ItemFinished { item, token, outcome });
+            self.tell(instance, Event::ItemFinished { item, token, outcome, reason: None });
         }
     }
 
@@ -551,7 +551,8 @@ impl Cluster {
             return false;
         };
         let StartItem { item, token, .. } = executing.remove(place);
-        self.tell(instance, Event::ItemFinished { item, token, outcome: Outcome::Succeeded });
+        let outcome = Outcome::Succeeded;
+        self.tell(instance, Event::ItemFinished { item, token, outcome, reason: None });
         true
     }
 

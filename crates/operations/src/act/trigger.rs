@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use coordination::{
     Dialect, FencingToken, FireTime, JobName, JobView, Layout, Ledger, MAX_TOLD_BYTES, NodeKind,
-    OperatorStep, Outcome, RequestParameter, decode_ledger,
+    OperatorStep, Outcome, RequestParameter, decode_ledger, server_of,
 };
 use parking_lot::Mutex;
 use serde::Serialize;
 use sharding::{InstanceId, ShardingItem};
 use tokio::time::Instant;
 
-use super::items;
+use super::{items, listed};
 use crate::change::Planned;
+use crate::held::{LiveServers, held_back};
 use crate::reader::RETRY_PAUSE;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
@@ -54,8 +55,11 @@ pub enum ItemRun {
     },
     /// It has ended.
     Ended {
-        /// How: `succeeded`, `failed`, `panicked` or `interrupted`.
+        /// How: `succeeded`, `failed`, `panicked`, `timed_out` or `interrupted`.
         outcome: &'static str,
+        /// Why, if it did not succeed and its record has a reason: one line of at most 256 bytes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// It has ended, and a later run of the item has taken the place of its outcome in the record.
     EndedUnseen,
@@ -303,6 +307,7 @@ fn plan(
         Some(_) => "asked to run now, with a parameter",
         None => "asked to run now",
     };
+    let what = &*format!("{what}{}", what_it_waits_for(job, before.keys()));
     // What is recorded names the items only if they are not all.
     match all {
         true => planned.change("all items", what, [step]),
@@ -314,6 +319,29 @@ fn plan(
     let (at, job_name) = (FireTime::of_request(at_ms), job.job().clone());
     let request = RequestedRun { job: job_name, id, at, items: before, dialect: job.dialect() };
     Ok((planned, config.monitor_execution.then_some(request)))
+}
+
+/// Returns what to add about a request whose items start only once an operator lets them, or nothing.
+fn what_it_waits_for<'a>(
+    job: &JobSnapshot,
+    items: impl Iterator<Item = &'a ShardingItem>,
+) -> String {
+    let live = LiveServers::of(job);
+    let all = live.enabled.is_empty();
+    let paused = |item: &&ShardingItem| {
+        let server = job.owner(**item).and_then(server_of);
+        server.is_some_and(|ip| live.paused.contains(&ip))
+    };
+    let waiting: Vec<_> = items.filter(paused).collect();
+    if !all && waiting.is_empty() {
+        return String::new();
+    }
+    let held = live.paused.iter().chain(live.disabled.iter().filter(|_| all));
+    let held: Vec<_> = held.filter_map(|ip| held_back(job, ip)).collect();
+    let which = if all { "it waits".to_owned() } else { format!("items {} wait", listed(waiting)) };
+    let until = if live.paused.is_empty() { "a server is enabled" } else { "it is resumed" };
+    let until = if all && !live.paused.is_empty() { "a server is resumed" } else { until };
+    format!("; {which} until {until}: {}", held.join("; "))
 }
 
 /// Refuses a parameter that would take more room in the records than a job shall take.
@@ -411,7 +439,10 @@ impl<'a> Progress<'a> {
         };
         let before = items.get(&item).copied().unwrap_or_default();
         let ended = |outcome: Option<Outcome>| match outcome {
-            Some(outcome) => ItemRun::Ended { outcome: outcome.as_str() },
+            Some(outcome) => {
+                let reason = record.failure.as_ref().map(ToString::to_string);
+                ItemRun::Ended { outcome: outcome.as_str(), reason }
+            }
             None => ItemRun::EndedUnseen,
         };
         if record.request.as_ref().is_some_and(|request| *request.id == **id) {

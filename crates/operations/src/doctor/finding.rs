@@ -73,6 +73,8 @@ codes! {
     DeadServer => "dead-server",
     /// Addresses that Java takes for each other, or does not react to.
     AddressHarmsJava => "address-harms-java",
+    /// Servers on which instances live, and which an operator has paused, or all disabled.
+    HeldBack => "held-back",
     /// Nobody leads.
     NoLeader => "no-leader",
     /// A leader whose server is disabled.
@@ -87,6 +89,8 @@ codes! {
     TakeoverOfNobody => "takeover-of-nobody",
     /// An entry of the failover queue that must not be run (A22).
     StaleQueueEntry => "stale-queue-entry",
+    /// A mark of a run by a living instance, and no run in the item's record.
+    RunNotRecorded => "run-not-recorded",
     /// An item that waits to be taken over.
     Orphan => "orphan",
     /// A wish to run now whose instance is gone, or which nobody reads.
@@ -95,6 +99,8 @@ codes! {
     Unassigned => "unassigned",
     /// Owners of items that the job does not have.
     SurplusItems => "surplus-items",
+    /// Items whose last run failed.
+    Failing => "failing",
     /// A record that cannot be read.
     BadRecord => "bad-record",
     /// The flag that asks for resharding.

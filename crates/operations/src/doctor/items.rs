@@ -6,11 +6,13 @@ use sharding::ShardingItem;
 use super::{Case, Finding, FindingCode, Severity};
 use crate::JobSnapshot;
 use crate::act::listed;
-use crate::statistics::is_owned;
+use crate::held::moment;
+use crate::statistics::{failing_items, is_owned, item_brief};
 
 pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
     let mut findings: Vec<_> = unassigned(case).into_iter().collect();
     findings.extend(surplus(case));
+    findings.extend(failing(case.job));
     let job = case.job;
     let unreadable = job.view().items().filter(|(_, shown)| shown.unreadable);
     findings.extend(unreadable.map(|(item, _)| {
@@ -80,6 +82,24 @@ fn surplus(case: &Case<'_>) -> Option<Finding> {
         listed(&items)
     );
     (!items.is_empty()).then(|| Finding::of(job, FindingCode::SurplusItems, Severity::Info, text))
+}
+
+/// A warning if some items' last runs failed, an error if those of all did.
+fn failing(job: &JobSnapshot) -> Option<Finding> {
+    let failing = failing_items(job);
+    let first = *failing.first()?;
+    let brief = item_brief(job, first);
+    let ended = brief.ended_ms.map_or_else(String::new, |ms| format!(" at {}", moment(ms)));
+    let outcome = brief.outcome.unwrap_or("failed");
+    let reason = brief.failure.map_or_else(String::new, |reason| format!(": {reason}"));
+    let all = failing.len() == job.items().len();
+    let severity = if all { Severity::Error } else { Severity::Warning };
+    let which = match all {
+        true => "the last run of every item failed".to_owned(),
+        false => format!("the last runs of items {} failed", listed(&failing)),
+    };
+    let text = format!("{which}; item {first} {outcome}{ended}{reason}");
+    Some(Finding::of(job, FindingCode::Failing, severity, text))
 }
 
 pub(super) fn check_flags(case: &Case<'_>) -> Vec<Finding> {

@@ -13,6 +13,7 @@ pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
         findings.extend(run_of_nobody(case, item, shown));
         findings.extend(run_of_earlier_life(case, item, shown));
         findings.extend(run_kept(case, item, shown));
+        findings.extend(run_not_recorded(case, item, shown));
         findings.extend(takeover_of_nobody(case, item, shown));
         findings.extend(queued(case, item, shown));
     }
@@ -122,6 +123,24 @@ fn run_kept(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<Fin
     let node = NodeKind::Running(item);
     let finding = Finding::of(job, FindingCode::RunKept, Severity::Error, text);
     Some(finding.at(job, &node).left_by("A8"))
+}
+
+/// A record that was changed from outside while the item ran: no instance claims the item while the mark exists. The instance
+/// removes the mark when its run has ended.
+fn run_not_recorded(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<Finding> {
+    let job = case.job;
+    let holder = job.marked_only(item)?;
+    let stood = |earlier: &JobSnapshot| {
+        let before = earlier.view().item(item);
+        earlier.marked_only(item) == Some(holder) && before.marked_at == shown.marked_at
+    };
+    let text = format!(
+        "{holder} marks the item as running, and its record shows no run: nothing starts it while the mark exists; {holder} \
+         removes the mark when its run has ended; if it runs nothing there, restart it"
+    );
+    let severity = case.severity_of(stood);
+    let finding = Finding::of(job, FindingCode::RunNotRecorded, severity, text);
+    Some(finding.at(job, &NodeKind::Running(item)))
 }
 
 fn takeover_of_nobody(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<Finding> {

@@ -5,14 +5,30 @@ use reg_center::Version;
 
 use super::{Case, Finding, FindingCode, Severity};
 use crate::JobSnapshot;
+use crate::held::{self, LiveServers};
 
 pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
     let mut findings = ghosts(case);
     findings.extend(without_server(case));
     findings.extend(dead_servers(case));
     findings.extend(addresses(case));
+    findings.extend(held_back(case));
     findings.extend(leader(case));
     findings
+}
+
+/// An operator's wish, which is no fault, and easily forgotten.
+fn held_back(case: &Case<'_>) -> Option<Finding> {
+    let job = case.job;
+    let live = LiveServers::of(job);
+    let (servers, what) = match live.enabled.is_empty() {
+        true if live.paused.is_empty() => (live.disabled, "no instance is given items"),
+        true => (live.paused, "nothing of the job starts"),
+        false => (live.paused, "their items do not start"),
+    };
+    let servers: Vec<_> = servers.iter().filter_map(|ip| held::held_back(job, ip)).collect();
+    let text = format!("{what}: {}", servers.join("; "));
+    (!servers.is_empty()).then(|| Finding::of(job, FindingCode::HeldBack, Severity::Info, text))
 }
 
 /// An operator's request through the Java API of 2.1.5 that has come too late: Java gives it items for ever.

@@ -194,6 +194,13 @@ impl World {
         center
     }
 
+    /// Overwrites a node, as an operator who puts an older version back.
+    pub(crate) async fn replace(&self, path: &str, data: &str) {
+        let txn = Txn::new().put(NodePath::parse(path).unwrap(), data.to_owned());
+        let outcome = self.registry.connect().commit(txn).await.unwrap();
+        assert!(outcome.is_committed(), "{path}");
+    }
+
     /// Returns what a node holds.
     pub(crate) fn stored(&self, path: &str) -> Option<String> {
         let node = self.registry.snapshot().read(&NodePath::parse(path).unwrap()).cloned();

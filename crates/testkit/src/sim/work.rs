@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use checker::history::{ExecEvent, Fact, RunId};
-use coordination::{Event, FencingToken, FireTime, OnceStage, Outcome, StartItem};
+use coordination::{Event, FailureReason, FencingToken, FireTime, OnceStage, Outcome, StartItem};
 use sharding::ShardingItem;
 
 use super::dice::{Dice, Stream};
@@ -169,7 +169,8 @@ impl World {
             cfg: exec.config,
             result: Some(result(outcome).to_owned()),
         });
-        Event::ItemFinished { item, token, outcome }
+        let reason = FailureReason::new(&format!("fire {} ended as {outcome}", exec.fire));
+        Event::ItemFinished { item, token, outcome, reason }
     }
 
     fn affect(&mut self, exec: &Exec) {

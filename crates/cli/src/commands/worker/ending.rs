@@ -109,9 +109,13 @@ fn line(report: &ShutdownReport) -> String {
     let finished =
         report.items.iter().filter(|item| matches!(item.ending, ItemEnding::Finished(_)));
     let (finished, all) = (finished.count(), report.items.len());
-    let mut line = format!("{}: left, {} finished", report.job, counted(finished, "run"));
+    let mut line = format!("{}: left; ", report.job);
+    match all {
+        0 => line.push_str("no run was under way"),
+        _ => line.push_str(&format!("{} under way: {finished} finished", counted(all, "run"))),
+    }
     if finished < all {
-        line.push_str(&format!(", {} cut short", counted(all - finished, "run")));
+        line.push_str(&format!(", {} cut short", all - finished));
     }
     if !report.deregistered {
         line.push_str("; the registry does not know yet");

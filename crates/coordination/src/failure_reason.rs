@@ -1,0 +1,117 @@
+//! The reason of an item's last failure, as its record keeps it.
+
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
+
+/// The longest failure reason that a record keeps, in bytes of UTF-8.
+pub const MAX_FAILURE_REASON_BYTES: usize = 256;
+
+/// What stands at the end of a reason that was cut.
+const CUT: char = '…';
+
+/// The reason of a failure: one line of 1 to 256 bytes of UTF-8 that moves no cursor.
+///
+/// It is written into the item's record, which operators can read: it is as public as the run's line in the log.
+///
+/// # Examples
+/// ```
+/// use coordination::{FailureReason, MAX_FAILURE_REASON_BYTES};
+///
+/// let reason = FailureReason::new("exit code 3:\n  \u{1b}[31mno such table").expect("it is not blank");
+/// assert_eq!(reason.as_str(), r"exit code 3: \u{1b}[31mno such table");
+/// let long = FailureReason::new(&"é".repeat(1_000)).expect("it is not blank");
+/// assert!(long.as_str().len() <= MAX_FAILURE_REASON_BYTES && long.as_str().ends_with('…'));
+/// assert_eq!(FailureReason::new(" \n"), None);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FailureReason(Arc<str>);
+
+impl FailureReason {
+    /// Makes a reason of any text: white space becomes single spaces, control characters and those that change the writing
+    /// direction become escapes, and what is longer than [`MAX_FAILURE_REASON_BYTES`] is cut and ends with `…`. `None` if
+    /// the text is blank.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        let mut reason = String::new();
+        for word in text.split_whitespace() {
+            if !reason.is_empty() {
+                reason.push(' ');
+            }
+            word.chars().for_each(|c| push_shown(&mut reason, c));
+            if reason.len() > MAX_FAILURE_REASON_BYTES {
+                break;
+            }
+        }
+        if reason.len() > MAX_FAILURE_REASON_BYTES {
+            let kept = MAX_FAILURE_REASON_BYTES - CUT.len_utf8();
+            reason.truncate(reason.floor_char_boundary(kept));
+            reason.push(CUT);
+        }
+        (!reason.is_empty()).then(|| Self(reason.into()))
+    }
+
+    /// Returns the text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns how many bytes it takes in JSON at most: only quotes and backslashes are escaped, each by one more.
+    pub(crate) fn json_bytes(&self) -> usize {
+        2 * self.0.len()
+    }
+}
+
+fn push_shown(text: &mut String, c: char) {
+    let turns = matches!(
+        c,
+        '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'
+    );
+    match c.is_control() || turns {
+        true => write!(text, "{}", c.escape_unicode()).expect("a string takes every text"),
+        false => text.push(c),
+    }
+}
+
+impl fmt::Display for FailureReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_reason_is_one_line_that_moves_no_cursor() {
+        let rows = [
+            ("plain", Some("plain")),
+            ("  two\r\n\tlines \n", Some("two lines")),
+            ("\u{7}\u{1b}[2J", Some(r"\u{7}\u{1b}[2J")),
+            ("evil\u{202E}txt.exe", Some(r"evil\u{202e}txt.exe")),
+            ("每日 🚀", Some("每日 🚀")),
+            ("", None),
+            ("\n \t", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(FailureReason::new(text).as_ref().map(FailureReason::as_str), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_reason_is_bounded_and_the_reason_of_a_reason_is_the_same(text in "\\PC{0,300}|.{0,300}") {
+            if let Some(reason) = FailureReason::new(&text) {
+                let shown = reason.as_str();
+                prop_assert!(!shown.is_empty() && shown.len() <= MAX_FAILURE_REASON_BYTES);
+                prop_assert!(!shown.chars().any(char::is_control), "{shown:?}");
+                prop_assert_eq!(FailureReason::new(shown), Some(reason.clone()));
+                let in_json = serde_json::to_string(shown).expect("a text is JSON").len() - 2;
+                prop_assert!(in_json <= reason.json_bytes());
+            }
+        }
+    }
+}
