@@ -38,8 +38,8 @@ impl Page {
     }
 }
 
-/// Returns records of `operations` as a document. They have the keys of ElasticJob's console, `jobName`;
-/// all keys of this program are `job_name`.
+/// Returns records of `operations` as a document. They have the keys of ElasticJob's console,
+/// `jobName`; all keys of this program are `job_name`.
 pub(crate) fn snake_case(records: &impl Serialize) -> Value {
     fn renamed(value: Value) -> Value {
         match value {
@@ -80,7 +80,8 @@ const WIDTH_OF_FILES: usize = 200;
 /// Least width of the last column, in characters.
 const LEAST_WIDTH: usize = 20;
 
-/// Draws rows as [`table`] does, and cuts the cells of the last column to the width of the terminal.
+/// Draws rows as [`table`] does, and cuts the cells of the last column to the width of the
+/// terminal.
 pub(crate) fn table_on_screen(headings: &[&str], rows: Vec<Vec<String>>) -> String {
     let size = Term::stdout().size_checked();
     table_within(headings, rows, size.map_or(WIDTH_OF_FILES, |(_, columns)| usize::from(columns)))

@@ -28,7 +28,8 @@ fn done(folder: &Path, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A store with a fire of job `report` 90 minutes ago, whose run failed with a long text, and one 10 minutes ago.
+/// A store with a fire of job `report` 90 minutes ago, whose run failed with a long text, and one
+/// 10 minutes ago.
 async fn store(folder: &Path) -> i64 {
     let options = HistoryOptions::sqlite(folder.join("h.db"));
     let history = History::open(options).await.unwrap();

@@ -140,8 +140,8 @@ pub fn server_of(instance: &InstanceId) -> Option<ServerIp> {
     ServerIp::new(ip).ok()
 }
 
-/// Scheduled time of a fire, in milliseconds since 1970 UTC. It identifies the fire, and is not the time at which a run
-/// of it begins.
+/// Scheduled time of a fire, in milliseconds since 1970 UTC. It identifies the fire, and is not the
+/// time at which a run of it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FireTime(pub i64);
 
@@ -155,7 +155,8 @@ impl FireTime {
 }
 
 /// As an RFC 3339 time in UTC: `2024-02-29T12:00:00Z`, or `2024-02-29T12:00:00.001Z` for a request.
-/// Times that no calendar reaches come from damaged records; they are shown as milliseconds since 1970 UTC.
+/// Times that no calendar reaches come from damaged records; they are shown as milliseconds since
+/// 1970 UTC.
 impl fmt::Display for FireTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match Timestamp::from_millisecond(self.0) {

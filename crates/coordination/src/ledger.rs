@@ -292,7 +292,8 @@ impl Ledger {
         Self { began_ms: None, ended_ms: None, ..self.clone() }
     }
 
-    /// Returns where the item stands in a few words, for plans and dumps, with times as the record has them.
+    /// Returns where the item stands in a few words, for plans and dumps, with times as the record
+    /// has them.
     #[must_use]
     pub fn summary(&self) -> String {
         let run = |word: &str, run: &Run| {

@@ -175,7 +175,7 @@ impl FireFacts {
 
 impl Left {
     fn outcome(&self) -> (FireOutcome, Option<String>) {
-        let after = if self.failover { "somebody takes it over" } else { "nobody takes it over" };
+        let after = if self.failover { "to be taken over" } else { "not to be taken over" };
         (FireOutcome::orphaned(), Some(format!("left unfinished by {}: {after}", self.by)))
     }
 }
@@ -294,13 +294,13 @@ mod tests {
                 "holder lost",
                 vec![run_of(1, "a", None), left("a", true)],
                 "orphaned",
-                Some("left unfinished by a: somebody takes it over"),
+                Some("left unfinished by a: to be taken over"),
             ),
             (
                 "for good",
                 vec![left("a", false)],
                 "orphaned",
-                Some("left unfinished by a: nobody takes it over"),
+                Some("left unfinished by a: not to be taken over"),
             ),
             (
                 "taken over",

@@ -1,4 +1,5 @@
 //! A file on a disk that is full for a while, and the log lines about it.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -167,7 +167,8 @@ impl History {
         HistorySubscriber::new(Arc::clone(&self.queue))
     }
 
-    /// Returns where the history is kept, without user, password and parameters: `sqlite:history.db`.
+    /// Returns where the history is kept, without user, password and parameters:
+    /// `sqlite:history.db`.
     #[must_use]
     pub fn store(&self) -> String {
         self.store.url.to_string()

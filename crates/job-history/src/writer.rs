@@ -18,7 +18,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How often it is tried at once after somebody else was quicker.
 const CONFLICTS: u32 = 5;
-/// How many different reasons are logged as warnings while the store cannot be written; further ones only for debugging.
+/// How many different reasons are logged as warnings while the store cannot be written; further
+/// ones only for debugging.
 const MAX_REASONS: usize = 8;
 
 /// What the writer has done so far.

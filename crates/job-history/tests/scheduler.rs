@@ -248,7 +248,8 @@ fn check_events(told: &Told, events: &[job_history::EventRecord]) {
     assert_eq!(actual, expected);
 }
 
-/// One member that fires each ten seconds, and cannot reach the registry for 35 seconds; then it loses its session.
+/// One member that fires each ten seconds, and cannot reach the registry for 35 seconds; then it
+/// loses its session.
 async fn play_outages(cluster: &Cluster, history: &History) {
     let member = cluster.member(1, history);
     let config = JobBuilder::new("job", 1).cron("0/10 * * * * ?").build().unwrap();

@@ -71,6 +71,10 @@ impl EventSubscriber for MetricsSubscriber {
                 let kind = record.event.name();
                 counter!(table::FAULTS, "job" => job, "kind" => kind).increment(1);
             }
+            JobEvent::Suspended
+            | JobEvent::Reconnected { .. }
+            | JobEvent::SessionLost { .. }
+            | JobEvent::SessionStarted { .. } => {}
             _ => {}
         }
     }

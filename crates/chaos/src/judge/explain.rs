@@ -11,7 +11,7 @@ const EXPLAINING_EVENTS: [&str; 3] = ["missed", "misfire_noted", "orphaned"];
 const OWNERS_EVENTS: [&str; 3] = ["missed", "misfire_noted", "gap"];
 /// Outcomes of a history that are no explanation. A claim alone is none: if the claimed run was
 /// lost, another instance has to run or record it.
-const OPEN_OUTCOMES: [&str; 1] = ["running"];
+const OPEN_OUTCOMES: [&str; 2] = ["running", "unknown"];
 
 /// Why a fire of an item is not unexplained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -205,7 +205,8 @@ impl HistoryArguments {
         Ok((&FIRE_HEADINGS, page.fires.iter().map(fire_row).collect(), more, document))
     }
 
-    /// Says what was searched in vain. A job of which nothing at all is recorded is none of this history.
+    /// Says what was searched in vain. A job of which nothing at all is recorded is none of this
+    /// history.
     async fn nothing(&self, history: &History) -> Result<String, Fault> {
         let store = history.store();
         if let Some(job) = &self.job {

@@ -10,7 +10,8 @@ use super::{Fault, FaultClass};
 /// SQLite gives the write-ahead log and its index the same permissions.
 pub(super) fn create(path: &Path) -> Result<(), Fault> {
     let mut options = OpenOptions::new();
-    // A file that exists is not opened: closing it would release the locks of SQLite in this process.
+    // A file that exists is not opened: closing it would release the locks of SQLite in this
+    // process.
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -48,9 +49,8 @@ fn refusal(path: &Path) -> Option<Error> {
 
 fn fault(what: &str, error: &Error) -> Fault {
     use ErrorKind::{NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem};
-    let class = match error.kind() {
-        NotADirectory | NotFound | PermissionDenied | ReadOnlyFilesystem => FaultClass::Denied,
-        _ => FaultClass::Away,
-    };
+    let is_denied =
+        matches!(error.kind(), NotADirectory | NotFound | PermissionDenied | ReadOnlyFilesystem);
+    let class = if is_denied { FaultClass::Denied } else { FaultClass::Away };
     Fault { class, text: format!("{what}: {error}") }
 }

@@ -104,8 +104,8 @@ impl Pool {
             .synchronous(SqliteSynchronous::Normal)
             .busy_timeout(Duration::from_millis(500));
         let connect = sqlx::ConnectOptions::disable_statement_logging(connect);
-        // SQLite rolls back by itself when the disk is full or fails. The driver counts its transactions
-        // and does not notice: such a connection begins no transaction any more.
+        // SQLite rolls back by itself when the disk is full or fails. The driver counts its
+        // transactions and does not notice: such a connection begins no transaction any more.
         let pool = pool(options).before_acquire(|connection, _| {
             let is_clean = !sqlx::Connection::is_in_transaction(connection);
             Box::pin(std::future::ready(Ok(is_clean)))
@@ -227,7 +227,9 @@ fn numbered(sql: &str, kind: Kind) -> String {
 
 #[cfg(all(test, feature = "sqlite"))]
 impl Store {
-    /// Lets the file have so many pages, or as many as it has: a disk of that size. Holds on all connections, of now and later.
+    /// Lets the file have so many pages, or as many as it has: a disk of that size. Holds on all
+    /// connections, of now and later.
+    #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
     pub(crate) async fn limit_pages(&self, pages: u32) {
         #[allow(irrefutable_let_patterns, reason = "which kinds there are depends on the features")]
         let Pool::Sqlite(pool) = &self.pool else { panic!("only a file has pages") };

@@ -66,8 +66,9 @@ const RUN_AGAIN: &str = "EXISTS (SELECT 1 FROM ejob_fire later WHERE later.job =
 const SESSION_OVER: &str = "EXISTS (SELECT 1 FROM ejob_event e WHERE e.at_ms >= f.began_ms \
     AND e.instance = f.instance AND e.kind IN ('left', 'session_lost'))";
 
-/// Returns the columns `outcome` and `reason` as they are shown: a run that is over is not `running`, although its end
-/// never came here because its process was killed, or is in another store.
+/// Returns the columns `outcome` and `reason` as they are shown: a run that is over is not
+/// `running`, although its end never came here because its process was killed, or is in another
+/// store.
 fn shown_outcome() -> (String, String) {
     let outcome = format!(
         "CASE WHEN outcome = 'running' AND ({RUN_AGAIN} OR {SESSION_OVER}) THEN 'unknown' ELSE outcome END"

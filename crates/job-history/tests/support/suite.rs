@@ -149,7 +149,7 @@ async fn each_fire_has_one_outcome_whoever_tells_first(place: &Place) {
                 ip1.clone(),
                 20_010,
                 -1,
-                text("left unfinished by 10.0.0.1@-@1: nobody takes it over"),
+                text("left unfinished by 10.0.0.1@-@1: not to be taken over"),
             ),
             (0, 20, text("succeeded"), "FAILOVER", 3, ip2, 45_100, 45_200, text("")),
             (1, 10, text("gap"), "", 0, text(""), -1, -1, text("nobody was there")),
