@@ -53,9 +53,9 @@ fn mistakes_are_named_with_the_job_the_handler_and_the_field() {
     };
     let plain = "a credential in plain text; valid is a reference";
     let rows = [
-        ("no kind", "error_handlers = [{}]".to_owned(), "missing field `kind`".to_owned()),
-        ("no list", "error_handlers = 'log'".to_owned(), "line 5: invalid type".to_owned()),
-        ("unknown field", http("slack", ", urls = 'x'"), "line 5: unknown field `urls`".to_owned()),
+        ("no kind", "error_handlers = [{}]".to_owned(), "[0].kind is missing; valid is log, ignore, throw".to_owned()),
+        ("no list", "error_handlers = 'log'".to_owned(), "error_handlers is a text; valid is a list of tables".to_owned()),
+        ("unknown field", http("slack", ", urls = 'x'"), "[0].urls is an unknown key; did you mean url?".to_owned()),
         (
             "unknown kind",
             one("SLACK", ""),

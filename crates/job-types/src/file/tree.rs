@@ -9,8 +9,12 @@ use serde::{Deserialize, forward_to_deserialize_any};
 use serde_saphyr::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-/// Keys below which a value may hold a credential: messages do not show it.
+/// Keys below which a text may hold a credential: messages do not show it.
 const CREDENTIALS: [&str; 6] = ["http", "env", "error_handlers", "secrets", "hosts", "alert_hosts"];
+
+/// Keys whose values are secret texts: messages do not show a number there either.
+const SECRET_TEXTS: [&str; 8] =
+    ["authorization", "body", "env", "headers", "password", "secret", "secrets", "url"];
 
 /// A value of the file.
 #[derive(Debug)]
@@ -295,6 +299,8 @@ impl Node {
     pub(super) fn shown_at(&self, path: &[Step]) -> String {
         let is_hidden =
             |step: &Step| matches!(step, Step::Key(key) if CREDENTIALS.contains(&key.as_str()));
+        let is_secret =
+            |step: &Step| matches!(step, Step::Key(key) if SECRET_TEXTS.contains(&key.as_str()));
         let mut node = self;
         for step in path {
             let Some((_, next)) = node.step(step) else { return "missing".to_owned() };
@@ -305,7 +311,7 @@ impl Node {
             Value::Table(_) => "a table".to_owned(),
             Value::Plain { scalar: Scalar::Nothing, .. } => "empty".to_owned(),
             Value::Text(_) if path.iter().any(is_hidden) => "a text".to_owned(),
-            Value::Plain { .. } if path.iter().any(is_hidden) => "no text".to_owned(),
+            Value::Plain { .. } if path.iter().any(is_secret) => "no text".to_owned(),
             Value::Text(text) => format!("{text:?}"),
             Value::Plain { raw, .. } => raw.clone(),
         }
