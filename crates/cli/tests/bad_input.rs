@@ -546,7 +546,7 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             &["worker", "good.toml", "--metrics-port", &taken],
             2,
             &format!(
-                "--metrics-port {taken}: nobody can listen there: Address already in use (os error 98); name a free port"
+                "--metrics-port {taken}: cannot listen on this port: Address already in use (os error 98); name a free port"
             ),
         ),
         (

@@ -1,6 +1,7 @@
 //! `worker`: runs the jobs of a file until it is told to end.
 
 mod ending;
+mod metrics_port;
 mod outlets;
 
 use std::error::Error;
@@ -52,10 +53,10 @@ pub(crate) struct WorkerArguments {
     session_timeout: Duration,
     #[command(flatten)]
     store: StoreArguments,
-    /// Serve metrics to Prometheus on this port of the loopback address
+    /// Serve metrics to Prometheus on this port of the loopback address; 0 is any free port
     #[arg(long, value_name = "PORT")]
     metrics_port: Option<u16>,
-    /// Answer dumps, as Java instances do, on this port of the loopback address
+    /// Answer dumps, as Java instances do, on this port of the loopback address; 0 is any free port
     #[arg(long, value_name = "PORT")]
     dump_port: Option<u16>,
 }
@@ -86,6 +87,9 @@ impl WorkerArguments {
                 return Err(fault);
             }
         };
+        if let Some(line) = outlets.metrics_line() {
+            cx.say(&line);
+        }
         let ending = self.work(cx, &scheduler, file.into_jobs(), &mut signals).await;
         let written = signals.unless(outlets.close()).await;
         let ending = ending?;
@@ -138,7 +142,10 @@ impl WorkerArguments {
         signals: &mut Signals,
     ) -> Result<Ending, Fault> {
         let starting = async {
-            let _dumps = outlets::listen_for_dumps(scheduler, self.dump_port).await?;
+            let dumps = outlets::listen_for_dumps(scheduler, self.dump_port).await?;
+            if let Some(dumps) = &dumps {
+                cx.say(&format!("dumps: {}", dumps.local_addr()));
+            }
             let handles = start(scheduler, jobs).await?;
             cx.say(&ready(scheduler, &handles));
             let handles: Vec<JobHandle> = handles.into_iter().map(|(handle, _)| handle).collect();
