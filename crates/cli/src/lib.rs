@@ -5,6 +5,7 @@ mod commands;
 mod connect;
 mod context;
 mod fault;
+mod log;
 mod output;
 mod program;
 mod security;

@@ -102,6 +102,12 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "--zookeeper is missing; give it, such as --zookeeper zk-1:2181,zk-2:2181, or set EJOB_ZOOKEEPER",
         ),
         (
+            "the root as namespace",
+            &["jobs", "--namespace", "/", "--zookeeper", "127.0.0.1:1"],
+            2,
+            "--namespace is \"/\", where ZooKeeper keeps its own nodes; valid is a node below it, such as /jobs",
+        ),
+        (
             "address",
             &["jobs", "--namespace", "/a", "--zookeeper", "a,,b"],
             2,

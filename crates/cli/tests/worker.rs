@@ -404,3 +404,114 @@ script = { shell = '[ -z "$EJOB_HISTORY_PASSWORD" ] && [ "$ANOTHER" = kept ]' }
     assert!(told.ends_with("0     succeeded\n"), "{told}");
     within("the end", child.kill()).await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hosts_without_an_address_are_named_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let ejob = |addresses: String| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ejob"));
+        command
+            .args(["jobs", "--namespace", "/nowhere", "--connect-timeout", "1h"])
+            .args(["--zookeeper", &addresses])
+            .current_dir(folder.path())
+            .env("EJOB_LOG", "warn,zookeeper_client=off")
+            .stdin(Stdio::null());
+        command
+    };
+    let none = within("a refusal", ejob("no-such-host.invalid".to_owned()).output()).await.unwrap();
+    let text = String::from_utf8(none.stderr).unwrap();
+    assert_eq!(none.status.code(), Some(3), "{text}");
+    let expected = "error: no host of the registry can be resolved: no-such-host.invalid (";
+    assert!(text.starts_with(expected), "{text}");
+    let addresses = format!("no-such-host.invalid,{}", address());
+    let one = within("an answer of the other host", ejob(addresses).output()).await.unwrap();
+    let text = String::from_utf8(one.stderr).unwrap();
+    assert!(text.contains("cannot be resolved") && text.contains("no-such-host.invalid"), "{text}");
+    assert!(text.contains("error: there is no namespace /nowhere"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn too_few_open_files_are_an_error_that_names_the_limit() {
+    for limit in ["12", "16", "63"] {
+        let script =
+            format!(r#"ulimit -n {limit}; exec "$0" jobs --namespace /a --zookeeper 127.0.0.1:1"#);
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_ejob")]);
+        let output = within("a refusal", command.output()).await.unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        let expected =
+            format!("error: the limit of open files (ulimit -n) is {limit}; valid is 64 or more\n");
+        assert_eq!((output.status.code(), text), (Some(1), expected));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_with_credentials_names_nodes_that_are_open_to_everybody() {
+    let folder = folder_with_gate();
+    std::fs::write(folder.path().join("digest"), "anna:secret\n").unwrap();
+    let digest = ["--digest-file", "digest"];
+    let warnings = |worker: &Worker| -> Vec<String> {
+        let lines = worker.before_ready.iter().filter(|line| line.starts_with("warning: "));
+        lines.cloned().collect()
+    };
+    // Without credentials all nodes are open, as wanted.
+    let open = Worker::start(folder.path(), "/open", &[]).await;
+    assert_eq!(warnings(&open), Vec::<String>::new());
+    open.signal("-TERM").await;
+    assert_eq!(open.end().await, Some(0));
+    let mut late = Worker::start(folder.path(), "/open", &digest).await;
+    let expected = "warning: /open and 2 more can be changed without credentials: \
+                    its access control list is world:anyone:cdrwa";
+    assert_eq!(warnings(&late), [expected]);
+    late.logged("can be changed without credentials").await;
+    late.signal("-TERM").await;
+    assert_eq!(late.end().await, Some(0));
+    let doctor = run(folder.path(), "/open", &["doctor"]).await;
+    let remark = String::from_utf8(doctor.stderr).unwrap();
+    assert!(remark.starts_with("remark: /open and 2 more can be changed"), "{remark}");
+
+    let closed = Worker::start(folder.path(), "/closed", &digest).await;
+    assert_eq!(warnings(&closed), Vec::<String>::new());
+    closed.signal("-TERM").await;
+    assert_eq!(closed.end().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_name_that_zookeeper_refuses_is_refused_by_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = "[[jobs]]\nname='report 🚀'\nsharding_total_count=1\nscript={command='true'}\n";
+    std::fs::write(folder.path().join("jobs.toml"), file).unwrap();
+    let check = run(folder.path(), "/emoji", &["worker", "jobs.toml", "--check"]).await;
+    let text = String::from_utf8(check.stderr).unwrap();
+    assert_eq!(check.status.code(), Some(2), "{text}");
+    assert!(text.contains("it has a character beyond U+FFFF, such as an emoji"), "{text}");
+}
+
+/// One message per event, however long the value in the registry is, and whatever is in it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_values_of_the_registry_are_logged_and_dumped_in_bounded_lines() {
+    let options = ZookeeperOptions::parse_url(&format!("zk://{}/hostile", address())).unwrap();
+    let registry = ZookeeperCenter::connect(options).await.unwrap();
+    let layout = Layout::new(&JobName::new("hold").unwrap());
+    let mut config = JobConfig::new(JobName::new("hold").unwrap(), 1);
+    config.java.fields = JavaFields::V3(JavaFields3::default());
+    let server = layout.root().join("servers").unwrap().join("10.0.0.9").unwrap();
+    let garbage = format!("\u{1b}[2J\r\nERROR forged\u{202e}{}", "x".repeat(600_000));
+    let txn = Txn::new()
+        .create(layout.config_path(), encode_config(&config), Lifetime::Persistent)
+        .create(server, garbage, Lifetime::Persistent);
+    assert!(registry.commit(txn).await.unwrap().is_committed());
+
+    let folder = folder_with_gate();
+    let worker = Worker::start(folder.path(), "/hostile", &[]).await;
+    let dump = run(folder.path(), "/hostile", &["dump", "hold"]).await;
+    worker.signal("-TERM").await;
+    let (code, log) = worker.end_with_log().await;
+    assert_eq!(code, Some(0));
+    assert!(log.contains("neither ENABLED, DISABLED nor PAUSED"), "{}", log.len());
+    assert!(log.lines().all(|line| line.len() < 3_000), "{}", log.len());
+    let dump = String::from_utf8(dump.stdout).unwrap();
+    let is_plain = |c: char| c == '\n' || c.is_ascii_graphic() || c == ' ' || c == '…';
+    assert!(dump.chars().all(is_plain) && log.chars().all(is_plain));
+    assert!(dump.lines().all(|line| line.starts_with("/hold")));
+}

@@ -87,6 +87,13 @@ impl WorkerArguments {
                 return Err(fault);
             }
         };
+        // Without a user all nodes are open, which is no news.
+        if cx.connect().has_user()
+            && let Some(open) = signals.unless(cx.open_nodes()).await.flatten()
+        {
+            tracing::warn!("{open}");
+            cx.say(&format!("warning: {open}"));
+        }
         if let Some(line) = outlets.metrics_line() {
             cx.say(&line);
         }
@@ -114,7 +121,7 @@ impl WorkerArguments {
         outlets: &Outlets,
         allow: &Allow,
     ) -> Result<Scheduler, Fault> {
-        let namespace = cx.connect().namespace()?.to_owned();
+        let namespace = cx.connect().namespace()?;
         let registry = cx.registry(&namespace, true, Some(self.session_timeout)).await?;
         let handlers = with_alerts(ErrorHandlers::default(), allow.outbound());
         let mut builder = outlets.subscribe(Scheduler::builder(registry)).error_handlers(handlers);
