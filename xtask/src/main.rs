@@ -41,7 +41,7 @@ const TASKS: [Task; 15] = [
     },
     Task {
         usage: "zk",
-        summary: "run a ZooKeeper server until the end of the input (Ctrl-D)",
+        summary: "run a ZooKeeper server until Ctrl-C or SIGTERM",
         run: |_| zookeeper::serve(),
     },
     Task {

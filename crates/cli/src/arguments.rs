@@ -29,6 +29,7 @@ pub(crate) enum Command {
     /// Run the jobs that a file declares, until SIGTERM or ctrl-c
     Worker(worker::WorkerArguments),
     /// List the jobs of the namespace
+    #[command(visible_alias = "list")]
     Jobs(list::JobsArguments),
     /// Show one job: its configuration, its items, its instances
     Job(look::JobArguments),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use clap::Args;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use reg_center::{NodePath, RegistryCenter};
 use reg_center_zookeeper::{ConnectError, ZookeeperCenter, ZookeeperOptions};
 
@@ -13,6 +14,10 @@ use crate::fault::{Exit, Fault};
 use crate::security::SecurityArguments;
 use crate::text::duration;
 
+/// Jobs whose access control lists are read, so that a large namespace does not delay a start.
+const MAX_JOBS_LOOKED_AT: usize = 500;
+/// The variable that names the namespace.
+const NAMESPACE: &str = "EJOB_NAMESPACE";
 /// The variable that holds `user:password`.
 const DIGEST: &str = "EJOB_DIGEST";
 
@@ -23,8 +28,8 @@ pub(crate) struct ConnectArguments {
     /// The servers of one ZooKeeper ensemble
     #[arg(long, global = true, env = "EJOB_ZOOKEEPER", value_name = "HOST:PORT,...")]
     zookeeper: Option<String>,
-    /// The node below which the jobs are, such as /jobs
-    #[arg(long, global = true, env = "EJOB_NAMESPACE", value_name = "PATH")]
+    /// The node below which the jobs are, such as /jobs [env: EJOB_NAMESPACE, not for bench]
+    #[arg(long, global = true, value_name = "PATH")]
     namespace: Option<String>,
     /// A file with user:password for ZooKeeper's digest authentication; or set EJOB_DIGEST to that
     #[arg(long, global = true, env = "EJOB_DIGEST_FILE", value_name = "FILE")]
@@ -46,14 +51,27 @@ impl ConnectArguments {
     }
 
     /// Returns the namespace that is meant, or says how to name one.
-    pub(crate) fn namespace(&self) -> Result<&str, Fault> {
-        let given = self.namespace.as_deref().filter(|namespace| !namespace.is_empty());
-        given.ok_or_else(|| missing("namespace", "EJOB_NAMESPACE", "/jobs"))
+    pub(crate) fn namespace(&self) -> Result<String, Fault> {
+        let given = self.namespace.clone().or_else(|| std::env::var(NAMESPACE).ok());
+        let given = given.filter(|namespace| !namespace.is_empty());
+        match given.ok_or_else(|| missing("namespace", NAMESPACE, "/jobs"))? {
+            // The registry's own nodes are there, which are no jobs.
+            root if root == "/" => Err(Fault::usage(
+                "--namespace is \"/\", where ZooKeeper keeps its own nodes; valid is a node below it, such as /jobs",
+            )),
+            namespace => Ok(namespace),
+        }
     }
 
-    /// Returns the namespace that is meant, or `default` if none is.
+    /// Returns the namespace of the command line, or `default` without one. The environment does not count: it names a
+    /// namespace with jobs.
     pub(crate) fn namespace_or<'a>(&'a self, default: &'a str) -> &'a str {
         self.namespace.as_deref().filter(|namespace| !namespace.is_empty()).unwrap_or(default)
+    }
+
+    /// Returns true if the registry is given a user: nodes are then expected to be closed to others.
+    pub(crate) fn has_user(&self) -> bool {
+        self.security.has_user() || self.digest().is_ok_and(|digest| digest.is_some())
     }
 
     fn addresses(&self) -> Result<&str, Fault> {
@@ -121,6 +139,15 @@ pub trait Registries: Send + Sync {
     /// # Errors
     /// [`Fault`]: an option cannot be used, the registry does not answer, or there is no such namespace.
     async fn open(&self, place: &Place) -> Result<Arc<dyn RegistryCenter>, Fault>;
+
+    /// Returns the nodes of a namespace and of its jobs that everybody may change, with their access control lists. Registries
+    /// without access control have none.
+    ///
+    /// # Errors
+    /// [`Fault`]: as for [`Registries::open`].
+    async fn open_nodes(&self, _: &Place) -> Result<Vec<(String, String)>, Fault> {
+        Ok(Vec::new())
+    }
 }
 
 /// Opens namespaces of the ZooKeeper that the command line names.
@@ -130,16 +157,7 @@ pub(crate) struct ZookeeperRegistries;
 #[async_trait]
 impl Registries for ZookeeperRegistries {
     async fn open(&self, place: &Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
-        let addresses = place.connect.addresses()?;
-        let mut options =
-            ZookeeperOptions::new(addresses).connect_timeout(place.connect.connect_timeout);
-        if let Some(timeout) = place.session_timeout {
-            options = options.session_timeout(timeout);
-        }
-        if let Some(digest) = place.connect.digest()? {
-            options = options.digest(digest);
-        }
-        let options = place.connect.security.secure(options)?;
+        let options = options(place)?;
         let options_here = options.clone().namespace(&place.namespace);
         options_here.validate().map_err(invalid)?;
         if !place.may_create {
@@ -147,6 +165,49 @@ impl Registries for ZookeeperRegistries {
         }
         Ok(connect(options_here, place).await?)
     }
+
+    async fn open_nodes(&self, place: &Place) -> Result<Vec<(String, String)>, Fault> {
+        let center = connect(options(place)?.namespace(&place.namespace), place).await?;
+        let found = open_nodes(&center).await;
+        // A session that is not closed ends by its timeout; nothing hangs on it.
+        let _ = center.close().await;
+        let shown = |(path, acl): (NodePath, String)| {
+            let path = if path.is_root() { "" } else { path.as_str() };
+            (format!("{}{path}", place.namespace), acl)
+        };
+        Ok(found?.into_iter().map(shown).collect())
+    }
+}
+
+fn options(place: &Place) -> Result<ZookeeperOptions, Fault> {
+    let addresses = place.connect.addresses()?;
+    let mut options =
+        ZookeeperOptions::new(addresses).connect_timeout(place.connect.connect_timeout);
+    if let Some(timeout) = place.session_timeout {
+        options = options.session_timeout(timeout);
+    }
+    if let Some(digest) = place.connect.digest()? {
+        options = options.digest(digest);
+    }
+    place.connect.security.secure(options)
+}
+
+/// Looks at the namespace, its jobs and their configurations. A node whose list must not be read is not open.
+async fn open_nodes(center: &ZookeeperCenter) -> reg_center::Result<Vec<(NodePath, String)>> {
+    let root = NodePath::root();
+    let jobs = center.children(&root).await?.unwrap_or_default();
+    let jobs = jobs.iter().filter_map(|name| root.join(name).ok()).take(MAX_JOBS_LOOKED_AT);
+    let paths = jobs.flat_map(|job| [Some(job.clone()), job.join("config").ok()]).flatten();
+    let paths: Vec<_> = std::iter::once(root.clone()).chain(paths).collect();
+    let lists = paths.into_iter().map(|path| async move {
+        match center.open_acl(&path).await {
+            Ok(list) => Ok(list.map(|list| (path, list))),
+            Err(reg_center::Error::NotAuthorized { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    });
+    let lists: Vec<_> = stream::iter(lists).buffered(16).try_collect().await?;
+    Ok(lists.into_iter().flatten().collect())
 }
 
 async fn connect(options: ZookeeperOptions, place: &Place) -> Result<Arc<ZookeeperCenter>, Fault> {
@@ -163,6 +224,9 @@ async fn connect(options: ZookeeperOptions, place: &Place) -> Result<Arc<Zookeep
             )
         }
         ConnectError::Registry(error) => error.into(),
+        ConnectError::UnknownHosts { .. } => {
+            Fault::new(Exit::Unreachable, format!("{error}; check --zookeeper"))
+        }
         ConnectError::Credentials => Fault::new(
             Exit::NotAuthorized,
             format!("{error}; check --sasl-user and --sasl-password-file (or EJOB_SASL_PASSWORD)"),

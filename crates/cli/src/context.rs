@@ -98,7 +98,7 @@ impl<'a> Context<'a> {
 
     /// Opens the namespace that the command line names, which must be there.
     pub(crate) async fn operations(&self) -> Result<Operations, Fault> {
-        Ok(self.operating(self.registry(self.connect.namespace()?, false, None).await?))
+        Ok(self.operating(self.registry(&self.connect.namespace()?, false, None).await?))
     }
 
     /// Operates the jobs of a registry with the bounds of the command line.
@@ -119,6 +119,22 @@ impl<'a> Context<'a> {
         let registry = self.registries.open(&place).await?;
         self.opened.lock().push(Arc::clone(&registry));
         Ok(registry)
+    }
+
+    /// Returns a sentence about the nodes of the namespace that everybody may change, or `None` if there is none or that
+    /// cannot be found out.
+    pub(crate) async fn open_nodes(&self) -> Option<String> {
+        let (connect, namespace) = (self.connect.clone(), self.connect.namespace().ok()?);
+        let place = Place { connect, namespace, may_create: false, session_timeout: None };
+        let open = self.registries.open_nodes(&place).await.ok()?;
+        let (path, acl) = open.first()?;
+        let others = match open.len() - 1 {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        Some(format!(
+            "{path}{others} can be changed without credentials: its access control list is {acl}"
+        ))
     }
 
     /// Ends all sessions.

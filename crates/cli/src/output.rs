@@ -113,6 +113,11 @@ pub(crate) fn pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> S
     lines.collect()
 }
 
+/// Draws one value or sentence from the registry on a line of its own.
+pub(crate) fn line(text: &str) -> String {
+    clean(text) + "\n"
+}
+
 /// Returns `1 job`, `2 jobs`.
 pub(crate) fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
@@ -121,6 +126,7 @@ pub(crate) fn counted(n: usize, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::Fault;
 
     #[test]
     fn the_last_column_is_cut_to_the_width_and_no_other() {
@@ -135,5 +141,24 @@ mod tests {
         assert_eq!(table_within(&["FIRE", "REASON"], rows(), 50), expected);
         let narrow = table_within(&["FIRE", "REASON"], rows(), 1);
         assert!(narrow.lines().all(|line| line.chars().count() <= 22 + LEAST_WIDTH), "{narrow}");
+    }
+
+    /// Everything that is printed from the registry goes through one of these.
+    #[test]
+    fn no_helper_prints_a_character_that_moves_hides_or_reorders_text() {
+        let hostile = "a\u{1b}[2J\u{7}\r\u{202e}\u{2066}\u{200b}\u{2028}\u{85}\nERROR forged";
+        let shown = [
+            ("table", table(&["A", "B"], [vec![hostile.to_owned(), "b".to_owned()]]), 2),
+            ("pairs", pairs([("name", hostile.to_owned())]), 1),
+            ("line", line(hostile), 1),
+            ("error", Fault::refused(hostile).to_string() + "\n", 1),
+            ("log", crate::log::log_line(hostile), 1),
+        ];
+        for (case, text, lines) in shown {
+            assert_eq!(text.matches('\n').count(), lines, "{case}: {text:?}");
+            let is_plain = |c: char| c == '\n' || c.is_ascii_graphic() || c == ' ';
+            assert!(text.chars().all(is_plain), "{case}: {text:?}");
+            assert!(text.contains("\\u{202e}"), "{case}: {text:?}");
+        }
     }
 }

@@ -12,9 +12,13 @@ use crate::arguments::{Command, CommandLine};
 use crate::connect::{Registries, ZookeeperRegistries};
 use crate::context::Context;
 use crate::fault::{Exit, Fault};
+use crate::log::Log;
 use crate::log_format::{LogFormat, TextFields};
-use crate::output::Page;
+use crate::output::{Page, line};
 use crate::text::one_line;
+
+/// Files that a worker with one job, a history and both ports has open, with room for a few scripts.
+const MIN_OPEN_FILES: u64 = 64;
 
 /// Runs the program: the arguments of the process, a ZooKeeper, the standard streams.
 #[must_use]
@@ -28,10 +32,14 @@ pub fn main() -> ExitCode {
         tell(&mut std::io::stderr(), &fault);
         return ExitCode::from(fault.exit().code());
     }
+    if let Err(fault) = check_open_files() {
+        tell(&mut std::io::stderr(), &fault);
+        return ExitCode::from(fault.exit().code());
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("error: no threads can be had: {error}");
+            eprintln!("error: the runtime cannot start: {error}");
             return ExitCode::from(Exit::Partly.code());
         }
     };
@@ -40,6 +48,16 @@ pub fn main() -> ExitCode {
     // Code of a job that does not come to an end shall not keep the process.
     runtime.shutdown_background();
     ExitCode::from(exit.code())
+}
+
+/// Checks the limit of open files: libraries panic if they have too few at their start.
+fn check_open_files() -> Result<(), Fault> {
+    match rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
+        Some(limit) if limit < MIN_OPEN_FILES => Err(Fault::refused(format!(
+            "the limit of open files (ulimit -n) is {limit}; valid is {MIN_OPEN_FILES} or more"
+        ))),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// What happens is logged on the standard error if `EJOB_LOG` asks for it; of a worker in any case.
@@ -54,10 +72,11 @@ fn listen_to_log(arguments: &[OsString]) -> Result<(), Fault> {
         Fault::usage(format!("EJOB_LOG is {filter:?}; {valid} ({error})"))
     })?;
     let format = LogFormat::parse(&std::env::var("EJOB_LOG_FORMAT").unwrap_or_default())?;
-    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter);
+    let log = tracing_subscriber::fmt().with_env_filter(filter);
     match format {
-        LogFormat::Text => log.fmt_fields(TextFields).init(),
-        LogFormat::Json => log.json().init(),
+        LogFormat::Text => log.with_writer(Log).fmt_fields(TextFields).init(),
+        // A line that is cut is no document any more; values are bounded where they enter events.
+        LogFormat::Json => log.with_writer(std::io::stderr).json().init(),
     }
     Ok(())
 }
@@ -73,7 +92,11 @@ pub async fn run(
     out: &mut (dyn Write + Send),
     err: &mut (dyn Write + Send),
 ) -> Exit {
-    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let mut arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    // `help` is made by clap, and takes no options.
+    if arguments.get(1).is_some_and(|word| word == "help") {
+        arguments.retain(|word| word != "--help" && word != "-h");
+    }
     let line = match CommandLine::try_parse_from(&arguments) {
         Ok(line) => line,
         Err(error) => return refuse(&error, &arguments, out, err),
@@ -136,13 +159,23 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Config(given) => given.run(cx).await,
         Command::Create(given) => given.run(cx).await,
         Command::Plan(given) => given.run(cx).await,
-        Command::Doctor(given) => given.run(cx).await,
+        Command::Doctor(given) => Ok(with_remark(given.run(cx).await?, cx).await),
         Command::History(given) => given.run(cx).await,
         Command::Export(given) => given.run(cx).await,
         Command::Import(given) => given.run(cx).await,
         Command::Bench(given) => given.run(cx).await,
         Command::Completions { shell } => Ok(completions(shell)),
     }
+}
+
+/// Adds that nodes are open to everybody, which is no fault of a job.
+async fn with_remark(mut page: Page, cx: &Context<'_>) -> Page {
+    let Some(open) = cx.open_nodes().await else { return page };
+    if let Some(document) = page.json.as_object_mut() {
+        document.insert("remarks".to_owned(), serde_json::json!([open]));
+    }
+    page.beside.push_str(&line(&format!("remark: {open}")));
+    page
 }
 
 fn completions(shell: clap_complete::Shell) -> Page {
@@ -203,4 +236,43 @@ fn help_of(arguments: &[OsString]) -> String {
 
 fn tell(err: &mut (dyn Write + Send), fault: &Fault) {
     let _ = writeln!(err, "error: {fault}");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use async_trait::async_trait;
+    use reg_center::RegistryCenter;
+
+    use super::*;
+    use crate::Place;
+
+    struct NoRegistry;
+
+    #[async_trait]
+    impl Registries for NoRegistry {
+        async fn open(&self, _: &Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
+            Err(Fault::refused("no registry"))
+        }
+    }
+
+    #[tokio::test]
+    async fn help_is_shown_however_it_is_asked_for_and_list_means_jobs() {
+        let rows: [(&[&str], Exit, &str); 5] = [
+            (&["help"], Exit::Done, "List the jobs of the namespace"),
+            (&["help", "--help"], Exit::Done, "List the jobs of the namespace"),
+            (&["help", "-h"], Exit::Done, "List the jobs of the namespace"),
+            (&["help", "jobs", "--help"], Exit::Done, "List the jobs of the namespace"),
+            (&["list", "--namespace", "/jobs"], Exit::Partly, "error: no registry"),
+        ];
+        for (words, exit, part) in rows {
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            let line = std::iter::once("ejob").chain(words.iter().copied());
+            let found = run(line, &NoRegistry, &mut out, &mut err).await;
+            let text = String::from_utf8([out, err].concat()).unwrap();
+            assert_eq!(found, exit, "{words:?}: {text}");
+            assert!(text.contains(part), "{words:?}: {text}");
+        }
+    }
 }

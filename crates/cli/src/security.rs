@@ -43,6 +43,11 @@ impl SecurityArguments {
         })
     }
 
+    /// Returns true if a user for SASL is named.
+    pub(crate) fn has_user(&self) -> bool {
+        self.sasl_user.as_ref().is_some_and(|user| !user.is_empty())
+    }
+
     fn tls(&self) -> Result<Option<TlsOptions>, Fault> {
         let (ca, cert, key) = (given(&self.tls_ca), given(&self.tls_cert), given(&self.tls_key));
         let identity = match (cert, key) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use coordination::{
     Dialect, JobName, Label, MAX_SHARDING_TOTAL_COUNT, RequestParameter, ServerIp, TemplateName,
+    shortened,
 };
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -43,19 +44,41 @@ pub(crate) fn one_line(text: &str) -> String {
         });
         whole.push_str(line);
     }
-    clean(&whole)
+    clean(&shortened(&whole))
 }
 
-/// Shows control characters as their escapes, so that what is stored somewhere cannot move the cursor.
+/// Escapes control characters, line breaks, and characters that reorder or hide text, so that a value from the registry
+/// can neither move the cursor nor pass for other text or lines.
 pub(crate) fn clean(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        match c.is_control() {
+        match c.is_control() || is_invisible(c) {
             true => write!(shown, "{}", c.escape_default()).expect("a string takes every text"),
             false => shown.push(c),
         }
     }
     shown
+}
+
+/// Returns true for line separators, bidirectional controls, and characters without width.
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
 }
 
 /// Shows a time in milliseconds since 1970 UTC.
@@ -266,6 +289,11 @@ mod tests {
             ("these:\n  one\n", "these: one"),
             ("at\n  0 0 25 * * ?\n      ^^", "at; 0 0 25 * * ?"),
             ("\u{1b}[2J", "\\u{1b}[2J"),
+            ("a\rb\u{7}", "a\\rb\\u{7}"),
+            ("\u{202e}gpj.exe", "\\u{202e}gpj.exe"),
+            ("\u{2067}a\u{2069}\u{200b}\u{feff}", "\\u{2067}a\\u{2069}\\u{200b}\\u{feff}"),
+            ("a\u{2028}b\u{85}c", "a\\u{2028}b\\u{85}c"),
+            ("报表 é ñ", "报表 é ñ"),
         ];
         for (text, expected) in rows {
             assert_eq!(one_line(text), expected, "{text:?}");

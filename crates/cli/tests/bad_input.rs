@@ -125,6 +125,12 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "--zookeeper is missing; give it, such as --zookeeper zk-1:2181,zk-2:2181, or set EJOB_ZOOKEEPER",
         ),
         (
+            "the root as namespace",
+            &["jobs", "--namespace", "/", "--zookeeper", "127.0.0.1:1"],
+            2,
+            "--namespace is \"/\", where ZooKeeper keeps its own nodes; valid is a node below it, such as /jobs",
+        ),
+        (
             "address",
             &["jobs", "--namespace", "/a", "--zookeeper", "a,,b"],
             2,
@@ -610,7 +616,7 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             &["worker", "good.toml", "--metrics-port", &taken],
             2,
             &format!(
-                "--metrics-port {taken}: nobody can listen there: Address already in use (os error 98); name a free port"
+                "--metrics-port {taken}: cannot listen on this port: Address already in use (os error 98); name a free port"
             ),
         ),
         (

@@ -174,10 +174,14 @@ fn a_real_server_is_measured_and_left_as_it_was() {
                 command.env_remove(name);
             }
         }
+        if words.first() == Some(&"bench") {
+            command.env("EJOB_NAMESPACE", "/");
+        }
         let output = command.output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code(), text(output.stdout), text(output.stderr))
     };
+    // Jobs may be in the namespace of the environment, so that it does not count.
     let (code, document, err) = ejob(&[&["bench", "--json"], &SMALL[..]].concat());
     assert_eq!((code, err.as_str()), (Some(0), ""), "{document}");
     check(&document);

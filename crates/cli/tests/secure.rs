@@ -240,7 +240,7 @@ fn a_registry_that_wants_tls_and_a_user_takes_those_it_knows() {
         ("EJOB_SASL_USER", "worker"),
         ("EJOB_SASL_PASSWORD", "s3cret"),
     ];
-    let known = ejob(folder.path(), &address, &["jobs", "--namespace", "/"], &variables);
+    let known = ejob(folder.path(), &address, &["jobs", "--namespace", "/nowhere"], &variables);
     let told = String::from_utf8(known.stderr).unwrap();
-    assert!(known.status.success(), "{told}");
+    assert!(told.starts_with("error: there is no namespace /nowhere"), "{told}");
 }

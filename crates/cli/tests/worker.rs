@@ -54,23 +54,43 @@ struct Worker {
     child: Child,
     out: Lines<BufReader<ChildStdout>>,
     log: Lines<BufReader<ChildStderr>>,
+    before_ready: Vec<String>,
 }
 
 impl Worker {
     async fn start(folder: &Path, namespace: &str, options: &[&str]) -> Self {
-        let mut worker = Self::spawn(folder, namespace, options);
-        assert!(worker.line().await.starts_with("ready: "));
-        worker
+        Self::spawn(folder, namespace, options).until_ready().await
     }
 
     /// Starts a worker without reading what it prints.
     fn spawn(folder: &Path, namespace: &str, options: &[&str]) -> Self {
         let words = [&["worker", "jobs.toml", "--server-ip", "10.0.0.1"], options].concat();
-        let mut command = ejob(folder, namespace, &words);
+        Self::spawned(ejob(folder, namespace, &words))
+    }
+
+    fn spawned(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap()).lines();
         let log = BufReader::new(child.stderr.take().unwrap()).lines();
-        Self { child, out, log }
+        Self { child, out, log, before_ready: Vec::new() }
+    }
+
+    async fn until_ready(mut self) -> Self {
+        loop {
+            let line = self.line().await;
+            if line.starts_with("ready: ") {
+                return self;
+            }
+            self.before_ready.push(line);
+        }
+    }
+
+    /// Returns the port from a line such as `metrics: http://127.0.0.1:9184/metrics`, printed before `ready`.
+    fn port(&self, name: &str) -> u16 {
+        let line = self.before_ready.iter().find_map(|line| line.strip_prefix(name));
+        let line = line.unwrap_or_else(|| panic!("{name} is missing: {:?}", self.before_ready));
+        let digits = line.rsplit(':').next().unwrap().trim_end_matches("/metrics");
+        digits.parse().unwrap()
     }
 
     async fn line(&mut self) -> String {
@@ -94,15 +114,20 @@ impl Worker {
         assert!(Command::new("kill").args([name, &id]).status().await.unwrap().success());
     }
 
-    /// Returns the exit code. The log is read on, so that nobody waits for somebody to read it.
-    async fn end(mut self) -> Option<i32> {
+    /// Returns the exit code.
+    async fn end(self) -> Option<i32> {
+        self.end_with_log().await.0
+    }
+
+    /// Returns the exit code and the rest of the log, which is read so that the worker does not block on it.
+    async fn end_with_log(mut self) -> (Option<i32>, String) {
         let mut log = self.log.into_inner();
         let mut rest = Vec::new();
         let (_, status) = within("the end", async {
             tokio::join!(log.read_to_end(&mut rest), self.child.wait())
         })
         .await;
-        status.unwrap().code()
+        (status.unwrap().code(), String::from_utf8(rest).unwrap())
     }
 }
 
@@ -317,12 +342,6 @@ async fn a_signal_is_heard_while_a_history_is_opened() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
-/// A port that was free a moment ago.
-fn port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
-}
-
 /// Asks a port, and returns what it answers until the connection is closed.
 async fn ask(port: u16, request: &str) -> String {
     let asked = async {
@@ -347,11 +366,10 @@ async fn what_happens_is_told_to_metrics_dumps_and_the_history() {
     .unwrap();
     let check = run(folder.path(), "/told", &["worker", "jobs.yaml", "--check"]).await;
     assert!(check.stdout.ends_with(b"1 job can be used\n"), "{check:?}");
-    let (metrics, dump) = (port(), port());
-    let (metrics_text, dump_text) = (metrics.to_string(), dump.to_string());
     let store = ["--history", "sqlite:history.db"];
-    let ports = ["--metrics-port", &metrics_text, "--dump-port", &dump_text];
+    let ports = ["--metrics-port", "0", "--dump-port", "0"];
     let worker = Worker::start(folder.path(), "/told", &[&store[..], &ports].concat()).await;
+    let (metrics, dump) = (worker.port("metrics: "), worker.port("dumps: "));
     let trigger = run(folder.path(), "/told", &["trigger", "count", "--wait", "1m"]).await;
     assert!(trigger.status.success(), "{trigger:?}");
 
@@ -374,6 +392,74 @@ async fn what_happens_is_told_to_metrics_dumps_and_the_history() {
     let events = [&["history", "count", "--events"][..], &store].concat();
     let events = run(folder.path(), "/told", &events).await;
     assert!(String::from_utf8(events.stdout).unwrap().contains("joined"), "no event of joining");
+}
+
+/// Many idle clients, and few descriptors in the worker: neither runs nor scrapes may suffer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn idle_clients_take_neither_descriptors_nor_log_from_a_worker() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = "[[jobs]]\nname='count'\nsharding_total_count=2\nscript={command='true'}\n";
+    std::fs::write(folder.path().join("jobs.toml"), file).unwrap();
+    let mut command = Command::new("sh");
+    let script = r#"ulimit -n 256; exec "$0" "$@""#;
+    command
+        .args(["-c", script, env!("CARGO_BIN_EXE_ejob"), "worker", "jobs.toml"])
+        .args(["--metrics-port", "0", "--dump-port", "0"])
+        .args(["--namespace", "/idle", "--zookeeper", &address()])
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .kill_on_drop(true);
+    let worker = Worker::spawned(command).until_ready().await;
+    let ports = [worker.port("metrics: "), worker.port("dumps: ")];
+    let mut idle = Vec::new();
+    for port in ports.into_iter().flat_map(|port| [port; 400]) {
+        let connected = TcpStream::connect(("127.0.0.1", port)).await;
+        idle.push(connected.unwrap());
+    }
+    let figures = ask(ports[0], "GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+    assert!(figures.starts_with("HTTP/1.1 200 OK"), "{figures}");
+    assert!(ask(ports[1], "dump@count\n").await.contains("/count/config | "));
+    let trigger = run(folder.path(), "/idle", &["trigger", "count", "--wait", "1m"]).await;
+    assert!(trigger.status.success(), "{trigger:?}");
+    // The first of the idle clients has been closed by the worker.
+    let closed = within("the end of an idle connection", idle[0].read(&mut [0])).await;
+    assert!(!closed.is_ok_and(|n| n > 0));
+
+    worker.signal("-TERM").await;
+    let (code, log) = worker.end_with_log().await;
+    assert_eq!(code, Some(0));
+    let about_clients = log.lines().filter(|line| line.contains("inbound")).count();
+    assert!((1..=10).contains(&about_clients), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_scrape_is_disconnected_and_a_wrong_one_is_answered() {
+    let folder = folder_with_gate();
+    let worker = Worker::start(folder.path(), "/slow", &["--metrics-port", "0"]).await;
+    let port = worker.port("metrics: ");
+    let mut slow = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    slow.write_all(b"GET /metrics HTTP/1.1\r\nhost:").await.unwrap();
+    let long = format!("GET / HTTP/1.1\r\nlong: {}\r\n\r\n", "x".repeat(100_000));
+    let rows = [
+        ("GET /other HTTP/1.1\r\nhost: x\r\n\r\n", "HTTP/1.1 404 "),
+        ("POST /metrics HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n", "HTTP/1.1 405 "),
+        ("GET /health HTTP/1.1\r\nhost: x\r\n\r\n", "HTTP/1.1 200 "),
+        ("nonsense\r\n\r\n", "HTTP/1.1 400 "),
+    ];
+    for (request, expected) in rows {
+        let answer = ask(port, request).await;
+        assert!(answer.starts_with(expected), "{request:?}: {answer}");
+    }
+    // It may be reset before it is written, or answered before it is reset.
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    let _ = stream.write_all(long.as_bytes()).await;
+    let mut answer = Vec::new();
+    let _ = within("the end of a long request", stream.read_to_end(&mut answer)).await;
+    assert!(!answer.starts_with(b"HTTP/1.1 200 "), "{}", String::from_utf8_lossy(&answer));
+    let closed = within("the end of a slow request", slow.read(&mut [0])).await;
+    assert!(!closed.is_ok_and(|n| n > 0));
+    worker.signal("-TERM").await;
+    assert_eq!(worker.end().await, Some(0));
 }
 
 /// What a stored configuration chooses is looked at before anything starts, and goes by the worker's own file.
@@ -436,4 +522,115 @@ script = { shell = '[ -z "$EJOB_HISTORY_PASSWORD" ] && [ "$ANOTHER" = kept ]' }
     let told = String::from_utf8(run.stdout).unwrap();
     assert!(told.ends_with("0     succeeded\n"), "{told}");
     within("the end", child.kill()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hosts_without_an_address_are_named_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let ejob = |addresses: String| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ejob"));
+        command
+            .args(["jobs", "--namespace", "/nowhere", "--connect-timeout", "1h"])
+            .args(["--zookeeper", &addresses])
+            .current_dir(folder.path())
+            .env("EJOB_LOG", "warn,zookeeper_client=off")
+            .stdin(Stdio::null());
+        command
+    };
+    let none = within("a refusal", ejob("no-such-host.invalid".to_owned()).output()).await.unwrap();
+    let text = String::from_utf8(none.stderr).unwrap();
+    assert_eq!(none.status.code(), Some(3), "{text}");
+    let expected = "error: no host of the registry can be resolved: no-such-host.invalid (";
+    assert!(text.starts_with(expected), "{text}");
+    let addresses = format!("no-such-host.invalid,{}", address());
+    let one = within("an answer of the other host", ejob(addresses).output()).await.unwrap();
+    let text = String::from_utf8(one.stderr).unwrap();
+    assert!(text.contains("cannot be resolved") && text.contains("no-such-host.invalid"), "{text}");
+    assert!(text.contains("error: there is no namespace /nowhere"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn too_few_open_files_are_an_error_that_names_the_limit() {
+    for limit in ["12", "16", "63"] {
+        let script =
+            format!(r#"ulimit -n {limit}; exec "$0" jobs --namespace /a --zookeeper 127.0.0.1:1"#);
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_ejob")]);
+        let output = within("a refusal", command.output()).await.unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        let expected =
+            format!("error: the limit of open files (ulimit -n) is {limit}; valid is 64 or more\n");
+        assert_eq!((output.status.code(), text), (Some(1), expected));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_with_credentials_names_nodes_that_are_open_to_everybody() {
+    let folder = folder_with_gate();
+    std::fs::write(folder.path().join("digest"), "anna:secret\n").unwrap();
+    let digest = ["--digest-file", "digest"];
+    let warnings = |worker: &Worker| -> Vec<String> {
+        let lines = worker.before_ready.iter().filter(|line| line.starts_with("warning: "));
+        lines.cloned().collect()
+    };
+    // Without credentials all nodes are open, as wanted.
+    let open = Worker::start(folder.path(), "/open", &[]).await;
+    assert_eq!(warnings(&open), Vec::<String>::new());
+    open.signal("-TERM").await;
+    assert_eq!(open.end().await, Some(0));
+    let mut late = Worker::start(folder.path(), "/open", &digest).await;
+    let expected = "warning: /open and 2 more can be changed without credentials: \
+                    its access control list is world:anyone:cdrwa";
+    assert_eq!(warnings(&late), [expected]);
+    late.logged("can be changed without credentials").await;
+    late.signal("-TERM").await;
+    assert_eq!(late.end().await, Some(0));
+    let doctor = run(folder.path(), "/open", &["doctor"]).await;
+    let remark = String::from_utf8(doctor.stderr).unwrap();
+    assert!(remark.starts_with("remark: /open and 2 more can be changed"), "{remark}");
+
+    let closed = Worker::start(folder.path(), "/closed", &digest).await;
+    assert_eq!(warnings(&closed), Vec::<String>::new());
+    closed.signal("-TERM").await;
+    assert_eq!(closed.end().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_name_that_zookeeper_refuses_is_refused_by_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = "[[jobs]]\nname='report 🚀'\nsharding_total_count=1\nscript={command='true'}\n";
+    std::fs::write(folder.path().join("jobs.toml"), file).unwrap();
+    let check = run(folder.path(), "/emoji", &["worker", "jobs.toml", "--check"]).await;
+    let text = String::from_utf8(check.stderr).unwrap();
+    assert_eq!(check.status.code(), Some(2), "{text}");
+    assert!(text.contains("it has a character beyond U+FFFF, such as an emoji"), "{text}");
+}
+
+/// One message per event, however long the value in the registry is, and whatever is in it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_values_of_the_registry_are_logged_and_dumped_in_bounded_lines() {
+    let options = ZookeeperOptions::parse_url(&format!("zk://{}/hostile", address())).unwrap();
+    let registry = ZookeeperCenter::connect(options).await.unwrap();
+    let layout = Layout::new(&JobName::new("hold").unwrap());
+    let mut config = JobConfig::new(JobName::new("hold").unwrap(), 1);
+    config.java.fields = JavaFields::V3(JavaFields3::default());
+    let server = layout.root().join("servers").unwrap().join("10.0.0.9").unwrap();
+    let garbage = format!("\u{1b}[2J\r\nERROR forged\u{202e}{}", "x".repeat(600_000));
+    let txn = Txn::new()
+        .create(layout.config_path(), encode_config(&config), Lifetime::Persistent)
+        .create(server, garbage, Lifetime::Persistent);
+    assert!(registry.commit(txn).await.unwrap().is_committed());
+
+    let folder = folder_with_gate();
+    let worker = Worker::start(folder.path(), "/hostile", &[]).await;
+    let dump = run(folder.path(), "/hostile", &["dump", "hold"]).await;
+    worker.signal("-TERM").await;
+    let (code, log) = worker.end_with_log().await;
+    assert_eq!(code, Some(0));
+    assert!(log.contains("neither ENABLED, DISABLED nor PAUSED"), "{}", log.len());
+    assert!(log.lines().all(|line| line.len() < 3_000), "{}", log.len());
+    let dump = String::from_utf8(dump.stdout).unwrap();
+    let is_plain = |c: char| c == '\n' || c.is_ascii_graphic() || c == ' ' || c == '…';
+    assert!(dump.chars().all(is_plain) && log.chars().all(is_plain));
+    assert!(dump.lines().all(|line| line.starts_with("/hold")));
 }

@@ -8,6 +8,7 @@ use reg_center::NodePath;
 use sharding::{InstanceId, ShardingItem};
 
 use crate::mutant::{self, Mutant};
+use crate::shortened;
 
 /// What stands between the two parts of an instance id on the wire.
 pub const ID_DELIMITER: &str = "@-@";
@@ -18,7 +19,7 @@ pub const MAX_JOB_NAME_BYTES: usize = 128;
 /// The name of a job, usable as a node name and in task ids.
 ///
 /// At most 128 bytes, without `@-@`, and what [`NodePath`] takes as one name: not empty, without `/`, control, private
-/// and special characters, and not `.` or `..`.
+/// and special characters and characters beyond U+FFFF (such as emoji), and not `.` or `..`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobName(Arc<str>);
 
@@ -45,7 +46,7 @@ impl JobName {
             NodePath::root().join(name).err().map(|error| error.reason())
         };
         match fault {
-            Some(reason) => Err(InvalidName { what: "job name", value: name.to_owned(), reason }),
+            Some(reason) => Err(InvalidName::new("job name", name, reason)),
             None => Ok(Self(Arc::from(name))),
         }
     }
@@ -81,11 +82,9 @@ impl ServerIp {
     pub fn new(ip: &str) -> Result<Self, InvalidName> {
         match ip.parse::<std::net::IpAddr>() {
             Ok(_) => Ok(Self(Arc::from(ip))),
-            Err(_) => Err(InvalidName {
-                what: "server ip",
-                value: ip.to_owned(),
-                reason: "it is no IP address such as 10.0.0.7",
-            }),
+            Err(_) => {
+                Err(InvalidName::new("server ip", ip, "it is no IP address such as 10.0.0.7"))
+            }
         }
     }
 
@@ -205,7 +204,7 @@ pub struct InvalidName {
 
 impl InvalidName {
     pub(crate) fn new(what: &'static str, value: &str, reason: &'static str) -> Self {
-        Self { what, value: value.to_owned(), reason }
+        Self { what, value: shortened(value), reason }
     }
 }
 
@@ -217,7 +216,8 @@ mod tests {
     fn job_names_that_cannot_be_node_names_are_refused() {
         let rows = [
             ("plain", "report", true),
-            ("Unicode", "作业🚀", true),
+            ("Unicode", "作业", true),
+            ("beyond the basic plane", "作业🚀", false),
             ("regex characters", "a+b[1]", true),
             ("empty", "", false),
             ("slash", "a/b", false),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::JobName;
+use crate::{JobName, shortened};
 
 /// The most items that a job can have.
 pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
@@ -483,7 +483,7 @@ impl Default for JavaFields2 {
 pub struct InvalidConfig {
     /// Which field.
     pub field: &'static str,
-    /// What it is.
+    /// Its value, [`shortened`].
     pub value: String,
     /// What would be valid.
     pub valid: String,
@@ -493,7 +493,7 @@ impl InvalidConfig {
     /// Names a field, its value and what would be valid.
     #[must_use]
     pub fn new(field: &'static str, value: impl ToString, valid: impl Into<String>) -> Self {
-        Self { field, value: value.to_string(), valid: valid.into() }
+        Self { field, value: shortened(&value.to_string()), valid: valid.into() }
     }
 }
 

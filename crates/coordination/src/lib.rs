@@ -26,6 +26,7 @@ mod pending;
 mod plan;
 mod request_parameter;
 mod runs;
+mod shortened;
 mod template;
 mod trigger_record;
 mod view;
@@ -63,6 +64,7 @@ pub use operator::OperatorStep;
 pub use request_parameter::{
     InvalidParameter, MAX_REQUEST_PARAMETER_BYTES, MAX_TOLD_BYTES, RequestParameter,
 };
+pub use shortened::{MAX_SHOWN_BYTES, shortened};
 pub use template::{Label, MAX_TEMPLATE_NAME_BYTES, TemplateName, TemplateRecord, decode_template};
 pub use view::{Anomaly, ConfigCheck, ConfigState, JobView, ServerState, Versioned};
 

@@ -15,6 +15,7 @@ use crate::latch::{self, Latch};
 use crate::layout::{self, Layout, NodeKind};
 use crate::mutant::{self, Mutant};
 use crate::once::OnceRecord;
+use crate::shortened;
 use crate::trigger_record::TriggerRecord;
 use crate::{
     ConfigError, Dialect, FireTime, InvalidConfig, JobConfig, OnceStage, ServerIp, server_of,
@@ -122,7 +123,7 @@ impl ServerState {
             data if data == layout::PAUSED.as_bytes() => Ok(Self::Paused),
             data if lenient || data == layout::ENABLED.as_bytes() => Ok(Self::Enabled),
             data => {
-                let found = String::from_utf8_lossy(data);
+                let found = shortened(&String::from_utf8_lossy(data));
                 let reason = format!(
                     "the server holds {found:?}, neither ENABLED, DISABLED nor PAUSED: it counts as disabled, as for Java"
                 );

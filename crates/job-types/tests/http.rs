@@ -222,7 +222,10 @@ async fn redirects_are_followed_within_the_origin_and_not_for_ever() {
         _ => answer("200 OK", "", ""),
     };
     let to_elsewhere = move |_: &Seen| answer("302 Found", &elsewhere, "");
-    let rows: [(&str, Server, usize, Outcome, &str); 4] = [
+    let to = |location: &'static str| {
+        Server::start(move |_| answer("302 Found", &format!("Location: {location}\r\n"), ""))
+    };
+    let rows: [(&str, Server, usize, Outcome, &str); 8] = [
         ("within", Server::start(within_origin).await, 2, Outcome::Succeeded, ""),
         ("too many", Server::start(within_origin).await, 1, Outcome::Failed, "more than 1 times"),
         (
@@ -232,6 +235,10 @@ async fn redirects_are_followed_within_the_origin_and_not_for_ever() {
             Outcome::Failed,
             "more than 5 times",
         ),
+        ("file", to("file:///etc/passwd").await, 5, Outcome::Failed, "file:///etc/passwd"),
+        ("FTP", to("ftp://example.com/x").await, 5, Outcome::Failed, "ftp://example.com"),
+        ("script", to("javascript:alert(1)").await, 5, Outcome::Failed, "redirected to the scheme"),
+        ("no URL", to("http://[::1/").await, 5, Outcome::Failed, "is not followed"),
         ("away", Server::start(to_elsewhere).await, 5, Outcome::Failed, "to another origin"),
     ];
     for (case, server, max, expected, message) in rows {

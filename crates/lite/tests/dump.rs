@@ -60,11 +60,10 @@ async fn what_cannot_be_answered_says_why() {
     scheduler.abort();
 }
 
-/// Whoever connects and says nothing has a place until its deadline.
 #[tokio::test]
-async fn a_silent_client_keeps_nobody_waiting_for_ever() {
+async fn a_silent_client_makes_way_for_a_request() {
     let scheduler = scheduler().await;
-    let options = DumpOptions::on_port(0).max_connections(1).deadline(Duration::from_millis(50));
+    let options = DumpOptions::on_port(0).max_connections(1).deadline(Duration::from_secs(3600));
     let listener = scheduler.listen_for_dumps(options).await.unwrap();
     let mut silent = TcpStream::connect(listener.local_addr()).await.unwrap();
     let dump = ask(listener.local_addr(), "dump@report\n").await;
@@ -72,6 +71,32 @@ async fn a_silent_client_keeps_nobody_waiting_for_ever() {
     let mut nothing = Vec::new();
     silent.read_to_end(&mut nothing).await.unwrap();
     assert_eq!(nothing, b"");
+    scheduler.abort();
+}
+
+#[tokio::test]
+async fn a_silent_client_is_disconnected_at_the_deadline() {
+    let scheduler = scheduler().await;
+    let options = DumpOptions::on_port(0).deadline(Duration::from_millis(50));
+    let listener = scheduler.listen_for_dumps(options).await.unwrap();
+    let mut silent = TcpStream::connect(listener.local_addr()).await.unwrap();
+    let mut nothing = Vec::new();
+    silent.read_to_end(&mut nothing).await.unwrap();
+    assert_eq!(nothing, b"");
+    scheduler.abort();
+}
+
+/// Held feeds deliver no snapshot, like a registry without a connection.
+#[tokio::test]
+async fn a_job_that_cannot_be_read_in_time_is_answered_with_an_error() {
+    let registry = Arc::new(MemoryRegistry::new().connect());
+    let scheduler = Scheduler::builder(registry.clone()).server_ip("10.0.0.7").unwrap();
+    let scheduler = scheduler.life("4123").build().unwrap();
+    registry.hold_feeds();
+    let options = DumpOptions::on_port(0).deadline(Duration::from_millis(400));
+    let listener = scheduler.listen_for_dumps(options).await.unwrap();
+    let answer = ask(listener.local_addr(), "dump@report\n").await;
+    assert_eq!(answer, "error: the registry did not deliver job report within 300ms\n");
     scheduler.abort();
 }
 

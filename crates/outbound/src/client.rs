@@ -45,8 +45,13 @@ pub fn http_client(url: &Url, limits: Limits) -> Result<Client, Invalid> {
 fn follow(attempt: Attempt<'_>, max_redirects: usize) -> reqwest::redirect::Action {
     let from = attempt.previous().last().map(Url::origin);
     if from != Some(attempt.url().origin()) {
-        let to = attempt.url().origin().ascii_serialization();
-        return attempt.error(format!("redirected to another origin, {to}"));
+        let origin = attempt.url().origin();
+        let to = if origin.is_tuple() {
+            format!("redirected to another origin, {}", origin.ascii_serialization())
+        } else {
+            format!("redirected to the scheme {:?}, not http or https", attempt.url().scheme())
+        };
+        return attempt.error(to);
     }
     if attempt.previous().len() > max_redirects {
         return attempt.error(format!("redirected more than {max_redirects} times"));

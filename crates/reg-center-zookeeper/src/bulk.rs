@@ -13,6 +13,25 @@ const NODES_IN_A_REQUEST: usize = 200;
 const BYTES_IN_A_REQUEST: usize = 256 * 1024;
 /// Requests under way at the same time.
 const REQUESTS_AT_ONCE: usize = 8;
+/// Bytes of data that one round of requests may bring, as far as that can be estimated; a server holds all of them in its heap
+/// several times.
+const BYTES_IN_A_ROUND: usize = 4 << 20;
+/// Nodes of the first round, when nothing is known about their sizes. A node has at most 1 MiB.
+const NODES_IN_FIRST_ROUND: usize = 16;
+
+/// Number of nodes to read in the next round. It grows while nodes are small, and shrinks as soon as a large one is read.
+#[derive(Debug)]
+struct Pace(usize);
+
+impl Pace {
+    const MAX: usize = NODES_IN_A_REQUEST * REQUESTS_AT_ONCE;
+
+    /// Adapts to the largest node of the last round, in bytes.
+    fn adapt(&mut self, largest: usize) {
+        let fits = BYTES_IN_A_ROUND / largest.max(1);
+        self.0 = fits.min(self.0 * REQUESTS_AT_ONCE).clamp(1, Self::MAX);
+    }
+}
 
 /// What a request brought of one path.
 struct Found {
@@ -27,7 +46,8 @@ pub(crate) async fn read_nodes(
     permits: &Semaphore,
     paths: &[NodePath],
 ) -> Result<Vec<Option<Node>>, zk::Error> {
-    let found = read(client, permits, paths, false).await?;
+    let mut pace = Pace(NODES_IN_FIRST_ROUND);
+    let found = read(client, permits, paths, false, &mut pace).await?;
     Ok(found.into_iter().map(|found| found.map(|found| found.node)).collect())
 }
 
@@ -43,8 +63,9 @@ pub(crate) async fn read_trees(
 ) -> Result<Vec<Node>, zk::Error> {
     let mut nodes = Vec::new();
     let mut level: Vec<NodePath> = roots.cloned().collect();
+    let mut pace = Pace(NODES_IN_FIRST_ROUND);
     while !level.is_empty() {
-        let found = read(client, permits, &level, true).await?;
+        let found = read(client, permits, &level, true, &mut pace).await?;
         level = Vec::new();
         // A child that is gone since its parent was listed is not found, and a watch tells of it.
         for Found { node, children } in found.into_iter().flatten() {
@@ -71,13 +92,32 @@ async fn read(
     permits: &Semaphore,
     paths: &[NodePath],
     with_children: bool,
+    pace: &mut Pace,
 ) -> Result<Vec<Option<Found>>, zk::Error> {
-    let answers: Vec<Vec<_>> = stream::iter(requests(paths))
-        .map(|paths| request(client, permits, paths, with_children))
-        .buffered(REQUESTS_AT_ONCE)
-        .try_collect()
-        .await?;
-    Ok(answers.into_iter().flatten().collect())
+    let mut found = Vec::with_capacity(paths.len());
+    let mut rest = paths;
+    while !rest.is_empty() {
+        let (round, later) = rest.split_at(rest.len().min(pace.0));
+        let answers: Vec<Vec<_>> = stream::iter(requests(round))
+            .map(|paths| request(client, permits, paths, with_children))
+            .buffered(REQUESTS_AT_ONCE)
+            .try_collect()
+            .await?;
+        let answers = answers.into_iter().flatten();
+        let start = found.len();
+        found.extend(answers);
+        pace.adapt(largest(&found[start..]));
+        rest = later;
+    }
+    Ok(found)
+}
+
+/// Returns the bytes of the node with the most data and names of children.
+fn largest(found: &[Option<Found>]) -> usize {
+    let bytes = |found: &Found| {
+        found.node.data.len() + found.children.iter().map(String::len).sum::<usize>()
+    };
+    found.iter().flatten().map(bytes).max().unwrap_or_default()
 }
 
 /// Cuts paths into requests that a server takes.
@@ -149,6 +189,19 @@ fn absent<T>(result: Option<zk::MultiReadResult>) -> Result<Option<T>, zk::Error
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_pace_grows_with_small_nodes_and_bounds_the_bytes_of_large_ones() {
+        let mut pace = Pace(NODES_IN_FIRST_ROUND);
+        let rows = [(10, 128), (10, 1_024), (10, 1_600), (1 << 20, 4), (100_000, 32), (0, 256)];
+        for (largest, nodes) in rows {
+            pace.adapt(largest);
+            assert_eq!(pace.0, nodes, "after {largest} bytes");
+            assert!(nodes * largest <= BYTES_IN_A_ROUND, "after {largest} bytes");
+        }
+        pace.adapt(100 << 20);
+        assert_eq!(pace.0, 1, "it always goes on");
+    }
 
     #[test]
     fn paths_are_cut_by_number_and_by_size() {

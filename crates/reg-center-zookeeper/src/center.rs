@@ -89,6 +89,25 @@ impl ZookeeperCenter {
         }
     }
 
+    /// Returns the access control list of a node as text, such as `world:anyone:cdrwa`, if anyone may change the node, and
+    /// `None` if nobody but authenticated users may, or there is no such node.
+    ///
+    /// # Errors
+    /// [`Error::NotAuthorized`] if the list must not be read, and those of [`RegistryCenter::read`].
+    pub async fn open_acl(&self, path: &NodePath) -> Result<Option<String>> {
+        let read = |client: zk::Client| {
+            self.one(async move {
+                match client.get_acl(path.as_str()).await {
+                    Ok((acls, _)) => Ok(acls),
+                    Err(zk::Error::NoNode) => Ok(Vec::new()),
+                    Err(error) => Err(error),
+                }
+            })
+        };
+        let acls = self.ask("read the access control list", path, read).await?;
+        Ok(acls.iter().any(convert::is_open).then(|| convert::acl_text(&acls)))
+    }
+
     /// Waits for the permit of one request before it is sent.
     async fn one<T>(&self, request: impl Future<Output = T>) -> T {
         let _permit = self.shared.permits.acquire().await;
@@ -147,6 +166,7 @@ async fn first_session(
     shared: &Shared,
     doubt: &mut Option<ConnectError>,
 ) -> Result<Conn, ConnectError> {
+    session::check_hosts(&shared.options).await?;
     loop {
         // Each time: a server that has only just begun may be late with its answer.
         *doubt = session::look_ahead(&shared.options).await?;

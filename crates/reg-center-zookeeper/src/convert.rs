@@ -120,6 +120,40 @@ pub(crate) fn read_error(act: &'static str, path: &NodePath, error: &zk::Error) 
     if error.is_unknown() { Error::Unavailable { act } } else { error }
 }
 
+/// Permissions with their letters, as ZooKeeper's shell shows them.
+const PERMISSIONS: [(zk::Permission, char); 5] = [
+    (zk::Permission::CREATE, 'c'),
+    (zk::Permission::DELETE, 'd'),
+    (zk::Permission::READ, 'r'),
+    (zk::Permission::WRITE, 'w'),
+    (zk::Permission::ADMIN, 'a'),
+];
+
+/// Returns true if an entry lets everybody do more than read.
+pub(crate) fn is_open(acl: &zk::Acl) -> bool {
+    let changes = |(permission, letter): &(zk::Permission, char)| {
+        *letter != 'r' && acl.permission().has(*permission)
+    };
+    acl.scheme() == "world" && PERMISSIONS.iter().any(changes)
+}
+
+/// Shows a list as ZooKeeper's shell does: `world:anyone:cdrwa`.
+pub(crate) fn acl_text(acls: &[zk::Acl]) -> String {
+    let entry = |acl: &zk::Acl| {
+        let granted =
+            PERMISSIONS.iter().filter(|(permission, _)| acl.permission().has(*permission));
+        let letters: String = granted.map(|(_, letter)| letter).collect();
+        // The id of a digest is a hash of the password.
+        let id = if acl.scheme() == "digest" {
+            acl.id().split(':').next().unwrap_or_default()
+        } else {
+            acl.id()
+        };
+        format!("{}:{id}:{letters}", acl.scheme())
+    };
+    acls.iter().map(entry).collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,6 +14,12 @@ pub enum ConnectError {
     /// The registry could not be reached in time, or does not let us into the namespace.
     #[error(transparent)]
     Registry(#[from] Error),
+    /// None of the hosts has an address; trying again does not help.
+    #[error("no host of the registry can be resolved: {hosts}")]
+    UnknownHosts {
+        /// The hosts with the error of each.
+        hosts: String,
+    },
     /// The registry does not know the user of SASL, or the password is not this user's, or it wants a user and there is none;
     /// trying again does not help.
     #[error("the registry does not accept the user or the password of SASL, or wants them")]

@@ -215,6 +215,11 @@ async fn an_unreachable_registry_is_told_in_time() {
     let proxy = Proxy::start(server().address()).await.unwrap();
     let invalid = ZookeeperCenter::connect(ZookeeperOptions::new("zk-1:0")).await;
     assert!(matches!(invalid, Err(ConnectError::Options(_))), "{invalid:?}");
+    // Not after the timeout.
+    let options = ZookeeperOptions::new("one.invalid:2181,two.invalid").connect_timeout(PATIENCE * 10);
+    let unknown = within("an answer", ZookeeperCenter::connect(options)).await;
+    let Err(ConnectError::UnknownHosts { hosts }) = unknown else { panic!("{unknown:?}") };
+    assert!(hosts.contains("one.invalid (") && hosts.contains("two.invalid ("), "{hosts}");
     for mode in [Mode::Refuse, Mode::Close, Mode::BlackHole] {
         proxy.set(mode).await.unwrap();
         let options = ZookeeperOptions::new(proxy.connect_string())

@@ -9,7 +9,8 @@ pub const MAX_PATH_BYTES: usize = 4096;
 /// An absolute path of a node, such as `/report/sharding/0/instance`.
 ///
 /// The root is `/`. Every other path starts with a slash, does not end with one, and has no empty, `.` or `..`
-/// segment and no control, private use or special character (U+E000 to U+F8FF, U+FFF0 to U+FFFF): the rules of ZooKeeper, which other registries can keep as well.
+/// segment and no control, private use or special character (U+E000 to U+F8FF, U+FFF0 to U+FFFF) and none beyond U+FFFF
+/// (such as emoji): the rules of ZooKeeper, which other registries can keep as well.
 /// Cheap to clone; ordered as text, so that the nodes of a subtree are adjacent.
 ///
 /// # Examples
@@ -134,6 +135,10 @@ fn segment_fault(segment: &str) -> Option<&'static str> {
         _ if segment.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'/') => None,
         _ if segment.contains('/') => Some("a name must not contain a slash"),
         _ if segment.chars().any(char::is_control) => Some("it has a control character"),
+        // ZooKeeper sees two surrogates, which it refuses.
+        _ if segment.chars().any(|c| c > '\u{FFFF}') => {
+            Some("it has a character beyond U+FFFF, such as an emoji")
+        }
         _ if segment.chars().any(is_reserved) => Some("it has a private or special character"),
         _ => None,
     }
@@ -203,6 +208,7 @@ mod tests {
             ("line break", "/a\nb", false),
             ("private use", "/a\u{E000}", false),
             ("special", "/a\u{FFFD}", false),
+            ("emoji", "/a🚀", false),
         ];
         for (case, text, valid) in rows {
             assert_eq!(NodePath::parse(text).is_ok(), valid, "{case}");

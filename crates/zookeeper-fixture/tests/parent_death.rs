@@ -8,12 +8,14 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Starts a process that owns a server; returns it with the server's address.
 fn owner_of_a_server() -> (Child, BufReader<ChildStdout>, SocketAddr) {
     let mut owner = Command::new(env!("CARGO_BIN_EXE_zookeeper-fixture"))
-        .stdin(Stdio::piped())
+        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -45,10 +47,15 @@ fn a_server_dies_when_its_owner_is_killed() {
     wait_until_nobody_serves(address);
 }
 
+/// Without a terminal the end of the standard input means nothing, as in the background of a script.
 #[test]
-fn a_server_is_stopped_when_its_owner_ends_by_itself() {
-    let (mut owner, _output, address) = owner_of_a_server();
-    drop(owner.stdin.take());
-    assert!(owner.wait().unwrap().success());
-    assert!(!is_serving(address), "it is gone before its owner is");
+fn a_signal_stops_the_server_and_the_end_of_input_does_not() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let (mut owner, _output, address) = owner_of_a_server();
+        assert_eq!(owner.try_wait().unwrap(), None);
+        assert!(is_serving(address));
+        kill_process(Pid::from_child(&owner), signal).unwrap();
+        assert!(owner.wait().unwrap().success(), "{signal:?}");
+        assert!(!is_serving(address), "{signal:?}: it is gone before its owner is");
+    }
 }

@@ -3,6 +3,7 @@
 mod release;
 
 use std::env;
+use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use zookeeper_fixture::Installation;
@@ -30,10 +31,8 @@ pub(crate) fn serve() -> Result<(), Error> {
     let mut command = cargo("run --quiet -p zookeeper-fixture");
     let line = crate::steps::line(&command);
     println!("$ {line}");
-    match command.status().map_err(|source| Error::Start { line: line.clone(), source })? {
-        status if status.success() => Ok(()),
-        status => Err(Error::Command { line, status }),
-    }
+    // In the place of this process, as cargo does: signals reach the server's owner.
+    Err(Error::Start { line, source: command.exec() })
 }
 
 /// A way to get what is missing.

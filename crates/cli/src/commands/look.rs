@@ -14,7 +14,7 @@ use super::config_fields;
 use super::list::{instance_briefs, instance_table, ranges, state_text, with_unread};
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::output::{Page, pairs, snake_case, table};
+use crate::output::{Page, line, pairs, snake_case, table};
 use crate::text::{job_name, moment, one_line, or_dash, timestamp};
 
 #[derive(Debug, Args)]
@@ -302,7 +302,7 @@ pub(crate) struct DumpArguments {
 }
 
 impl DumpArguments {
-    /// Data of several lines stays as it is, as in Java's dumps.
+    /// Prints one line per node; line breaks and control characters in data are escaped. `--json` has the data as it is.
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let job = cx.operations().await?.job(&self.job).await?;
         let nodes: Vec<_> = job
@@ -313,12 +313,12 @@ impl DumpArguments {
                 (node.path.to_string(), data, ephemeral, node.stat.version.0)
             })
             .collect();
-        let line = |(path, data, ephemeral, _): &(String, String, bool, u32)| {
+        let row = |(path, data, ephemeral, _): &(String, String, bool, u32)| {
             let sign = if *ephemeral { " (ephemeral)" } else { "" };
-            format!("{path}{sign} | {data}\n")
+            line(&format!("{path}{sign} | {data}"))
         };
         let document = |(path, data, ephemeral, version): &(String, String, bool, u32)| json!({ "path": path, "data": data, "ephemeral": ephemeral, "version": version });
-        let text: String = nodes.iter().map(line).collect();
+        let text: String = nodes.iter().map(row).collect();
         let documents: Vec<_> = nodes.iter().map(document).collect();
         Ok(Page::new(text, &json!({ "nodes": documents })))
     }

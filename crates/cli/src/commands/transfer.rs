@@ -159,7 +159,7 @@ impl ImportArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let by = self.signed.by("import")?;
         let given = self.given(cx).await?;
-        let namespace = cx.connect().namespace()?.to_owned();
+        let namespace = cx.connect().namespace()?;
         // Nothing is made before it is asked for.
         let operations = match cx.registry(&namespace, self.apply, None).await {
             Err(fault) if fault.exit() == Exit::NotFound && !self.apply => None,

@@ -11,7 +11,7 @@ use crate::duty::{Context, Duty, resharding};
 use crate::local::{Phase, RequestWay};
 use crate::mutant::{self, Mutant};
 use crate::plan::Plan;
-use crate::{Command, JobEvent, Now, Ticket};
+use crate::{Command, JobEvent, Now, Ticket, shortened};
 
 impl Coordinator {
     pub(super) fn decide(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -151,6 +151,7 @@ impl Coordinator {
         }
         let fault = resharding::strategy_failure(&self.context(now, me));
         if let Some(reason) = fault.clone().filter(|_| self.told.strategy_fault != fault) {
+            let reason = shortened(&reason);
             out.push(Command::Emit(JobEvent::StrategyFailed { reason }));
         }
         self.told.strategy_fault = fault;

@@ -15,6 +15,7 @@ use crate::local::{Due, LocalCall, Phase, RequestWay, UnmonitoredRequest};
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::runs::{LocalRun, OwnMarks};
+use crate::shortened;
 use crate::trigger_record::TriggerRecord;
 use crate::view::{ConfigState, Versioned};
 use crate::{
@@ -58,6 +59,7 @@ impl Coordinator {
             ConfigState::Invalid { reason, .. } => Some(reason.clone()),
         };
         if let Some(reason) = fault.clone().filter(|_| self.told.config_fault != fault) {
+            let reason = shortened(&reason);
             out.push(Command::Emit(JobEvent::ConfigRejected { reason }));
         }
         self.told.config_fault = fault;

@@ -11,6 +11,7 @@ use crate::layout::NodeKind;
 use crate::local::{Due, Phase, RequestWay, WantedTrigger};
 use crate::mutant::{self, Mutant};
 use crate::runs::LocalRun;
+use crate::shortened;
 use crate::{
     Command, DropReason, Event, FailureReason, FencingToken, FireTime, InterruptReason, JobEvent,
     MissReason, Now, OnceStage, Outage, Outcome, RequestParameter, RunSource, StartItem,
@@ -112,7 +113,10 @@ impl Coordinator {
             let all = change == Change::Ready;
             if let Err(anomaly) = self.view.apply(change) {
                 let path = anomaly.path.to_string();
-                out.push(Command::Emit(JobEvent::Anomaly { path, reason: anomaly.reason }));
+                out.push(Command::Emit(JobEvent::Anomaly {
+                    path,
+                    reason: shortened(&anomaly.reason),
+                }));
             }
             self.stirred.extend(item);
             if all {

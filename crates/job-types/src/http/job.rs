@@ -5,13 +5,15 @@ use std::fmt;
 
 use async_trait::async_trait;
 use lite::{Job, JobError, ShardingContext};
-use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method, Request, Response, StatusCode, Url};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::CONTEXT_HEADER;
 use crate::{SecretError, SecretText};
 
+/// Longest part of a redirect's target in the error, in characters.
+const MAX_LOCATION_CHARS: usize = 200;
 /// How much of an answer is in the error.
 const MAX_BODY_BYTES: usize = 4 * 1024;
 
@@ -19,7 +21,7 @@ const MAX_BODY_BYTES: usize = 4 * 1024;
 ///
 /// The header `shardingContext` holds [`ShardingContext::to_java_json`], UTF-8 as it is, as ElasticJob 3.x sends it; only
 /// the character U+007F, which no header may hold, is sent as `\u007f`. A status from 400 on is a failure with the status and the
-/// first 4 KiB of the answer, and so is a request that gets no answer. (ElasticJob takes a status from 400 on for a success if
+/// first 4 KiB of the answer, and so are a redirect that is not followed and a request that gets no answer. (ElasticJob takes a status from 400 on for a success if
 /// the answer has a body.) No proxy is used. A run that is cancelled closes its connection.
 #[derive(Clone)]
 pub struct HttpJob {
@@ -45,6 +47,18 @@ pub enum HttpError {
         status: u16,
         /// The first 4 KiB of the answer.
         body: String,
+    },
+    /// The server redirects to what no request can be made to, such as `file:///tmp`.
+    #[error(
+        "{target} answered {status} with Location {location:?}, which is not followed; valid is http or https on the same origin"
+    )]
+    Redirect {
+        /// Method and URL of the request.
+        target: String,
+        /// The status, 300 to 399.
+        status: u16,
+        /// The beginning of the header `Location`.
+        location: String,
     },
     /// There was no answer, or none in time.
     #[error("{target} got no answer")]
@@ -159,6 +173,13 @@ impl HttpJob {
         })?;
         let status = answer.status();
         tracing::debug!(target = self.target, status = status.as_u16(), "HTTP answer");
+        // The client hands back a redirect that it cannot follow, such as one to `file:///`.
+        if let Some(location) = answer.headers().get(LOCATION).filter(|_| status.is_redirection()) {
+            let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
+            let location = masked(location, &secrets).chars().take(MAX_LOCATION_CHARS).collect();
+            let (target, status) = (self.target.clone(), status.as_u16());
+            return Err(HttpError::Redirect { target, status, location });
+        }
         if is_success(status) {
             return Ok(());
         }

@@ -1,15 +1,13 @@
-//! Accepting, answering, closing.
+//! The dump port: one request line, one answer.
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use inbound::{Bounds, Exchange, Listener};
 use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::select;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::request::{Refused, job_of, read_line};
@@ -18,11 +16,8 @@ use super::{Checked, DumpOptions};
 use crate::seams::{Seams, until};
 use crate::{Error, Result};
 
-/// How long nobody is accepted after the operating system has refused a connection.
-const REFUSED_PAUSE: Duration = Duration::from_millis(100);
-
 /// A port at which dumps are answered, until this is dropped or the scheduler is aborted.
-#[must_use = "nobody listens any more once this is dropped"]
+#[must_use = "the port is closed once this is dropped"]
 pub struct DumpListener {
     address: SocketAddr,
     _closes: DropGuard,
@@ -36,17 +31,26 @@ impl DumpListener {
         abort: &CancellationToken,
     ) -> Result<Self> {
         let checked = options.checked()?;
-        let refused = |source| Error::Listen { address: checked.options.address, source };
-        let listener = TcpListener::bind(checked.options.address).await.map_err(refused)?;
-        let address = listener.local_addr().map_err(refused)?;
+        let address = checked.options.address;
+        let bounds = Bounds {
+            max_connections: checked.options.max_connections,
+            exchange_deadline: checked.options.deadline,
+            ..Bounds::default()
+        };
+        let listening = Listener::bind(address, "dump port", bounds).await;
+        let listener = listening.map_err(|source| Error::Listen { address, source })?;
+        let address = listener.local_addr();
         let closed = abort.child_token();
-        let places = Arc::new(Semaphore::new(checked.options.max_connections));
-        let answering = Answering { checked, seams: seams.clone(), closed: closed.clone() };
+        let answering = Arc::new(Answering { checked, seams: seams.clone() });
         let until_closed = closed.clone();
         seams.spawn.spawn(Box::pin(async move {
+            let serving = listener.serve(move |stream, exchange| {
+                let answering = Arc::clone(&answering);
+                async move { answering.exchange(stream, exchange).await }
+            });
             select! {
                 () = until_closed.cancelled() => {}
-                () = accept(listener, places, Arc::new(answering)) => {}
+                () = serving => {}
             }
         }));
         Ok(Self { address, _closes: closed.drop_guard() })
@@ -68,59 +72,25 @@ impl fmt::Debug for DumpListener {
 struct Answering {
     checked: Checked,
     seams: Seams,
-    closed: CancellationToken,
-}
-
-/// Whoever finds no place waits in the operating system's queue.
-async fn accept(listener: TcpListener, places: Arc<Semaphore>, answering: Arc<Answering>) {
-    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                let answer = Arc::clone(&answering).exchange(stream, peer, place);
-                answering.seams.spawn.spawn(answer);
-            }
-            Err(error) => {
-                tracing::warn!(%error, "nobody can connect for a dump");
-                let clock = &answering.seams.clock;
-                clock.sleep_until(clock.monotonic().saturating_add(REFUSED_PAUSE)).await;
-            }
-        }
-    }
 }
 
 impl Answering {
-    /// Answers one request and closes the connection.
-    fn exchange(
-        self: Arc<Self>,
-        mut stream: TcpStream,
-        peer: SocketAddr,
-        place: OwnedSemaphorePermit,
-    ) -> BoxFuture<'static, ()> {
-        Box::pin(async move {
-            let clock = &*self.seams.clock;
-            let deadline = clock.monotonic().saturating_add(self.checked.options.deadline);
-            let answered = select! {
-                () = self.closed.cancelled() => return,
-                answered = until(clock, deadline, self.answer(&mut stream)) => answered,
-            };
-            match answered {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::debug!(%peer, %error, "a dump was not read to its end"),
-                Err(_) => tracing::warn!(%peer, "a request for a dump took too long"),
-            }
-            drop(place);
-        })
-    }
-
-    async fn answer(&self, stream: &mut TcpStream) -> std::io::Result<()> {
-        let line = read_line(&mut *stream).await?;
+    async fn exchange(&self, mut stream: TcpStream, exchange: Exchange) -> std::io::Result<()> {
+        let line = read_line(&mut stream).await?;
+        exchange.begin_answer();
         let answer = self.text(&line).await.unwrap_or_else(|refused| format!("error: {refused}\n"));
         stream.write_all(answer.as_bytes()).await?;
         stream.shutdown().await
     }
 
     async fn text(&self, line: &str) -> Result<String, Refused> {
+        let DumpOptions { deadline, max_bytes, .. } = self.checked.options;
         let job = job_of(line, self.checked.job.as_ref())?;
-        dump(&*self.seams.registry, &job, self.checked.options.max_bytes).await
+        let Seams { clock, registry, .. } = &self.seams;
+        // The rest is for the request, and for writing the answer or the error.
+        let limit = deadline / 4 * 3;
+        let read_by = clock.monotonic().saturating_add(limit);
+        let read = until(&**clock, read_by, dump(&**registry, &job, max_bytes)).await;
+        read.unwrap_or(Err(Refused::TooSlow { job, limit }))
     }
 }

@@ -69,15 +69,17 @@ impl DumpOptions {
         self
     }
 
-    /// Sets how many are answered at a time, at least 1. The others wait until it is their turn.
+    /// Sets the number of open connections, at least 1. If all are taken, the oldest one that has not sent its request is
+    /// closed for the next; if all are being answered, the next waits.
     #[must_use]
     pub fn max_connections(mut self, max: usize) -> Self {
         self.max_connections = max;
         self
     }
 
-    /// Sets how long one exchange may take, from the connection to the last byte of the answer. Then the connection is
-    /// closed.
+    /// Sets how long one exchange may take, from the connection to the last byte of the answer; then the connection is
+    /// closed. The request has at most 5 s of it. If the registry takes more than three quarters of it, the answer is an
+    /// error.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;

@@ -1,5 +1,7 @@
 //! What is asked for: one line.
 
+use std::time::Duration;
+
 use coordination::{InvalidName, JobName};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 
@@ -21,6 +23,8 @@ pub(super) enum Refused {
     Absent(JobName),
     #[error("the dump of job {job} has more than {max} bytes")]
     TooLong { job: JobName, max: usize },
+    #[error("the registry did not deliver job {job} within {limit:?}")]
+    TooSlow { job: JobName, limit: Duration },
     #[error("the registry has closed its feed of job {0}")]
     NoFeed(JobName),
 }

@@ -1,10 +1,11 @@
 //! Sessions: opening them, telling what becomes of them, and replacing the client when one is over.
 //!
-//! In reading order: `link` (what calls see) · `equip` (what a client is given to show) · `connect` (opening and ending) ·
+//! In reading order: `link` (what calls see) · `equip` (what a client is given to show) · `connect` (opening and ending) · `hosts` (names without address) ·
 //! `probe` (what stands in the way of TLS) · `lease` · `supervisor`.
 
 mod connect;
 mod equip;
+mod hosts;
 mod lease;
 mod link;
 #[cfg(feature = "tls")]
@@ -15,6 +16,7 @@ use crate::ConnectError;
 use crate::options::ZookeeperOptions;
 
 pub(crate) use connect::{Ending, acls, end_session, open};
+pub(crate) use hosts::check_hosts;
 pub(crate) use link::{Conn, Shared};
 pub(crate) use supervisor::{Closing, start};
 

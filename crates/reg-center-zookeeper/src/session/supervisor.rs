@@ -181,7 +181,10 @@ async fn replace(shared: &Shared, unsettled: &mut Option<zk::SessionInfo>) -> Op
 fn tell(error: &ConnectError) {
     match error {
         ConnectError::Registry(_) => {}
-        ConnectError::Options(_) | ConnectError::Credentials | ConnectError::Tls { .. } => {
+        ConnectError::Options(_)
+        | ConnectError::Credentials
+        | ConnectError::Tls { .. }
+        | ConnectError::UnknownHosts { .. } => {
             tracing::warn!(%error, "no session");
         }
     }

@@ -1,13 +1,16 @@
 //! Accepts connections while the mode allows it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::{Mode, Shared, connection};
 use crate::Error;
 use crate::loopback::stop_listening;
+
+const FAILURE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Listens on the proxy's address.
 pub(super) async fn bind(shared: &Shared) -> Result<TcpListener, Error> {
@@ -31,7 +34,7 @@ pub(super) async fn run(shared: Arc<Shared>, listener: TcpListener) {
                     listener = None;
                     shared.counters.send_modify(|counters| counters.set_listening(Ok(false)));
                 }
-                accepted = open.accept() => if let Ok((client, _)) = accepted {
+                client = accept(open) => {
                     let mut number = 0;
                     shared.counters.send_modify(|counters| number = counters.accept());
                     connections.spawn(connection::run(shared.clone(), client, number));
@@ -47,6 +50,16 @@ pub(super) async fn run(shared: Arc<Shared>, listener: TcpListener) {
                     return;
                 }
             }
+        }
+    }
+}
+
+/// Accepts the next client. Without free descriptors every attempt fails at once, hence the pause.
+async fn accept(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((client, _)) => return client,
+            Err(_) => tokio::time::sleep(FAILURE_PAUSE).await,
         }
     }
 }

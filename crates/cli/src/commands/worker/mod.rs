@@ -1,6 +1,7 @@
 //! `worker`: runs the jobs of a file until it is told to end.
 
 mod ending;
+mod metrics_port;
 mod outlets;
 
 use std::error::Error;
@@ -55,10 +56,10 @@ pub(crate) struct WorkerArguments {
     session_timeout: Duration,
     #[command(flatten)]
     store: StoreArguments,
-    /// Serve metrics to Prometheus on this port of the loopback address
+    /// Serve metrics to Prometheus on this port of the loopback address; 0 is any free port
     #[arg(long, value_name = "PORT")]
     metrics_port: Option<u16>,
-    /// Answer dumps, as Java instances do, on this port of the loopback address
+    /// Answer dumps, as Java instances do, on this port of the loopback address; 0 is any free port
     #[arg(long, value_name = "PORT")]
     dump_port: Option<u16>,
 }
@@ -92,6 +93,16 @@ impl WorkerArguments {
                 return Err(fault);
             }
         };
+        // Without a user all nodes are open, which is no news.
+        if cx.connect().has_user()
+            && let Some(open) = signals.unless(cx.open_nodes()).await.flatten()
+        {
+            tracing::warn!("{open}");
+            cx.say(&format!("warning: {open}"));
+        }
+        if let Some(line) = outlets.metrics_line() {
+            cx.say(&line);
+        }
         let mut refused = Vec::new();
         let jobs = file.into_jobs();
         let ending = self.work(cx, &scheduler, jobs, &mut refused, &mut signals).await;
@@ -118,7 +129,7 @@ impl WorkerArguments {
         outlets: &Outlets,
         allow: &Allow,
     ) -> Result<Scheduler, Fault> {
-        let namespace = cx.connect().namespace()?.to_owned();
+        let namespace = cx.connect().namespace()?;
         let registry = cx.registry(&namespace, true, Some(self.session_timeout)).await?;
         let handlers = with_alerts(ErrorHandlers::default(), allow.outbound());
         let mut builder = outlets.subscribe(Scheduler::builder(registry)).error_handlers(handlers);
@@ -147,7 +158,10 @@ impl WorkerArguments {
         signals: &mut Signals,
     ) -> Result<Ending, Fault> {
         let starting = async {
-            let _dumps = outlets::listen_for_dumps(scheduler, self.dump_port).await?;
+            let dumps = outlets::listen_for_dumps(scheduler, self.dump_port).await?;
+            if let Some(dumps) = &dumps {
+                cx.say(&format!("dumps: {}", dumps.local_addr()));
+            }
             let handles = self.register(cx, scheduler, jobs, refused).await?;
             let handles = join(handles).await;
             cx.say(&ready(scheduler, &handles, refused));

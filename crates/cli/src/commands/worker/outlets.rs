@@ -1,44 +1,48 @@
 //! Where a worker tells what happens: a history, metrics, dumps.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use job_history::History;
 use job_metrics::MetricsSubscriber;
 use lite::{DumpListener, DumpOptions, Scheduler, SchedulerBuilder};
-use metrics_exporter_prometheus::PrometheusBuilder;
 
 use super::WorkerArguments;
+use super::metrics_port::MetricsPort;
 use crate::fault::Fault;
 
-/// Upper bounds of the buckets of histograms, in seconds.
-const BUCKETS: [f64; 7] = [0.005, 0.05, 0.5, 5.0, 50.0, 500.0, 5_000.0];
 /// How long the history may take to write what waits.
 const HISTORY_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Who is told what happens to the jobs of a worker.
 pub(super) struct Outlets {
     history: Option<History>,
-    metrics: bool,
+    metrics: Option<MetricsPort>,
 }
 
 impl Outlets {
     pub(super) async fn open(given: &WorkerArguments) -> Result<Self, Fault> {
-        if let Some(port) = given.metrics_port {
-            serve_metrics(port).await?;
-        }
+        let metrics = match given.metrics_port {
+            Some(port) => Some(MetricsPort::open(port).await?),
+            None => None,
+        };
         let history = match given.store.options()? {
             Some(options) => Some(History::open(options).await?),
             None => None,
         };
-        Ok(Self { history, metrics: given.metrics_port.is_some() })
+        Ok(Self { history, metrics })
+    }
+
+    /// Returns the line that names the metrics port, if there is one.
+    pub(super) fn metrics_line(&self) -> Option<String> {
+        let address = self.metrics.as_ref()?.local_addr();
+        Some(format!("metrics: http://{address}/metrics"))
     }
 
     pub(super) fn subscribe(&self, mut builder: SchedulerBuilder) -> SchedulerBuilder {
         if let Some(history) = &self.history {
             builder = builder.event_subscriber(history.subscriber());
         }
-        if self.metrics {
+        if self.metrics.is_some() {
             builder = builder.event_subscriber(MetricsSubscriber::new());
         }
         builder
@@ -51,22 +55,6 @@ impl Outlets {
             None => Ok(()),
         }
     }
-}
-
-/// Nobody is asked who they are: other hosts are none of those who may ask.
-async fn serve_metrics(port: u16) -> Result<(), Fault> {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let refused = |error: &dyn std::fmt::Display| {
-        Fault::usage(format!(
-            "--metrics-port {port}: nobody can listen there: {error}; name a free port"
-        ))
-    };
-    // The exporter tells only its log that a port is taken.
-    let probe = tokio::net::TcpListener::bind(address).await;
-    drop(probe.map_err(|error| refused(&error))?);
-    let builder = PrometheusBuilder::new().with_http_listener(address).set_buckets(&BUCKETS);
-    let installed = builder.and_then(PrometheusBuilder::install);
-    installed.map_err(|error| refused(&error))
 }
 
 /// Listens until what is returned is dropped.

@@ -1,0 +1,226 @@
+//! Accepting, deadlines, eviction.
+
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, sleep_until};
+
+use crate::Bounds;
+use crate::log_gate::LogGate;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// Time in which a connection cannot be evicted, so that its request has time to arrive.
+const GRACE: Duration = Duration::from_millis(50);
+
+/// A bound port that serves one request per connection.
+#[derive(Debug)]
+pub struct Listener {
+    listener: TcpListener,
+    address: SocketAddr,
+    name: &'static str,
+    bounds: Bounds,
+}
+
+/// Progress of one connection, from its request to its answer.
+#[derive(Clone, Debug, Default)]
+pub struct Exchange(Arc<AtomicBool>);
+
+impl Exchange {
+    /// Declares the request complete. From then on only the deadline of the exchange ends the connection.
+    pub fn begin_answer(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn is_answering(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl Listener {
+    /// Binds an address; port 0 is any free port. `name` is a noun phrase for the log, such as `metrics port`.
+    ///
+    /// # Errors
+    /// The error of the operating system, such as [`io::ErrorKind::AddrInUse`].
+    pub async fn bind(address: SocketAddr, name: &'static str, bounds: Bounds) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok(Self { listener, address, name, bounds })
+    }
+
+    /// Returns the bound address, with the port that was chosen.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves connections and never returns. `handle` reads one request, calls [`Exchange::begin_answer`] and writes
+    /// the answer.
+    ///
+    /// # Cancel safety
+    /// Dropping the future closes the port and all connections.
+    pub async fn serve<F>(self, handle: impl Fn(TcpStream, Exchange) -> F)
+    where
+        F: Future<Output = io::Result<()>>,
+    {
+        let max = self.bounds.max_connections.max(1);
+        // From the oldest to the newest.
+        let mut open = Vec::with_capacity(max + 1);
+        let mut accepting = Accepting::default();
+        let mut evictions = LogGate::default();
+        let mut misses = LogGate::default();
+        loop {
+            let room_at = room_at(&open, max);
+            let next = accepting.next(&self.listener, self.name, room_at);
+            tokio::select! {
+                // Connections first: a request that has arrived saves its connection from eviction.
+                biased;
+                (peer, ended) = next_ended(&mut open) => self.note(peer, ended, &mut misses),
+                (stream, peer) = next, if room_at.is_some() => {
+                    let silent = oldest_silent(&open).filter(|_| open.len() >= max);
+                    if let Some(oldest) = silent {
+                        drop(open.remove(oldest));
+                        if let Some(suppressed) = evictions.pass() {
+                            let name = self.name;
+                            tracing::warn!(name, max, suppressed, "silent connection closed, there are too many");
+                        }
+                    }
+                    let (exchange, accepted) = (Exchange::default(), Instant::now());
+                    let handled = handle(stream, exchange.clone());
+                    let served = bounded(handled, exchange.clone(), accepted, self.bounds);
+                    open.push(Connection { peer, exchange, accepted, served: Box::pin(served) });
+                }
+            }
+        }
+    }
+
+    fn note(&self, peer: SocketAddr, ended: Ended, misses: &mut LogGate) {
+        let name = self.name;
+        match ended {
+            Ended::Handled(Ok(())) => {}
+            Ended::Handled(Err(error)) => tracing::debug!(name, %peer, %error, "connection failed"),
+            Ended::Late(what) => {
+                if let Some(suppressed) = misses.pass() {
+                    tracing::warn!(name, %peer, suppressed, "connection closed, its {what} took too long");
+                }
+            }
+        }
+    }
+}
+
+struct Connection<F> {
+    peer: SocketAddr,
+    exchange: Exchange,
+    accepted: Instant,
+    served: Pin<Box<F>>,
+}
+
+enum Ended {
+    Handled(io::Result<()>),
+    /// The named part of the exchange missed its deadline.
+    Late(&'static str),
+}
+
+/// Returns when the next connection may be accepted, or `None` while all places are answering: clients then wait in the
+/// queue of the operating system.
+fn room_at<F>(open: &[Connection<F>], max: usize) -> Option<Instant> {
+    let oldest = || oldest_silent(open).map(|oldest| open[oldest].accepted + GRACE);
+    match open.len() {
+        n if n < max => Some(Instant::now()),
+        n if n == max => oldest(),
+        // The last silent connection sent its request just before another one was accepted.
+        _ => None,
+    }
+}
+
+/// Returns the index of the oldest connection without a complete request.
+fn oldest_silent<F>(open: &[Connection<F>]) -> Option<usize> {
+    open.iter().position(|connection| !connection.exchange.is_answering())
+}
+
+/// Drives all connections; removes and returns the first that ends. Pending while there is none.
+async fn next_ended<F: Future<Output = Ended>>(
+    open: &mut Vec<Connection<F>>,
+) -> (SocketAddr, Ended) {
+    poll_fn(|cx| {
+        for index in 0..open.len() {
+            if let Poll::Ready(ended) = open[index].served.as_mut().poll(cx) {
+                return Poll::Ready((open.remove(index).peer, ended));
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+async fn bounded(
+    handled: impl Future<Output = io::Result<()>>,
+    exchange: Exchange,
+    accepted: Instant,
+    bounds: Bounds,
+) -> Ended {
+    let late = async {
+        let request = bounds.request_deadline.min(bounds.exchange_deadline);
+        sleep_until(accepted + request).await;
+        if !exchange.is_answering() {
+            return "request";
+        }
+        sleep_until(accepted + bounds.exchange_deadline).await;
+        "answer"
+    };
+    tokio::select! {
+        biased;
+        outcome = handled => Ended::Handled(outcome),
+        what = late => Ended::Late(what),
+    }
+}
+
+/// Accepts with a growing pause after failures.
+struct Accepting {
+    resume_at: Instant,
+    pause: Duration,
+    failures: LogGate,
+}
+
+impl Default for Accepting {
+    fn default() -> Self {
+        Self { resume_at: Instant::now(), pause: FIRST_PAUSE, failures: LogGate::default() }
+    }
+}
+
+impl Accepting {
+    /// Accepts the next connection, not before `room_at`. A pause survives cancellation.
+    async fn next(
+        &mut self,
+        listener: &TcpListener,
+        name: &'static str,
+        room_at: Option<Instant>,
+    ) -> (TcpStream, SocketAddr) {
+        loop {
+            let earliest = room_at.map_or(self.resume_at, |room_at| room_at.max(self.resume_at));
+            if earliest > Instant::now() {
+                sleep_until(earliest).await;
+            }
+            match listener.accept().await {
+                Ok(accepted) => {
+                    self.pause = FIRST_PAUSE;
+                    return accepted;
+                }
+                Err(error) => {
+                    if let Some(suppressed) = self.failures.pass() {
+                        tracing::warn!(name, %error, suppressed, "no connection can be accepted");
+                    }
+                    self.resume_at = Instant::now() + self.pause;
+                    self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+}
