@@ -6,12 +6,14 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
+use job_types::ScriptLauncher;
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Command, CommandLine};
 use crate::connect::{Registries, ZookeeperRegistries};
 use crate::context::Context;
 use crate::fault::{Exit, Fault};
+use crate::init;
 use crate::log_format::{LogFormat, TextFields};
 use crate::output::Page;
 use crate::text::one_line;
@@ -19,7 +21,14 @@ use crate::text::one_line;
 /// Runs the program: the arguments of the process, a ZooKeeper, the standard streams.
 #[must_use]
 pub fn main() -> ExitCode {
+    // Both before any thread: these processes wait for all their children.
+    if let Some(code) = ScriptLauncher::serve() {
+        return code;
+    }
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    if std::process::id() == 1 && is_worker(&arguments) {
+        return init::run(&arguments[1..]);
+    }
     if let Err(fault) = listen_to_log(&arguments) {
         if is_for_programs(&arguments) {
             // The line that follows says the same.
@@ -44,9 +53,7 @@ pub fn main() -> ExitCode {
 
 /// What happens is logged on the standard error if `EJOB_LOG` asks for it; of a worker in any case.
 fn listen_to_log(arguments: &[OsString]) -> Result<(), Fault> {
-    let line = CommandLine::try_parse_from(arguments);
-    let is_worker = line.is_ok_and(|line| matches!(line.command, Command::Worker(_)));
-    let default = if is_worker { "info,zookeeper_client=off" } else { "off" };
+    let default = if is_worker(arguments) { "info,zookeeper_client=off" } else { "off" };
     let wanted = std::env::var("EJOB_LOG").ok().filter(|filter| !filter.is_empty());
     let filter = wanted.as_deref().unwrap_or(default);
     let filter = EnvFilter::try_new(filter).map_err(|error| {
@@ -60,6 +67,11 @@ fn listen_to_log(arguments: &[OsString]) -> Result<(), Fault> {
         LogFormat::Json => log.json().init(),
     }
     Ok(())
+}
+
+fn is_worker(arguments: &[OsString]) -> bool {
+    let line = CommandLine::try_parse_from(arguments);
+    line.is_ok_and(|line| matches!(line.command, Command::Worker(_)))
 }
 
 fn is_for_programs(arguments: &[OsString]) -> bool {

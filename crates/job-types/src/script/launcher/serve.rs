@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpid, getsid, kill_process, kill_process_group,
+    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group,
     set_child_subreaper, wait,
 };
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -18,7 +18,7 @@ use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
 use super::{EXEC, Report};
-use crate::script::living::{is_group_alive, processes};
+use crate::script::living::{Listed, is_group_alive, processes};
 
 /// Signals that are handed on to the script.
 const FORWARDED: [i32; 6] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2];
@@ -43,7 +43,6 @@ struct Launcher {
     signals: SignalDelivery<UnixStream, SignalOnly>,
     /// The first process of the run, and its process group.
     script: Pid,
-    session: Option<Pid>,
     ended: Option<WaitStatus>,
     was_asked_to_end: bool,
     killed_at: Option<Instant>,
@@ -70,16 +69,15 @@ impl Launcher {
         let null = File::options().read(true).write(true).open("/dev/null")?;
         rustix::stdio::dup2_stdout(&null)?;
         rustix::stdio::dup2_stderr(&null)?;
-        let session = getsid(None).ok();
         let (ended, was_asked_to_end, killed_at) = (None, false, None);
-        Ok(Self { channel, signals, script, session, ended, was_asked_to_end, killed_at })
+        Ok(Self { channel, signals, script, ended, was_asked_to_end, killed_at })
     }
 
     /// Returns when nothing of the run is alive.
     fn work(&mut self) -> ExitCode {
         loop {
             let has_children = self.reap();
-            if self.ended.is_some() && (!has_children || self.rest().is_empty()) {
+            if self.ended.is_some() && (!has_children || !self.has_rest()) {
                 break;
             }
             if self.killed_at.is_some_and(|at| at.elapsed() > KILL_LIMIT) {
@@ -137,18 +135,26 @@ impl Launcher {
         }
     }
 
-    /// Returns the processes of the run that are alive: its process group, and adopted processes of this session.
-    fn rest(&self) -> Vec<Pid> {
-        let raw = |id: Pid| id.as_raw_nonzero().get();
-        let (me, group, session) = (raw(getpid()), raw(self.script), self.session.map(raw));
-        let Some(processes) = processes() else {
-            return Vec::from_iter(is_group_alive(self.script).then_some(self.script));
-        };
-        let is_part = processes.into_iter().filter(|process| {
-            let is_adopted = process.parent == me && Some(process.session) == session;
-            process.group == group || is_adopted
+    /// Returns the processes of the run that are alive: its process group, and adopted processes of this session. `None` if
+    /// they cannot be listed.
+    fn rest(&self) -> Option<Vec<Listed>> {
+        let me = getpid().as_raw_nonzero().get();
+        let mut processes = processes()?;
+        // Not by `getsid`: a session of another namespace is 0, which is no valid id.
+        let session = processes.iter().find(|process| process.id == getpid())?.session;
+        processes.retain(|process| {
+            let is_adopted = process.parent == me && process.session == session;
+            self.is_of_group(process) || is_adopted
         });
-        is_part.map(|process| process.id).collect()
+        Some(processes)
+    }
+
+    fn is_of_group(&self, process: &Listed) -> bool {
+        process.group == self.script.as_raw_nonzero().get()
+    }
+
+    fn has_rest(&self) -> bool {
+        self.rest().map_or_else(|| is_group_alive(self.script), |rest| !rest.is_empty())
     }
 
     /// Signals everything of the run.
@@ -157,9 +163,9 @@ impl Launcher {
         if self.ended.is_none() || is_group_alive(self.script) {
             let _ = kill_process_group(self.script, signal);
         }
-        for process in self.rest() {
-            if rustix::process::getpgid(Some(process)).is_ok_and(|group| group != self.script) {
-                let _ = kill_process(process, signal);
+        for process in self.rest().into_iter().flatten() {
+            if !self.is_of_group(&process) {
+                let _ = kill_process(process.id, signal);
             }
         }
     }
