@@ -15,6 +15,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::net::unix::pipe;
 
+use crate::worker_scripts::until;
 use stage::{Stage, one_item, run_once, within};
 
 /// Far more than a run needs that does not wait for its grace.
@@ -154,10 +155,8 @@ async fn a_launched_run_does_not_wait_for_zombies_or_other_sessions() {
     let took = began.elapsed();
     std::io::Write::write_all(&mut &gate, b"it stayed\n").unwrap();
     let out = folder.path().join("out");
-    within("the other session to go on", async {
-        while !std::fs::read_to_string(&out).is_ok_and(|text| text == "it stayed\n") {
-            tokio::task::yield_now().await;
-        }
+    until("the other session to go on", || {
+        std::fs::read_to_string(&out).is_ok_and(|text| text == "it stayed\n")
     })
     .await;
     drop(gate);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
 use procfs::process::{Process, Stat, all_processes};
 use tokio::process::Command;
@@ -10,10 +11,11 @@ use crate::launched::{Pipe, mkfifo};
 use crate::worker::{Worker, ejob, run, within};
 
 /// Waits until a condition holds, of which no event is heard.
-async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     within(what, async {
+        let mut look = tokio::time::interval(Duration::from_millis(20));
         while !holds() {
-            tokio::task::yield_now().await;
+            look.tick().await;
         }
     })
     .await;

@@ -55,7 +55,7 @@ impl Launcher {
         let mut channel = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         let (read, write) = UnixStream::pair()?;
         let signals = FORWARDED.iter().chain([&SIGCHLD]);
-        let signals = SignalDelivery::with_pipe(read, write, SignalOnly::default(), signals)?;
+        let signals = SignalDelivery::with_pipe(read, write, SignalOnly, signals)?;
         set_child_subreaper(Some(getpid()))?;
         let script = match start_script(args) {
             Ok(script) => script,
