@@ -54,6 +54,30 @@ async fn the_scripts_of_a_killed_worker_end_unless_they_are_to_outlive_it() {
     assert_eq!(stays.end().await, "still here\n");
 }
 
+/// A worker that is stopped cannot kill the script, so that this is left to the parent-death signal.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_script_dies_with_its_launcher_without_the_worker() {
+    let mut pipe = Pipe::new();
+    let of_pipe = pipe.folder().display();
+    let file = format!(
+        r#"
+        [[jobs]]
+        name = "a"
+        sharding_total_count = 1
+        script = {{ shell = "exec 3> {of_pipe}/pipe; echo $PPID >&3; exec sleep 1000" }}
+        "#
+    );
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("jobs.toml"), file).unwrap();
+    let mut worker = Worker::start(folder.path(), "/stopped-worker", &[]).await;
+    assert!(run(folder.path(), "/stopped-worker", &["trigger", "a"]).await.status.success());
+    let launcher = pipe.line().await;
+    worker.signal("-STOP").await;
+    assert!(Command::new("kill").args(["-KILL", &launcher]).status().await.unwrap().success());
+    assert_eq!(pipe.end().await, "");
+    within("the end of the worker", worker.child.kill()).await.unwrap();
+}
+
 /// Returns the command that runs `ejob worker` as the first process of a namespace.
 fn first_process(folder: &Path, namespace: &str) -> Command {
     let words = ["worker", "jobs.toml", "--server-ip", "10.0.0.1"];
