@@ -11,8 +11,9 @@ use signal_hook::iterator::Signals;
 
 use crate::fault::Exit;
 
-/// Starts this program again as the only child, hands signals on to it, and reads the status of every process that ends without
-/// a parent. Ends with the status of the child, or 128 and the number of its signal.
+/// Starts this program again as the only child, hands signals on to it, and reads the status of
+/// every process that ends without a parent. Ends with the status of the child, or 128 and the
+/// number of its signal.
 ///
 /// The worker cannot do that itself: its own children would be waited for by the wrong part of it.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
@@ -26,7 +27,8 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
 
 fn supervise(arguments: &[OsString]) -> io::Result<ExitCode> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD])?;
-    // In a group of its own: a terminal would signal both, and a second signal stops a worker at once.
+    // In a group of its own: a terminal would signal both, and a second signal stops a worker at
+    // once.
     let child = Command::new("/proc/self/exe").args(arguments).process_group(0).spawn()?;
     let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let child = child.ok_or_else(|| io::Error::other("the process has no id"))?;

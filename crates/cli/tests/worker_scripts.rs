@@ -54,7 +54,8 @@ async fn the_scripts_of_a_killed_worker_end_unless_they_are_to_outlive_it() {
     assert_eq!(stays.end().await, "still here\n");
 }
 
-/// A worker that is stopped cannot kill the script, so that this is left to the parent-death signal.
+/// A worker that is stopped cannot kill the script, so that this is left to the parent-death
+/// signal.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_script_dies_with_its_launcher_without_the_worker() {
     let mut pipe = Pipe::new();

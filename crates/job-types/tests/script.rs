@@ -294,7 +294,8 @@ async fn what_a_script_leaves_behind_ends_with_it() {
     }
 }
 
-/// A process that calls `setsid` leaves a zombie in the group of the script, and never waits for it.
+/// A process that calls `setsid` leaves a zombie in the group of the script, and never waits for
+/// it.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn zombies_do_not_delay_the_end_of_a_run() {

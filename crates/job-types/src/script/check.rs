@@ -13,11 +13,12 @@ use crate::Invalid;
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 impl Script {
-    /// Looks for the program as a run would: in the `PATH` of the script, or relative to its directory, and whether it is
-    /// executable.
+    /// Looks for the program as a run would: in the `PATH` of the script, or relative to its
+    /// directory, and whether it is executable.
     ///
     /// # Errors
-    /// [`Invalid`] names the program and where it was looked for, or the directory that does not exist.
+    /// [`Invalid`] names the program and where it was looked for, or the directory that does not
+    /// exist.
     pub fn check_program(&self) -> Result<(), Invalid> {
         let directory = self.working_directory();
         if !directory.is_dir() {

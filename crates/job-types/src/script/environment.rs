@@ -13,7 +13,8 @@ pub(super) fn of_the_worker() -> impl Iterator<Item = OsString> {
         .filter(|name| name.as_encoded_bytes().starts_with(b"EJOB_"))
 }
 
-/// Variables of the context, in the order of the table in [`Script`](super::Script); `None` is removed from the environment.
+/// Variables of the context, in the order of the table in [`Script`](super::Script); `None` is
+/// removed from the environment.
 pub(super) fn variables(context: &ShardingContext) -> [(&'static str, Option<String>); 16] {
     [
         ("EJOB_JOB_NAME", Some(context.job_name().to_string())),

@@ -14,7 +14,8 @@ use super::living::is_group_alive;
 const FIRST_DELAY: Duration = Duration::from_millis(5);
 const MAX_DELAY: Duration = Duration::from_millis(100);
 
-/// A process and everything that it starts, unless that leaves the group. Dropping it kills the whole group.
+/// A process and everything that it starts, unless that leaves the group. Dropping it kills the
+/// whole group.
 #[derive(Debug)]
 pub(super) struct Group {
     child: Child,

@@ -16,12 +16,14 @@ use tokio::time::timeout;
 use super::group::id_of;
 use super::launcher::Report;
 
-/// Upper bound of the time until a launcher reports the start; a program that is no launcher never does.
+/// Upper bound of the time until a launcher reports the start; a program that is no launcher never
+/// does.
 const START_LIMIT: Duration = Duration::from_secs(30);
 /// Upper bound of the time until a launcher ends that was ordered to kill the run.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
 
-/// A launcher and its run. When this is dropped, or when the worker dies, the channel closes, and the launcher kills the run.
+/// A launcher and its run. When this is dropped, or when the worker dies, the channel closes, and
+/// the launcher kills the run.
 #[derive(Debug)]
 pub(super) struct Launched {
     child: Child,
@@ -58,17 +60,16 @@ impl Launched {
         }
     }
 
-    /// Waits for the report of the end. If the launcher is gone, the script is killed and this is an error.
+    /// Waits for the report of the end. If the launcher is gone, the script is killed and this is
+    /// an error.
     pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
-        match self.report().await? {
-            Some(Report::Ended(status)) => Ok(ExitStatus::from_raw(status)),
-            _ => {
-                if let Some(group) = self.group {
-                    let _ = kill_process_group(group, Signal::KILL);
-                }
-                Err(io::Error::other("the launcher was killed, and the script with it"))
-            }
+        if let Ok(Some(Report::Ended(status))) = self.report().await {
+            return Ok(ExitStatus::from_raw(status));
         }
+        if let Some(group) = self.group {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        Err(io::Error::other("the launcher was killed, and the script with it"))
     }
 
     /// Asks the launcher to end the run, and orders it to kill the run after the grace.
@@ -83,7 +84,8 @@ impl Launched {
         }
     }
 
-    /// Returns the next report; `None` if the launcher is gone. The future can be dropped and called for again.
+    /// Returns the next report; `None` if the launcher is gone. The future can be dropped and
+    /// called for again.
     async fn report(&mut self) -> io::Result<Option<Report>> {
         let Some(channel) = &mut self.channel else { return Ok(None) };
         let line = channel.next_line().await?;

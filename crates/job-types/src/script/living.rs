@@ -1,4 +1,5 @@
-//! Which processes of a run are alive. A zombie is not: it only waits for its parent to read its status.
+//! Which processes of a run are alive. A zombie is not: it only waits for its parent to read its
+//! status.
 
 use rustix::process::Pid;
 #[cfg(not(target_os = "linux"))]
@@ -15,7 +16,8 @@ pub(super) struct Listed {
     pub(super) session: i32,
 }
 
-/// Returns all processes except zombies; `None` if `/proc` cannot be read or lists the ids of another namespace.
+/// Returns all processes except zombies; `None` if `/proc` cannot be read or lists the ids of
+/// another namespace.
 #[cfg(target_os = "linux")]
 pub(super) fn processes() -> Option<Vec<Listed>> {
     use procfs::process::{Process, all_processes};

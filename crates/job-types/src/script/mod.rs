@@ -71,18 +71,20 @@ pub enum ScriptContext {
 /// that fails. A status other than 0 is a failure, and so is an end by a signal.
 ///
 /// # When a run ends
-/// The program gets a process group of its own. When the run is cancelled or its time is over, the group gets `SIGTERM`, and
-/// what is alive of it after the [`grace`](Self::grace) gets `SIGKILL`. When the future is dropped the group is killed at once:
-/// by a lost session, or because [`Registration::shutdown_grace`](lite::Registration::shutdown_grace), 1 s unless it was set,
-/// was shorter.
+/// The program gets a process group of its own. When the run is cancelled or its time is over, the
+/// group gets `SIGTERM`, and what is alive of it after the [`grace`](Self::grace) gets `SIGKILL`.
+/// When the future is dropped the group is killed at once: by a lost session, or because
+/// [`Registration::shutdown_grace`](lite::Registration::shutdown_grace), 1 s unless it was set, was
+/// shorter.
 ///
-/// A run ends with its process group. When the program ends by itself, the rest of the group has up to 1 s to close the output,
-/// and is then ended likewise. Zombies do not count. A program that is to stay begins a session of its own (`setsid`).
+/// A run ends with its process group. When the program ends by itself, the rest of the group has up
+/// to 1 s to close the output, and is then ended likewise. Zombies do not count. A program that is
+/// to stay begins a session of its own (`setsid`).
 ///
 /// # When the worker is killed
 /// On Linux, with a [`launcher`](Self::launcher), the script is killed with its worker, unless it
-/// [outlives](Self::outlives_worker) it. Without a launcher, and on other systems, it goes on, beside the run that takes over:
-/// guard its effects by `EJOB_FENCING_TOKEN`.
+/// [outlives](Self::outlives_worker) it. Without a launcher, and on other systems, it goes on,
+/// beside the run that takes over: guard its effects by `EJOB_FENCING_TOKEN`.
 ///
 /// # Examples
 /// ```
@@ -215,13 +217,15 @@ impl Script {
         Self { context, ..self }
     }
 
-    /// Sets the launcher, by which the script ends with a worker that is killed (on Linux). Default none.
+    /// Sets the launcher, by which the script ends with a worker that is killed (on Linux). Default
+    /// none.
     #[must_use]
     pub fn launcher(self, launcher: ScriptLauncher) -> Self {
         Self { launcher: Some(launcher), ..self }
     }
 
-    /// Sets whether the script goes on if the worker is killed, although there is a [`launcher`](Self::launcher). Default no.
+    /// Sets whether the script goes on if the worker is killed, although there is a
+    /// [`launcher`](Self::launcher). Default no.
     ///
     /// Cancellations, timeouts and a shutdown of the worker end the script as before.
     #[must_use]

@@ -9,8 +9,8 @@ use std::process::{Command, ExitCode, Stdio};
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-/// Runs a program in place of this process. It returns only if that fails; then the launcher reads the reason (`errno`) from
-/// the pipe that is the standard input.
+/// Runs a program in place of this process. It returns only if that fails; then the launcher reads
+/// the reason (`errno`) from the pipe that is the standard input.
 pub(super) fn exec(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     // The copy closes when the program takes over, which is how the launcher notices the start.
     let Ok(mut failure) = io::stdin().as_fd().try_clone_to_owned().map(File::from) else {

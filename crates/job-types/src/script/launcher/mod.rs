@@ -15,24 +15,27 @@ pub(super) use report::Report;
 
 /// First argument of a launcher; the script and its arguments follow.
 const LAUNCH: &str = "__launch-script";
-/// First argument of the process that becomes the script; the id of the launcher, the script and its arguments follow.
+/// First argument of the process that becomes the script; the id of the launcher, the script and
+/// its arguments follow.
 #[cfg(target_os = "linux")]
 const EXEC: &str = "__exec-script";
 
-/// A small process between a worker and each run of a script, so that no script outlives its worker.
+/// A small process between a worker and each run of a script, so that no script outlives its
+/// worker.
 ///
 /// On Linux a launcher
 ///
-/// - kills the script's process group with `SIGKILL` when the worker is gone, however that came: `kill -9`, a lack of
-///   memory, a crash;
-/// - adopts the processes that the script leaves without a parent, and reads their status: no zombies are left, also if the
-///   worker is the first process of a container;
-/// - hands `SIGTERM`, `SIGINT`, `SIGHUP`, `SIGQUIT`, `SIGUSR1` and `SIGUSR2` on to the script, and ends with its status, or 128
-///   and the number of the signal.
+/// - kills the script's process group with `SIGKILL` when the worker is gone, however that came:
+///   `kill -9`, a lack of memory, a crash;
+/// - adopts the processes that the script leaves without a parent, and reads their status: no
+///   zombies are left, also if the worker is the first process of a container;
+/// - hands `SIGTERM`, `SIGINT`, `SIGHUP`, `SIGQUIT`, `SIGUSR1` and `SIGUSR2` on to the script, and
+///   ends with its status, or 128 and the number of the signal.
 ///
-/// The script itself is killed by the system if its launcher dies. Processes that begin a session of their own (`setsid`) are
-/// not part of the run, and stay. If the worker and the launcher are killed at the same moment, the script dies, but processes
-/// that it has started stay. On other systems a launcher has no effect: the worker starts the script itself.
+/// The script itself is killed by the system if its launcher dies. Processes that begin a session
+/// of their own (`setsid`) are not part of the run, and stay. If the worker and the launcher are
+/// killed at the same moment, the script dies, but processes that it has started stay. On other
+/// systems a launcher has no effect: the worker starts the script itself.
 ///
 /// # Examples
 /// A program that starts scripts by itself calls [`serve`](Self::serve) before anything else:
@@ -71,10 +74,11 @@ impl ScriptLauncher {
         Self { program: program.into() }
     }
 
-    /// Acts as launcher if the arguments of this process say so, and returns the exit code then; otherwise returns `None` at
-    /// once.
+    /// Acts as launcher if the arguments of this process say so, and returns the exit code then;
+    /// otherwise returns `None` at once.
     ///
-    /// Call it at the beginning of `main`, before a thread or a runtime is started: it waits for all children of the process.
+    /// Call it at the beginning of `main`, before a thread or a runtime is started: it waits for
+    /// all children of the process.
     #[must_use]
     pub fn serve() -> Option<ExitCode> {
         #[cfg(target_os = "linux")]

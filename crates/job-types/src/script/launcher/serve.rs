@@ -22,7 +22,8 @@ use crate::script::living::{Listed, is_group_alive, processes};
 
 /// Signals that are handed on to the script.
 const FORWARDED: [i32; 6] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2];
-/// Period of looking at what the script has left: the end of a process with another parent raises no signal here.
+/// Period of looking at what the script has left: the end of a process with another parent raises
+/// no signal here.
 const LOOK_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// Upper bound of the time that killed processes have to vanish.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
@@ -123,7 +124,8 @@ impl Launcher {
                         self.ended = Some(status);
                         report(&mut self.channel, Report::Ended(status.as_raw()));
                         if self.was_asked_to_end {
-                            // A process that a shell with a trap was just starting has missed the first.
+                            // A process that a shell with a trap was just starting has missed the
+                            // first.
                             self.send(Signal::TERM);
                         }
                     }
@@ -135,8 +137,8 @@ impl Launcher {
         }
     }
 
-    /// Returns the processes of the run that are alive: its process group, and adopted processes of this session. `None` if
-    /// they cannot be listed.
+    /// Returns the processes of the run that are alive: its process group, and adopted processes of
+    /// this session. `None` if they cannot be listed.
     fn rest(&self) -> Option<Vec<Listed>> {
         let me = getpid().as_raw_nonzero().get();
         let mut processes = processes()?;
@@ -159,7 +161,8 @@ impl Launcher {
 
     /// Signals everything of the run.
     fn send(&self, signal: Signal) {
-        // As long as the script was not waited for, its id is the group's; later the group is looked for first.
+        // As long as the script was not waited for, its id is the group's; later the group is
+        // looked for first.
         if self.ended.is_none() || is_group_alive(self.script) {
             let _ = kill_process_group(self.script, signal);
         }
@@ -184,7 +187,8 @@ fn report(channel: &mut UnixStream, report: Report) {
     let _ = channel.write_all(format!("{report}\n").as_bytes());
 }
 
-/// Starts the process that becomes the script, in a group of its own, and waits until it is the script.
+/// Starts the process that becomes the script, in a group of its own, and waits until it is the
+/// script.
 fn start_script(args: impl Iterator<Item = OsString>) -> io::Result<Pid> {
     use std::os::unix::process::CommandExt as _;
 
