@@ -537,14 +537,14 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "no program",
             &["worker", "programless.toml", "--check"],
             2,
-            "programless.toml: job \"a\": the program of script is \"/no/such/tool\"; \
+            "programless.toml: line 4: job \"a\": the program of script is \"/no/such/tool\"; \
              valid is an executable file; /no/such/tool does not exist",
         ),
         (
             "operator",
             &["worker", "operator.toml", "--check"],
             2,
-            "operator.toml: job \"a\": script.command is \"true | cat\", with the operator | of a \
+            "operator.toml: line 4: job \"a\": script.command is \"true | cat\", with the operator | of a \
              shell; valid is one program and its arguments; a command of a shell is `shell` in place \
              of `command`, and in quotes an operator is an argument",
         ),

@@ -694,7 +694,7 @@ fn programs_of_scripts_are_looked_for_when_asked() {
     };
     file("/bin/sh").unwrap();
     let error = file("/no/such/tool -x").unwrap_err().to_string();
-    let expected = "job \"b\": the program of script is \"/no/such/tool\"; valid is an executable file; \
+    let expected = "line 1: job \"b\": the program of script is \"/no/such/tool\"; valid is an executable file; \
                     /no/such/tool does not exist";
     assert_eq!(error, expected);
 }

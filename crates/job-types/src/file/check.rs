@@ -8,7 +8,9 @@ use lite::{InvalidConfig, JobBuilder, JobConfig, RetryPolicy};
 use super::handlers::handlers;
 use super::model::{AllowDoc, HttpDoc, JobDoc, RetryDoc, ScriptDoc, TextDoc};
 use super::{DeclaredJob, Lines, Work};
-use crate::{Allow, Http, HttpJob, Invalid, Script, ScriptContext, SecretError, SecretText, StoredJob};
+use crate::{
+    Allow, Http, HttpJob, Invalid, Script, ScriptContext, SecretError, SecretText, StoredJob,
+};
 
 /// Headers that hold nothing but credentials.
 const CREDENTIALS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];

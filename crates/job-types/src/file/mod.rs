@@ -258,8 +258,8 @@ impl JobFile {
         self.jobs.iter().try_for_each(|job| {
             let Work::Script(script) = &job.work else { return Ok(()) };
             script.check_program().map_err(|invalid| {
-                let job = job.config.job_name.to_string();
-                JobFileError::Job { job, invalid }
+                let line = job.line_of("script");
+                JobFileError::Job { line, job: job.config.job_name.to_string(), invalid }
             })
         })
     }
