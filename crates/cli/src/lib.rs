@@ -5,6 +5,7 @@ mod commands;
 mod connect;
 mod context;
 mod fault;
+mod init;
 mod log;
 mod log_format;
 mod output;

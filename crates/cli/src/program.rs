@@ -6,12 +6,14 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
+use job_types::ScriptLauncher;
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Command, CommandLine};
 use crate::connect::{Registries, ZookeeperRegistries};
 use crate::context::Context;
 use crate::fault::{Exit, Fault};
+use crate::init;
 use crate::log::Log;
 use crate::log_format::{LogFormat, TextFields};
 use crate::output::{Page, line};
@@ -23,7 +25,14 @@ const MIN_OPEN_FILES: u64 = 64;
 /// Runs the program: the arguments of the process, a ZooKeeper, the standard streams.
 #[must_use]
 pub fn main() -> ExitCode {
+    // Both before any thread: these processes wait for all their children.
+    if let Some(code) = ScriptLauncher::serve() {
+        return code;
+    }
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    if std::process::id() == 1 && is_worker(&arguments) {
+        return init::run(&arguments[1..]);
+    }
     if let Err(fault) = listen_to_log(&arguments) {
         if is_for_programs(&arguments) {
             // The line that follows says the same.
@@ -62,9 +71,7 @@ fn check_open_files() -> Result<(), Fault> {
 
 /// What happens is logged on the standard error if `EJOB_LOG` asks for it; of a worker in any case.
 fn listen_to_log(arguments: &[OsString]) -> Result<(), Fault> {
-    let line = CommandLine::try_parse_from(arguments);
-    let is_worker = line.is_ok_and(|line| matches!(line.command, Command::Worker(_)));
-    let default = if is_worker { "info,zookeeper_client=off" } else { "off" };
+    let default = if is_worker(arguments) { "info,zookeeper_client=off" } else { "off" };
     let wanted = std::env::var("EJOB_LOG").ok().filter(|filter| !filter.is_empty());
     let filter = wanted.as_deref().unwrap_or(default);
     let filter = EnvFilter::try_new(filter).map_err(|error| {
@@ -79,6 +86,11 @@ fn listen_to_log(arguments: &[OsString]) -> Result<(), Fault> {
         LogFormat::Json => log.with_writer(std::io::stderr).json().init(),
     }
     Ok(())
+}
+
+fn is_worker(arguments: &[OsString]) -> bool {
+    let line = CommandLine::try_parse_from(arguments);
+    line.is_ok_and(|line| matches!(line.command, Command::Worker(_)))
 }
 
 fn is_for_programs(arguments: &[OsString]) -> bool {

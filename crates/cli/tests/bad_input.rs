@@ -97,6 +97,11 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
     write("pairs.toml", &declare("sharding_item_parameters='0=a,x'"));
     write("misspelt.yaml", "jobs:\n- name: a\n  failver: true\n");
     write("good.toml", "[[jobs]]\nname='a'\nsharding_total_count=1\nscript={command='true'}\n");
+    let script = |command: &str| {
+        format!("[[jobs]]\nname='a'\nsharding_total_count=1\nscript={{command='{command}'}}\n")
+    };
+    write("programless.toml", &script("/no/such/tool"));
+    write("operator.toml", &script("true | cat"));
     let why = ["--why", "x"];
     let missing = "the following required arguments were not provided:";
     let not_there = "No such file or directory (os error 2)";
@@ -533,6 +538,21 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             &["worker", "nameless.toml"],
             2,
             "nameless.toml: line 1: job \"jobs[0]\": name is missing; valid is a text of 1 to 128 bytes in quotes, such as \"report\"",
+        ),
+        (
+            "no program",
+            &["worker", "programless.toml", "--check"],
+            2,
+            "programless.toml: line 4: job \"a\": the program of script is \"/no/such/tool\"; \
+             valid is an executable file; /no/such/tool does not exist",
+        ),
+        (
+            "operator",
+            &["worker", "operator.toml", "--check"],
+            2,
+            "operator.toml: line 4: job \"a\": script.command is \"true | cat\", with the operator | of a \
+             shell; valid is one program and its arguments; a command of a shell is `shell` in place \
+             of `command`, and in quotes an operator is an argument",
         ),
         (
             "cron in a file",

@@ -6,9 +6,13 @@ mod bench;
 mod commands;
 mod file_handlers;
 mod history;
+#[cfg(target_os = "linux")]
+mod launched;
 mod outages;
 mod readme;
 mod secure;
 mod support;
 mod transfer;
 mod worker;
+#[cfg(target_os = "linux")]
+mod worker_scripts;

@@ -25,17 +25,17 @@ script = { shell = "echo it has begun; read line < gate" }
 "#;
 
 /// The server of all tests of this file; it ends with this process.
-fn address() -> String {
+pub(crate) fn address() -> String {
     static SERVER: OnceLock<Server> = OnceLock::new();
     SERVER.get_or_init(|| Server::start().expect("a ZooKeeper server is needed")).connect_string()
 }
 
-async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     let done = tokio::time::timeout(PATIENCE, future).await;
     done.unwrap_or_else(|_| panic!("did not happen within {PATIENCE:?}: {what}"))
 }
 
-fn ejob(folder: &Path, namespace: &str, words: &[&str]) -> Command {
+pub(crate) fn ejob(folder: &Path, namespace: &str, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ejob"));
     command
         .current_dir(folder)
@@ -46,36 +46,41 @@ fn ejob(folder: &Path, namespace: &str, words: &[&str]) -> Command {
     command
 }
 
-async fn run(folder: &Path, namespace: &str, words: &[&str]) -> Output {
+pub(crate) async fn run(folder: &Path, namespace: &str, words: &[&str]) -> Output {
     within("a command", ejob(folder, namespace, words).output()).await.unwrap()
 }
 
-struct Worker {
-    child: Child,
+pub(crate) struct Worker {
+    pub(crate) child: Child,
     out: Lines<BufReader<ChildStdout>>,
     log: Lines<BufReader<ChildStderr>>,
     before_ready: Vec<String>,
 }
 
 impl Worker {
-    async fn start(folder: &Path, namespace: &str, options: &[&str]) -> Self {
-        Self::spawn(folder, namespace, options).until_ready().await
+    pub(crate) async fn start(folder: &Path, namespace: &str, options: &[&str]) -> Self {
+        Self::spawn(folder, namespace, options).when_ready().await
+    }
+
+    /// Starts the command of a worker and waits until it is ready.
+    pub(crate) async fn ready(command: Command) -> Self {
+        Self::of(command).when_ready().await
     }
 
     /// Starts a worker without reading what it prints.
     fn spawn(folder: &Path, namespace: &str, options: &[&str]) -> Self {
         let words = [&["worker", "jobs.toml", "--server-ip", "10.0.0.1"], options].concat();
-        Self::spawned(ejob(folder, namespace, &words))
+        Self::of(ejob(folder, namespace, &words))
     }
 
-    fn spawned(mut command: Command) -> Self {
+    fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap()).lines();
         let log = BufReader::new(child.stderr.take().unwrap()).lines();
         Self { child, out, log, before_ready: Vec::new() }
     }
 
-    async fn until_ready(mut self) -> Self {
+    async fn when_ready(mut self) -> Self {
         loop {
             let line = self.line().await;
             if line.starts_with("ready: ") {
@@ -93,11 +98,11 @@ impl Worker {
         digits.parse().unwrap()
     }
 
-    async fn line(&mut self) -> String {
+    pub(crate) async fn line(&mut self) -> String {
         within("a line", self.out.next_line()).await.unwrap().expect("the worker is there")
     }
 
-    async fn logged(&mut self, part: &str) {
+    pub(crate) async fn logged(&mut self, part: &str) {
         let seen = async {
             while let Some(line) = self.log.next_line().await.unwrap() {
                 if line.contains(part) {
@@ -109,13 +114,13 @@ impl Worker {
         within(part, seen).await;
     }
 
-    async fn signal(&self, name: &str) {
+    pub(crate) async fn signal(&self, name: &str) {
         let id = self.child.id().unwrap().to_string();
         assert!(Command::new("kill").args([name, &id]).status().await.unwrap().success());
     }
 
     /// Returns the exit code.
-    async fn end(self) -> Option<i32> {
+    pub(crate) async fn end(self) -> Option<i32> {
         self.end_with_log().await.0
     }
 
@@ -409,7 +414,7 @@ async fn idle_clients_take_neither_descriptors_nor_log_from_a_worker() {
         .current_dir(folder.path())
         .stdin(Stdio::null())
         .kill_on_drop(true);
-    let worker = Worker::spawned(command).until_ready().await;
+    let worker = Worker::ready(command).await;
     let ports = [worker.port("metrics: "), worker.port("dumps: ")];
     let mut idle = Vec::new();
     for port in ports.into_iter().flat_map(|port| [port; 400]) {

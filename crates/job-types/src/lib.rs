@@ -19,6 +19,6 @@ pub use file::{DeclaredJob, JobFile, JobFileError};
 pub use http::{Http, HttpError, HttpJob};
 pub use outbound::{Invalid, SecretError, SecretText};
 #[cfg(unix)]
-pub use script::{Script, ScriptError};
+pub use script::{Script, ScriptContext, ScriptError, ScriptLauncher};
 #[cfg(unix)]
 pub use stored::{StoredJob, StoredJobError};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use lite::{JavaFields, JavaJobType, Job, JobConfig, JobError, ShardingContext};
 
-use crate::{Allow, Http, HttpJob, Invalid, Script, SecretText};
+use crate::{Allow, Http, HttpJob, Invalid, Script, ScriptContext, ScriptLauncher, SecretText};
 
 /// A job that does what its stored configuration says, as far as this worker [allows](Allow) it.
 ///
@@ -14,9 +14,11 @@ use crate::{Allow, Http, HttpJob, Invalid, Script, SecretText};
 /// | ElasticJob 2.1.5 | `scriptCommandLine` of a job of the type `SCRIPT` |
 /// | ElasticJob 3.x | the property `script.command.line`, or those that begin with `http.` |
 ///
-/// A command line is split by the rules of [`Script::parse`] and run without a shell; `${env:…}` and `${file:…}` in it mean
-/// nothing, so that nobody learns this worker's secrets by a definition. Each run goes by the configuration that it sees: a
-/// change is in force with the next one, and is checked against the list then.
+/// A command line is split by the rules of [`Script::parse`] and run without a shell; `${env:…}`
+/// and `${file:…}` in it mean nothing, so that nobody learns this worker's secrets by a definition.
+/// Each run goes by the configuration that it sees: a change is in force with the next one, and is
+/// checked against the list then. As with ElasticJob, the last argument of the command is the
+/// context: [`ScriptContext::Argument`].
 ///
 /// # Examples
 /// ```
@@ -41,6 +43,7 @@ use crate::{Allow, Http, HttpJob, Invalid, Script, SecretText};
 #[derive(Clone, Debug)]
 pub struct StoredJob {
     allow: Allow,
+    launcher: Option<ScriptLauncher>,
 }
 
 /// Why what is stored is not run.
@@ -79,7 +82,13 @@ impl StoredJob {
     /// Returns a job that does what is stored, as far as it is allowed.
     #[must_use]
     pub fn new(allow: Allow) -> Self {
-        Self { allow }
+        Self { allow, launcher: None }
+    }
+
+    /// Sets the launcher of scripts, as [`Script::launcher`]. Default none.
+    #[must_use]
+    pub fn launcher(self, launcher: ScriptLauncher) -> Self {
+        Self { launcher: Some(launcher), ..self }
     }
 
     fn allowed(&self, config: &JobConfig) -> Result<Definition, StoredJobError> {
@@ -99,7 +108,14 @@ impl StoredJob {
 impl Job for StoredJob {
     async fn execute(&self, context: ShardingContext) -> Result<(), JobError> {
         match self.allowed(context.config())? {
-            Definition::Script(script) => script.execute(context).await,
+            Definition::Script(script) => {
+                let script = script.context(ScriptContext::Argument);
+                let script = match self.launcher.clone() {
+                    Some(launcher) => script.launcher(launcher),
+                    None => script,
+                };
+                script.execute(context).await
+            }
             Definition::Http(job) => job.execute(context).await,
         }
     }

@@ -352,6 +352,19 @@ fn mistakes_are_named_with_field_value_and_what_is_valid() {
             script(""),
             "the command of script is missing; valid is exactly one of command, argv and shell",
         ),
+        (
+            "pipe",
+            script("command = 'echo a | cat > f'"),
+            "script.command is \"echo a | cat > f\", with the operator | of a shell; valid is one program",
+        ),
+        ("list", script("command = 'a && b'"), "with the operator && of a shell"),
+        ("end", script("command = 'a; b'"), "with the operator a; of a shell"),
+        ("redirection", script("command = 'a 2>&1'"), "with the operator 2>&1 of a shell"),
+        (
+            "context",
+            script("command = 'a'\ncontext = 'args'"),
+            "script.context is \"args\"; valid is environment, argument or none",
+        ),
         ("empty shell", script("shell = ' '"), "script.shell is \" \"; valid is a command"),
         ("empty argv", script("argv = []"), "script.argv is empty"),
         ("quote", script("command = \"x 'y\""), "script.command is \"x 'y\""),
@@ -489,10 +502,20 @@ async fn a_declared_job_runs_as_it_is_declared() {
         timeout = "100ms"
         shutdown_grace = "20s"
         script = { shell = "sleep 1000" }
+
+        [[jobs]]
+        name = "argument"
+        sharding_total_count = 1
+        script = { shell = '[ "$#" = 1 ] && [ "$EJOB_SHARDING_ITEM" = 0 ]', context = "argument" }
+
+        [[jobs]]
+        name = "quoted"
+        sharding_total_count = 1
+        script = { command = "test '|' = '|'" }
         "#,
     );
     let stage = Stage::new();
-    let expected = [Outcome::Succeeded, Outcome::TimedOut];
+    let expected = [Outcome::Succeeded, Outcome::TimedOut, Outcome::Succeeded, Outcome::Succeeded];
     for (job, expected) in file.unwrap().into_jobs().into_iter().zip(expected) {
         let name = job.config().job_name.clone();
         let handle = stage.join(job.schedule(&stage.scheduler)).await;
@@ -533,11 +556,27 @@ async fn what_the_registry_defines_runs_only_where_the_worker_allows_it() {
     };
     let refused = "comes from the registry and is not among what this worker's own file allows";
     let good = "/bin/sh -c 'exit 0'";
+    // The first argument after the command is `$0`.
+    let with_context = r#"/bin/sh -c 'case "$0" in "{"*jobName*) ;; *) exit 1 ;; esac'"#;
     let rows = [
         ("allowed", allow(), script_of_2(good), Outcome::Succeeded, ""),
         ("by default", Allow::nothing(), script_of_2(good), Outcome::Failed, refused),
         ("another", allow(), script_of_2("/bin/sh -c 'exit 1'"), Outcome::Failed, refused),
         ("3.x", allow(), props(&[("script.command.line", good)]), Outcome::Succeeded, ""),
+        (
+            "the context is the argument of 2.1.5",
+            Allow::nothing().command(["/bin/sh", "-c"]).unwrap(),
+            script_of_2(with_context),
+            Outcome::Succeeded,
+            "",
+        ),
+        (
+            "and of 3.x",
+            Allow::nothing().command(["/bin/sh", "-c"]).unwrap(),
+            props(&[("script.command.line", with_context)]),
+            Outcome::Succeeded,
+            "",
+        ),
         (
             "3.x, not allowed",
             Allow::nothing(),
@@ -642,4 +681,20 @@ fn the_file_in_the_documentation_can_be_read() {
         file.replace(&reference, "${env:CARGO_PKG_NAME}")
     });
     assert_eq!(JobFile::from_toml(&file).unwrap().jobs().len(), 3);
+}
+
+#[test]
+fn programs_of_scripts_are_looked_for_when_asked() {
+    let file = |program: &str| {
+        let file = format!(
+            "jobs: [{{name: a, sharding_total_count: 1, stored: true}}, \
+             {{name: b, sharding_total_count: 1, script: {{command: {program}}}}}]"
+        );
+        JobFile::from_yaml(&file).unwrap().check_programs()
+    };
+    file("/bin/sh").unwrap();
+    let error = file("/no/such/tool -x").unwrap_err().to_string();
+    let expected = "line 1: job \"b\": the program of script is \"/no/such/tool\"; valid is an executable file; \
+                    /no/such/tool does not exist";
+    assert_eq!(error, expected);
 }

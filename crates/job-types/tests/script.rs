@@ -7,7 +7,7 @@ use std::io;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use job_types::{Script, SecretText};
+use job_types::{Script, ScriptContext, SecretText};
 use lite::{JobBuilder, JobHandle, Outcome, ShutdownReport};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
@@ -27,13 +27,14 @@ fn read(folder: &TempDir, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_context_is_the_last_argument_byte_for_byte_and_in_the_environment() {
+async fn the_context_argument_is_byte_for_byte_that_of_java_beside_the_environment() {
     let (folder, path) = folder();
     let script = Script::new("/bin/sh")
         .arg("-c")
         .arg(r#"printf '%s' "$2" > "$1/json"; printf '%s' "$#" > "$1/count"; env > "$1/env""#)
         .arg("sh")
-        .arg(&path);
+        .arg(&path)
+        .context(ScriptContext::Argument);
     let (outcome, log) = Stage::run(script).await;
     assert_eq!(outcome, Outcome::Succeeded, "{log}");
     let expected = r#"{"jobName":"sj","taskId":"sj@-@0@-@READY@-@10.0.0.1@-@1","shardingTotalCount":1,"jobParameter":"x\u003d1\u0026y","shardingItem":0,"shardingParameter":"A B"}"#;
@@ -53,6 +54,7 @@ async fn the_context_is_the_last_argument_byte_for_byte_and_in_the_environment()
         "EJOB_INSTANCE=10.0.0.1@-@1",
         "EJOB_FENCING_TOKEN=1",
         "EJOB_ATTEMPT=1",
+        "EJOB_FIRE_COUNT=1",
         // What this process has is there too.
         "CARGO_PKG_NAME=job-types",
     ] {
@@ -64,6 +66,19 @@ async fn the_context_is_the_last_argument_byte_for_byte_and_in_the_environment()
     };
     assert!(of("EJOB_FIRE_TIME").ends_with('Z'));
     assert!(of("EJOB_EXECUTION_ID").starts_with(&of("EJOB_IDEMPOTENCY_KEY")));
+}
+
+#[tokio::test]
+async fn by_default_the_context_is_only_in_the_environment() {
+    let none = Script::shell(r#"[ $# = 0 ] && [ -z "$(env | grep ^EJOB_)" ]"#);
+    let rows = [
+        ("default", Script::shell(r#"[ $# = 0 ] && [ "$EJOB_SHARDING_ITEM" = 0 ]"#)),
+        ("none", none.context(ScriptContext::None)),
+    ];
+    for (case, script) in rows {
+        let (outcome, log) = Stage::run(script).await;
+        assert_eq!(outcome, Outcome::Succeeded, "{case}: {log}");
+    }
 }
 
 #[tokio::test]
@@ -80,7 +95,9 @@ async fn what_is_hidden_in_a_parameter_is_not_run_by_the_shell() {
     let (folder, path) = folder();
     let config = JobBuilder::new("sj", 1)
         .job_parameter(format!("$(touch {path}/pwned)\"; touch {path}/pwned; \""));
-    let script = Script::shell(r#"printf '%s' "$1" "$EJOB_JOB_PARAMETER" > out"#).directory(&path);
+    let script = Script::shell(r#"printf '%s' "$1" "$EJOB_JOB_PARAMETER" > out"#)
+        .directory(&path)
+        .context(ScriptContext::Argument);
     let (outcome, log) = Stage::run_with(config.build().unwrap(), script, |r| r).await;
     assert_eq!(outcome, Outcome::Succeeded, "{log}");
     assert!(read(&folder, "out").contains("touch"));
@@ -277,6 +294,28 @@ async fn what_a_script_leaves_behind_ends_with_it() {
     }
 }
 
+/// A process that calls `setsid` leaves a zombie in the group of the script, and never waits for
+/// it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn zombies_do_not_delay_the_end_of_a_run() {
+    let (folder, path) = folder();
+    for pipe in ["gate", "up"] {
+        assert!(Command::new("mkfifo").arg(folder.path().join(pipe)).status().unwrap().success());
+    }
+    // `cat` ends when this end is closed.
+    let gate = folder.path().join("gate");
+    let gate = std::fs::File::options().read(true).write(true).open(gate).unwrap();
+    let command = r#"(true & exec setsid sh -c "echo > up; exec cat gate") > /dev/null 2>&1 & read line < up"#;
+    let script = Script::shell(command).directory(path).grace(Duration::from_secs(50));
+    let began = Instant::now();
+    let (outcome, log) = Stage::run(script).await;
+    let took = began.elapsed();
+    drop(gate);
+    assert_eq!(outcome, Outcome::Succeeded, "{log}");
+    assert!(took < Duration::from_secs(30), "the run waited for the grace: {took:?}");
+}
+
 #[tokio::test]
 async fn a_script_whose_time_is_over_is_ended_and_says_what_it_had_printed() {
     let mut pipe = Pipe::new();
@@ -288,6 +327,47 @@ async fn a_script_whose_time_is_over_is_ended_and_says_what_it_had_printed() {
     assert_eq!(outcome, Outcome::TimedOut, "{log}");
     assert!(log.contains(r"/bin/sh was ended; its last lines:\ngot so far"), "{log}");
     assert_eq!(pipe.end().await.unwrap(), "");
+}
+
+#[test]
+fn programs_are_looked_for_as_a_run_would() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let (folder, path) = folder();
+    for (name, mode) in [("tool", 0o755), ("data", 0o644)] {
+        let file = folder.path().join(name);
+        std::fs::write(&file, "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let in_path = |script: Script| script.env("PATH", SecretText::literal(&path));
+    let rows = [
+        (Script::new("sh"), None),
+        (Script::shell("x"), None),
+        (in_path(Script::new("tool")), None),
+        (Script::new("./tool").directory(&path), None),
+        (Script::new(format!("{path}/tool")), None),
+        (Script::new("sh").inherits_environment(false), None),
+        (in_path(Script::new("sh")), Some(format!("in PATH, which is {path}"))),
+        (in_path(Script::new("data")), Some("\"data\"; valid is an executable".to_owned())),
+        (Script::new("tool"), Some("\"tool\"; valid is an executable file in PATH".to_owned())),
+        (Script::new("./tool"), Some("tool does not exist".to_owned())),
+        (Script::new("./data").directory(&path), Some("data is none".to_owned())),
+        (Script::new(&path), Some("is none".to_owned())),
+        (
+            Script::new("sh").directory("/no/such"),
+            Some("script.directory is \"/no/such\"".to_owned()),
+        ),
+    ];
+    for (n, (script, expected)) in rows.into_iter().enumerate() {
+        let case = format!("row {n}: {:?}", script.argv().collect::<Vec<_>>());
+        match (script.check_program(), expected) {
+            (Ok(()), None) => {}
+            (Err(error), Some(part)) => {
+                assert!(error.to_string().contains(&part), "{case}: {error}")
+            }
+            (found, expected) => panic!("{case}: {found:?}, not {expected:?}"),
+        }
+    }
 }
 
 #[test]

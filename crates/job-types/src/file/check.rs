@@ -8,7 +8,9 @@ use lite::{InvalidConfig, JobBuilder, JobConfig, RetryPolicy};
 use super::handlers::handlers;
 use super::model::{AllowDoc, HttpDoc, JobDoc, RetryDoc, ScriptDoc, TextDoc};
 use super::{DeclaredJob, Lines, Work};
-use crate::{Allow, Http, HttpJob, Invalid, Script, SecretError, SecretText, StoredJob};
+use crate::{
+    Allow, Http, HttpJob, Invalid, Script, ScriptContext, SecretError, SecretText, StoredJob,
+};
 
 /// Headers that hold nothing but credentials.
 const CREDENTIALS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
@@ -139,7 +141,7 @@ fn script(doc: ScriptDoc) -> Result<Script, Invalid> {
     ];
     one_of("the command of script", commands, "command, argv and shell")?;
     let mut script = match (doc.command, doc.argv, doc.shell) {
-        (Some(line), _, _) => Script::parse(&line)?,
+        (Some(line), _, _) => without_operators(&line)?,
         (None, Some(argv), _) => from_words(argv)?,
         (None, None, command) => match command.unwrap_or_default() {
             blank if blank.trim().is_empty() => {
@@ -165,7 +167,46 @@ fn script(doc: ScriptDoc) -> Result<Script, Invalid> {
         script = script.max_logged_lines(max);
     }
     script = script.inherits_environment(doc.inherit_environment.unwrap_or(true));
+    script = script.context(context(doc.context.as_deref())?);
+    script = script.outlives_worker(doc.outlives_worker.unwrap_or(false));
     Ok(script)
+}
+
+fn context(name: Option<&str>) -> Result<ScriptContext, Invalid> {
+    match name {
+        None | Some("environment") => Ok(ScriptContext::Environment),
+        Some("argument") => Ok(ScriptContext::Argument),
+        Some("none") => Ok(ScriptContext::None),
+        Some(other) => {
+            let valid = "environment, argument or none";
+            Err(Invalid::new("script.context", format!("{other:?}"), valid))
+        }
+    }
+}
+
+/// Splits a command line. Without a shell its operators would be arguments, which is hardly meant.
+fn without_operators(line: &str) -> Result<Script, Invalid> {
+    let script = Script::parse(line)?;
+    // A word that is the same after its quotes were removed had none.
+    let is_plain = |word: &str| line.split_whitespace().any(|plain| plain == word);
+    let operator = script.argv().find(|word| is_operator(word) && is_plain(word));
+    match operator {
+        None => Ok(script),
+        Some(operator) => {
+            let valid = "one program and its arguments; a command of a shell is `shell` in place of \
+                         `command`, and in quotes an operator is an argument";
+            let found = format!("{line:?}, with the operator {operator} of a shell");
+            Err(Invalid::new("script.command", found, valid))
+        }
+    }
+}
+
+/// Returns true if a shell would take the word for a pipe, a list or a redirection.
+fn is_operator(word: &str) -> bool {
+    let redirects = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '&');
+    matches!(word, "|" | "|&" | "||" | "&" | "&&")
+        || word.ends_with(';')
+        || redirects.starts_with(['<', '>'])
 }
 
 fn from_words(argv: Vec<String>) -> Result<Script, Invalid> {

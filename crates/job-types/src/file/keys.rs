@@ -10,7 +10,7 @@ const FROM_1: &str = "a whole number from 1 to 4294967295";
 const ADDRESSES: &str = "addresses in quotes, such as \"ops@example.com\"";
 
 /// The keys by their paths, without the numbers of list elements, and what is valid for each.
-pub(super) const KEYS: [(&str, &str); 75] = [
+pub(super) const KEYS: [(&str, &str); 77] = [
     ("allow", "a table with commands, hosts, alert_hosts and secrets"),
     ("allow.alert_hosts", "a list such as [\"https://hooks.slack.com\"]"),
     ("allow.commands", "a list of lists of words, such as [[\"/opt/report.sh\", \"--daily\"]]"),
@@ -75,11 +75,13 @@ pub(super) const KEYS: [(&str, &str); 75] = [
     ("jobs.script", "a table such as command = \"/opt/report.sh --daily\""),
     ("jobs.script.argv", "a list of words such as [\"/opt/report.sh\", \"--daily\"]"),
     ("jobs.script.command", "a command line in quotes, such as \"/opt/report.sh --daily\""),
+    ("jobs.script.context", "environment, argument or none, in quotes"),
     ("jobs.script.directory", "a path in quotes, such as \"/var/lib/report\""),
     ("jobs.script.env", "a table such as PASSWORD = \"${env:BACKUP_PASSWORD}\""),
     ("jobs.script.grace", A_TIME),
     ("jobs.script.inherit_environment", FLAG),
     ("jobs.script.max_logged_lines", "a whole number from 0 on"),
+    ("jobs.script.outlives_worker", FLAG),
     ("jobs.script.shell", "a command of the shell in quotes, such as \"sort in > out\""),
     ("jobs.sharding_item_parameters", "pairs in quotes, such as \"0=Beijing,1=Shanghai\""),
     ("jobs.sharding_total_count", "a whole number from 1 to 100000"),

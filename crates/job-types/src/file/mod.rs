@@ -16,7 +16,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use lite::{Job, JobConfig, JobError, Registration, RetryPolicy, Scheduler, ShardingContext};
 
-use crate::{Allow, HttpJob, Invalid, Script, StoredJob};
+use crate::{Allow, HttpJob, Invalid, Script, ScriptLauncher, StoredJob};
 use handlers::SharedHandler;
 use model::FileDoc;
 use serde::Deserialize as _;
@@ -33,7 +33,7 @@ use tree::{Mistake, Node, Reason, Step};
 /// | `catch_up` | `window`, `max` |
 /// | `timeout`, `shutdown_grace`, `max_concurrency` | as in [`Registration`] |
 /// | `retry` | `max_attempts`; `first_delay`, `max_delay`, `after_panics` as in [`RetryPolicy`] |
-/// | `script` | one of `command` (split as by [`Script::parse`]), `argv` (a list) and `shell`; `env`, `inherit_environment`, `directory`, `grace`, `max_logged_lines` as in [`Script`] |
+/// | `script` | one of `command` (split as by [`Script::parse`]), `argv` (a list) and `shell`; `env`, `inherit_environment`, `directory`, `grace`, `max_logged_lines`, `outlives_worker` as in [`Script`]; `context`: `environment` (default), `argument` or `none`, as in [`ScriptContext`](crate::ScriptContext) |
 /// | `http` | `url`, `method`; `body`, `content_type`, `headers`, `connect_timeout`, `read_timeout`, `max_redirects` as in [`Http`](crate::Http) |
 /// | `error_handlers` | a list, see below; without it, what the stored configuration chooses, else the log |
 /// | `error_handler_timeout` | as in [`Registration`] |
@@ -250,6 +250,29 @@ impl JobFile {
         Ok(Self { allow, jobs: declared })
     }
 
+    /// Looks for the programs of all scripts, as [`Script::check_program`].
+    ///
+    /// # Errors
+    /// [`JobFileError::Job`] names the first job whose program cannot be started.
+    pub fn check_programs(&self) -> Result<(), JobFileError> {
+        self.jobs.iter().try_for_each(|job| {
+            let Work::Script(script) = &job.work else { return Ok(()) };
+            script.check_program().map_err(|invalid| {
+                let line = job.line_of("script");
+                JobFileError::Job { line, job: job.config.job_name.to_string(), invalid }
+            })
+        })
+    }
+
+    /// Sets the launcher of all scripts, those that the registry defines included. Default none.
+    #[must_use]
+    pub fn launcher(mut self, launcher: &ScriptLauncher) -> Self {
+        for job in &mut self.jobs {
+            job.work = job.work.clone().launcher(launcher);
+        }
+        self
+    }
+
     /// Returns what definitions from the registry may do here.
     #[must_use]
     pub fn allow(&self) -> &Allow {
@@ -351,6 +374,16 @@ enum Work {
     Script(Script),
     Http(HttpJob),
     Stored(StoredJob),
+}
+
+impl Work {
+    fn launcher(self, launcher: &ScriptLauncher) -> Self {
+        match self {
+            Self::Script(script) => Self::Script(script.launcher(launcher.clone())),
+            Self::Stored(job) => Self::Stored(job.launcher(launcher.clone())),
+            Self::Http(job) => Self::Http(job),
+        }
+    }
 }
 
 impl DeclaredJob {

@@ -114,6 +114,8 @@ pub(super) struct ScriptDoc {
     #[serde(default)]
     pub(super) env: BTreeMap<String, TextDoc>,
     pub(super) inherit_environment: Option<bool>,
+    pub(super) context: Option<String>,
+    pub(super) outlives_worker: Option<bool>,
     pub(super) directory: Option<String>,
     pub(super) grace: Option<String>,
     pub(super) max_logged_lines: Option<u64>,

@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 
+use jiff::Timestamp;
 use lite::ShardingContext;
 
 /// The variables of this process that are meant for the worker itself, its credentials among them.
@@ -12,9 +13,9 @@ pub(super) fn of_the_worker() -> impl Iterator<Item = OsString> {
         .filter(|name| name.as_encoded_bytes().starts_with(b"EJOB_"))
 }
 
-/// The variables that a script finds, in the order of the table in [`Script`](super::Script); `None` is taken out of the
-/// environment.
-pub(super) fn variables(context: &ShardingContext) -> [(&'static str, Option<String>); 14] {
+/// Variables of the context, in the order of the table in [`Script`](super::Script); `None` is
+/// removed from the environment.
+pub(super) fn variables(context: &ShardingContext) -> [(&'static str, Option<String>); 16] {
     [
         ("EJOB_JOB_NAME", Some(context.job_name().to_string())),
         ("EJOB_TASK_ID", Some(context.task_id())),
@@ -24,6 +25,8 @@ pub(super) fn variables(context: &ShardingContext) -> [(&'static str, Option<Str
         ("EJOB_SHARDING_ITEM", Some(context.item().to_string())),
         ("EJOB_SHARDING_PARAMETER", context.parameter().map(str::to_owned)),
         ("EJOB_FIRE_TIME", Some(context.fire_time().to_string())),
+        ("EJOB_FIRST_FIRE_TIME", first_fire(context).map(|first| first.to_string())),
+        ("EJOB_FIRE_COUNT", Some(context.merged().map_or(1, |merged| merged.count).to_string())),
         ("EJOB_SOURCE", Some(context.source().to_string())),
         ("EJOB_INSTANCE", Some(context.instance().to_string())),
         ("EJOB_FENCING_TOKEN", Some(context.fencing_token().to_string())),
@@ -31,4 +34,9 @@ pub(super) fn variables(context: &ShardingContext) -> [(&'static str, Option<Str
         ("EJOB_EXECUTION_ID", Some(context.execution_id())),
         ("EJOB_ATTEMPT", Some(context.attempt().to_string())),
     ]
+}
+
+/// Returns the time of the first fire that the run stands for; `None` if that is only its own.
+fn first_fire(context: &ShardingContext) -> Option<Timestamp> {
+    Timestamp::from_millisecond(context.merged()?.first.0).ok()
 }

@@ -39,6 +39,15 @@ pub enum ScriptError {
         /// The last lines that it printed.
         tail: String,
     },
+    /// How it ended is not known, because its launcher is gone.
+    #[error("{program} ended without a status")]
+    Lost {
+        /// Which program.
+        program: String,
+        /// What happened to the launcher.
+        #[source]
+        source: std::io::Error,
+    },
     /// It was ended, because the run was cancelled or its time was over.
     #[error("{program} was ended{}", LastLines(.tail))]
     Ended {

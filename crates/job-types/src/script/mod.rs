@@ -1,7 +1,12 @@
 //! The script job: a program or a shell command, run once per item.
 
+mod check;
 mod environment;
 mod error;
+mod group;
+mod launched;
+mod launcher;
+mod living;
 mod output;
 mod process;
 
@@ -18,27 +23,42 @@ use tokio::process::Command;
 
 use crate::{Invalid, SecretText};
 pub use error::ScriptError;
+pub use launcher::ScriptLauncher;
 use output::Output;
 use process::Process;
 
 /// How long the output of a script is read after its end, where something that it has started holds it open.
 const LAST_OUTPUT: Duration = Duration::from_secs(1);
 
-/// A job that runs a program: once per item and fire, with the context as its last argument and in its environment.
+/// How a script learns what it is to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScriptContext {
+    /// By variables of the environment: the table is at [`Script`].
+    #[default]
+    Environment,
+    /// By the variables and, as ElasticJob's scripts, by one more argument at the end:
+    /// [`ShardingContext::to_java_json`], byte for byte. For [`Script::shell`] it is `$1`.
+    Argument,
+    /// Not at all, for programs that do not distinguish items.
+    None,
+}
+
+/// A job that runs a program, once per item and fire.
 ///
-/// The last argument is [`ShardingContext::to_java_json`], byte for byte what ElasticJob hands to its scripts. The
-/// environment is that of this process, and:
+/// The environment is that of this process, and unless [`context`](Self::context) says otherwise:
 ///
 /// | variable | holds |
 /// |---|---|
 /// | `EJOB_JOB_NAME` | the name of the job |
-/// | `EJOB_TASK_ID` | the task id, as in the JSON |
+/// | `EJOB_TASK_ID` | the task id, as ElasticJob writes it |
 /// | `EJOB_SHARDING_TOTAL_COUNT` | how many items the job has |
-/// | `EJOB_JOB_PARAMETER` | the job's parameter, perhaps empty |
-/// | `EJOB_REQUEST_PARAMETER` | what the request that the run answers tells it; absent if nothing |
+/// | `EJOB_JOB_PARAMETER` | the job's parameter, empty if it has none |
+/// | `EJOB_REQUEST_PARAMETER` | the parameter of the request that the run answers; absent without one |
 /// | `EJOB_SHARDING_ITEM` | the item, from 0 |
-/// | `EJOB_SHARDING_PARAMETER` | the item's parameter; not there if it has none |
+/// | `EJOB_SHARDING_PARAMETER` | the item's parameter; absent if it has none |
 /// | `EJOB_FIRE_TIME` | the scheduled time, `2024-02-29T12:00:10Z` |
+/// | `EJOB_FIRST_FIRE_TIME` | the time of the first fire, if the run stands for several; else absent |
+/// | `EJOB_FIRE_COUNT` | the number of fires that the run stands for, 1 if only its own |
 /// | `EJOB_SOURCE` | `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL` |
 /// | `EJOB_INSTANCE` | the instance that runs it |
 /// | `EJOB_FENCING_TOKEN` | the token to hand to the store with every effect |
@@ -51,12 +71,20 @@ const LAST_OUTPUT: Duration = Duration::from_secs(1);
 /// that fails. A status other than 0 is a failure, and so is an end by a signal.
 ///
 /// # When a run ends
-/// The program gets a process group of its own. When the run is cancelled or its time is over, the group is asked to end
-/// (`SIGTERM`), and what is left of it after the [`grace`](Self::grace) is killed (`SIGKILL`). When the future is dropped it
-/// is killed at once: by a lost session, or because
-/// [`Registration::shutdown_grace`](lite::Registration::shutdown_grace), 1 s unless it was set, was shorter. What a program
-/// leaves running in its group when it ends by itself is ended likewise: nothing of a run goes on when the run is over. A
-/// program that is to stay begins a session of its own (`setsid`).
+/// The program gets a process group of its own. When the run is cancelled or its time is over, the
+/// group gets `SIGTERM`, and what is alive of it after the [`grace`](Self::grace) gets `SIGKILL`.
+/// When the future is dropped the group is killed at once: by a lost session, or because
+/// [`Registration::shutdown_grace`](lite::Registration::shutdown_grace), 1 s unless it was set, was
+/// shorter.
+///
+/// A run ends with its process group. When the program ends by itself, the rest of the group has up
+/// to 1 s to close the output, and is then ended likewise. Zombies do not count. A program that is
+/// to stay begins a session of its own (`setsid`).
+///
+/// # When the worker is killed
+/// On Linux, with a [`launcher`](Self::launcher), the script is killed with its worker, unless it
+/// [outlives](Self::outlives_worker) it. Without a launcher, and on other systems, it goes on,
+/// beside the run that takes over: guard its effects by `EJOB_FENCING_TOKEN`.
 ///
 /// # Examples
 /// ```
@@ -74,7 +102,7 @@ const LAST_OUTPUT: Duration = Duration::from_secs(1);
 ///
 /// # Example: through a shell
 /// ```
-/// // The context is `$1`: it never becomes part of the command.
+/// // Parameters are variables: they never become part of the command.
 /// let script = job_types::Script::shell(r#"grep -c "$EJOB_SHARDING_PARAMETER" /var/log/orders | tee "/tmp/$EJOB_SHARDING_ITEM""#);
 /// ```
 #[derive(Clone)]
@@ -86,6 +114,9 @@ pub struct Script {
     directory: Option<PathBuf>,
     grace: Duration,
     max_logged: u64,
+    context: ScriptContext,
+    launcher: Option<ScriptLauncher>,
+    outlives_worker: bool,
 }
 
 impl Script {
@@ -100,6 +131,9 @@ impl Script {
             directory: None,
             grace: Duration::from_secs(5),
             max_logged: 1_000,
+            context: ScriptContext::default(),
+            launcher: None,
+            outlives_worker: false,
         }
     }
 
@@ -132,13 +166,13 @@ impl Script {
         Ok(Self { args: words.collect(), ..Self::new(program) })
     }
 
-    /// Returns a job that hands a command to `/bin/sh -c`. The context is `$1`, and `$0` is `ejob`.
+    /// Returns a job that hands a command to `/bin/sh -c`, with `ejob` as `$0`.
     #[must_use]
     pub fn shell(command: impl Into<String>) -> Self {
         Self { args: vec!["-c".into(), command.into(), "ejob".into()], ..Self::new("/bin/sh") }
     }
 
-    /// Adds an argument; the context comes after all of them.
+    /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, arg: impl Into<String>) -> Self {
         self.args.push(arg.into());
@@ -177,6 +211,28 @@ impl Script {
         Self { max_logged, ..self }
     }
 
+    /// Sets how the script learns what it is to do. Default by its environment.
+    #[must_use]
+    pub fn context(self, context: ScriptContext) -> Self {
+        Self { context, ..self }
+    }
+
+    /// Sets the launcher, by which the script ends with a worker that is killed (on Linux). Default
+    /// none.
+    #[must_use]
+    pub fn launcher(self, launcher: ScriptLauncher) -> Self {
+        Self { launcher: Some(launcher), ..self }
+    }
+
+    /// Sets whether the script goes on if the worker is killed, although there is a
+    /// [`launcher`](Self::launcher). Default no.
+    ///
+    /// Cancellations, timeouts and a shutdown of the worker end the script as before.
+    #[must_use]
+    pub fn outlives_worker(self, outlives_worker: bool) -> Self {
+        Self { outlives_worker, ..self }
+    }
+
     /// Returns the program and its arguments, without the context.
     pub fn argv(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.program.as_str()).chain(self.args.iter().map(String::as_str))
@@ -200,9 +256,22 @@ impl Script {
         })
     }
 
-    fn command(&self, context: &ShardingContext) -> Result<Command, ScriptError> {
-        let mut command = Command::new(&self.program);
-        command.args(&self.args).arg(context.to_java_json());
+    /// Returns the launcher of the runs, if they have one.
+    fn launched_by(&self) -> Option<&ScriptLauncher> {
+        let has_launcher = cfg!(target_os = "linux") && !self.outlives_worker;
+        self.launcher.as_ref().filter(|_| has_launcher)
+    }
+
+    fn start(&self, context: &ShardingContext) -> Result<Process, ScriptError> {
+        let launcher = self.launched_by();
+        let mut command = match launcher {
+            Some(launcher) => launcher.command(&self.program),
+            None => Command::new(&self.program),
+        };
+        command.args(&self.args);
+        if self.context == ScriptContext::Argument {
+            command.arg(context.to_java_json());
+        }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if !self.inherits {
             command.env_clear();
@@ -214,28 +283,33 @@ impl Script {
             let (name, value) = variable?;
             command.env(name, value.expose_secret());
         }
-        for (name, value) in environment::variables(context) {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
+        if self.context != ScriptContext::None {
+            for (name, value) in environment::variables(context) {
+                match value {
+                    Some(value) => command.env(name, value),
+                    None => command.env_remove(name),
+                };
+            }
         }
         if let Some(directory) = &self.directory {
             command.current_dir::<&Path>(directory);
         }
-        Ok(command)
+        let started = match launcher {
+            Some(_) => Process::launch(command),
+            None => Process::start(command),
+        };
+        started.map_err(|source| ScriptError::Start { program: self.program.clone(), source })
     }
 
     async fn run(&self, context: &ShardingContext) -> Result<(), ScriptError> {
-        let start = |source| ScriptError::Start { program: self.program.clone(), source };
-        let mut process = Process::start(&mut self.command(context)?).map_err(start)?;
+        let mut process = self.start(context)?;
         let output = Output::new(self.max_logged);
         let streams = process.take_output();
         let read = async {
             let Some((stdout, stderr)) = streams else { return };
             tokio::join!(output.copy("stdout", stdout), output.copy("stderr", stderr));
         };
-        let ended = self.until_the_end(context, &mut process, read).await.map_err(start)?;
+        let ended = self.until_the_end(context, &mut process, read).await?;
         let (program, tail) = (self.program.clone(), output.tail());
         match ended {
             Some(status) if status.success() => Ok(()),
@@ -244,21 +318,30 @@ impl Script {
         }
     }
 
-    /// Returns how the process ended; `None` if it was made to.
+    /// Returns how the process ended; `None` if the run was cancelled.
     async fn until_the_end(
         &self,
         context: &ShardingContext,
         process: &mut Process,
         read: impl Future<Output = ()>,
-    ) -> std::io::Result<Option<ExitStatus>> {
+    ) -> Result<Option<ExitStatus>, ScriptError> {
+        let program = || self.program.clone();
         let mut read = std::pin::pin!(read);
         let mut has_read = false;
-        let ended = loop {
-            tokio::select! {
-                biased;
-                () = context.cancelled() => break None,
-                () = &mut read, if !has_read => has_read = true,
-                status = process.wait() => break Some(status?),
+        let ended = {
+            let mut ended = std::pin::pin!(async {
+                let started = process.started().await;
+                started.map_err(|source| ScriptError::Start { program: program(), source })?;
+                let ended = process.wait().await;
+                ended.map_err(|source| ScriptError::Lost { program: program(), source })
+            });
+            loop {
+                tokio::select! {
+                    biased;
+                    () = context.cancelled() => break None,
+                    () = &mut read, if !has_read => has_read = true,
+                    status = &mut ended => break Some(status?),
+                }
             }
         };
         if ended.is_some() && !has_read {
@@ -266,7 +349,7 @@ impl Script {
         }
         {
             let mut end = std::pin::pin!(process.end(self.grace));
-            // What it prints while it ends is read too, or it would stand still.
+            // Its output is read meanwhile, or a full pipe would keep it from ending.
             loop {
                 tokio::select! {
                     biased;
@@ -276,7 +359,7 @@ impl Script {
             }
         }
         if !has_read {
-            // Who has left the group may hold the streams open for good.
+            // A process that has left the group may keep the streams open for good.
             let _ = tokio::time::timeout(LAST_OUTPUT, &mut read).await;
         }
         Ok(ended)

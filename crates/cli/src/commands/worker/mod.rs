@@ -13,7 +13,7 @@ use coordination::{Dialect, JobConfig, JobName, ServerIp};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use job_alerts::with_alerts;
-use job_types::{Allow, DeclaredJob, JobFile, JobFileError};
+use job_types::{Allow, DeclaredJob, JobFile, JobFileError, ScriptLauncher};
 use lite::{ConfigDifference, ErrorHandlers, JobHandle, Scheduler};
 use serde_json::json;
 use sharding::StrategyRegistry;
@@ -73,8 +73,10 @@ impl WorkerArguments {
         check_configurations(&self.file, &file, since)?;
         self.check_zone()?;
         if self.check {
+            file.check_programs().map_err(|error| file_fault(&self.file, &error))?;
             return Ok(checked(&file));
         }
+        let file = file.launcher(&ScriptLauncher::this_program());
         // Before anything is announced: whoever sends a signal from now on is heard.
         let mut signals = Signals::listen()?;
         let Some(outlets) = signals.unless(Outlets::open(&self)).await else {

@@ -1,0 +1,36 @@
+//! The process that becomes the script.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode, Stdio};
+
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+
+/// Runs a program in place of this process. It returns only if that fails; then the launcher reads
+/// the reason (`errno`) from the pipe that is the standard input.
+pub(super) fn exec(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    // The copy closes when the program takes over, which is how the launcher notices the start.
+    let Ok(mut failure) = io::stdin().as_fd().try_clone_to_owned().map(File::from) else {
+        return ExitCode::FAILURE;
+    };
+    let error = become_script(&mut args);
+    let code = error.raw_os_error().unwrap_or(0);
+    let _ = failure.write_all(code.to_string().as_bytes());
+    ExitCode::FAILURE
+}
+
+fn become_script(args: &mut impl Iterator<Item = OsString>) -> io::Error {
+    let launcher = args.next().and_then(|id| Pid::from_raw(id.to_str()?.parse().ok()?));
+    let Some(program) = args.next() else { return io::ErrorKind::InvalidInput.into() };
+    if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
+        return error.into();
+    }
+    // A launcher that died before the line above has caused no signal.
+    if launcher.is_none() || getppid() != launcher {
+        return io::ErrorKind::BrokenPipe.into();
+    }
+    Command::new(program).args(args).stdin(Stdio::null()).exec()
+}
