@@ -35,6 +35,7 @@ const KNOWN: [&str; 25] = [
     "catchUp",
     "excludedDays",
     "jitterMilliseconds",
+    "maxTimeDiff",
 ];
 /// Fields that the reader knows inside of others.
 const NESTED: [&str; 4] =
