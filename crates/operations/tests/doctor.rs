@@ -375,16 +375,20 @@ async fn a_mark_without_a_run_in_the_record_is_found_and_confirmed_by_a_second_l
         operations.trigger(&job(), Some(&items(&[2])), &by()).await.unwrap();
         let item = ShardingItem::new(2);
         world.until("the run", |job| job.is_running(item)).await;
-        assert_eq!(codes(&diagnose(&world.now(), None)), [], "{dialect}: a run is no finding");
+        assert_eq!(
+            codes(&diagnose(&world.now(), None, noon())),
+            [],
+            "{dialect}: a run is no finding"
+        );
 
         world.replace("/job/ledger/2", &older).await;
         let before = world.now();
-        let found = diagnose(&before, None);
+        let found = diagnose(&before, None, noon());
         assert_eq!(codes(&found), [Code::RunNotRecorded], "{dialect}");
         assert_eq!(found[0].severity, Severity::Warning, "{dialect}");
         assert_eq!(found[0].node.as_deref(), Some("/job/sharding/2/running"), "{dialect}");
         assert!(found[0].text.contains("10.0.0.1@-@1"), "{dialect}: {}", found[0].text);
-        let again = diagnose(&world.now(), Some(&before));
+        let again = diagnose(&world.now(), Some(&before), noon());
         assert_eq!(again[0].severity, Severity::Error, "{dialect}");
         let why = operations::why_item_not_running(&world.now(), item, support::noon());
         let holder = "10.0.0.1@-@1".to_owned();
@@ -392,7 +396,7 @@ async fn a_mark_without_a_run_in_the_record_is_found_and_confirmed_by_a_second_l
 
         world.hold(&[]);
         let now = world.until("the mark to go", |job| !job.is_running(item)).await;
-        assert_eq!(codes(&diagnose(&now, Some(&before))), [], "{dialect}");
+        assert_eq!(codes(&diagnose(&now, Some(&before), noon())), [], "{dialect}");
         let asked = operations.trigger(&job(), Some(&items(&[2])), &by()).await.unwrap();
         let outcome = operations.outcome(&asked.request.unwrap(), support::DEADLINE).await;
         let expected = ItemRun::Ended { outcome: "succeeded", reason: None };
@@ -409,7 +413,7 @@ async fn paused_servers_and_failing_items_are_found() {
     let run_all = || async {
         let asked = operations.trigger(&job(), None, &by()).await.unwrap();
         operations.outcome(&asked.request.unwrap(), support::DEADLINE).await.unwrap();
-        diagnose(&world.now(), None)
+        diagnose(&world.now(), None, noon())
     };
     world.fail(&[1, 2]);
     let found = run_all().await;
@@ -424,7 +428,7 @@ async fn paused_servers_and_failing_items_are_found() {
     assert_eq!(codes(&run_all().await), []);
 
     operations.pause(&operations::Scope::of_job(job()), &by()).await.unwrap();
-    let found = diagnose(&world.now(), None);
+    let found = diagnose(&world.now(), None, noon());
     assert_eq!((codes(&found), found[0].severity), (vec![Code::HeldBack], Severity::Info));
     let text = "nothing of the job starts: server 10.0.0.1 is paused (pause by anna at 2024-02-29T";
     assert!(found[0].text.starts_with(text), "{}", found[0].text);
@@ -470,7 +474,7 @@ async fn run_ahead(world: &World) -> support::Member {
     let stored = world.stored("/job/ledger/0").unwrap();
     let mut record: serde_json::Value = serde_json::from_str(&stored).unwrap();
     record["last"] = FUTURE.parse::<Timestamp>().unwrap().as_millisecond().into();
-    world.replace("/job/ledger/0", record.to_string()).await;
+    world.replace("/job/ledger/0", &record.to_string()).await;
     member
 }
 
@@ -531,7 +535,7 @@ async fn no_fire_is_of_the_future_where_clocks_are_not_compared_or_within_the_bo
         let world = World::new();
         let _member = run_ahead(&world).await;
         let config = world.stored("/job/config").unwrap();
-        world.replace("/job/config", config.replacen('{', &format!("{{{field}"), 1)).await;
+        world.replace("/job/config", &config.replacen('{', &format!("{{{field}"), 1)).await;
         let future: Timestamp = FUTURE.parse().unwrap();
         let now = if after.is_zero() { world.time() } else { future - after };
         assert_eq!(codes(&diagnose(&world.now(), None, now)), [], "{case}");

@@ -174,13 +174,6 @@ impl World {
         self.clock.wall()
     }
 
-    /// Replaces what a node holds.
-    pub(crate) async fn replace(&self, path: &str, data: String) {
-        let txn = Txn::new().put(NodePath::parse(path).unwrap(), data);
-        let done = self.registry.connect().commit(txn).await.unwrap();
-        assert!(done.is_committed(), "{path}: {done:?}");
-    }
-
     /// Returns the job as it stands.
     pub(crate) fn now(&self) -> JobSnapshot {
         let model = self.registry.snapshot();
