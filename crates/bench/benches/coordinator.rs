@@ -48,7 +48,7 @@ impl Stage {
             session,
             layout,
             coordinator: Coordinator::new(identity, StrategyRegistry::default()),
-            now: Now { wall_ms: 1_700_000_000_000, mono: Duration::ZERO },
+            now: Now { wall_ms: 1_700_000_000_000, registry_ms: None, mono: Duration::ZERO },
             busy: Duration::ZERO,
             running: Vec::new(),
         };

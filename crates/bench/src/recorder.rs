@@ -99,6 +99,10 @@ impl RegistryCenter for Recorder {
         self.inner.registry_time(probe).await
     }
 
+    fn clock_reading(&self) -> Option<reg_center::ClockReading> {
+        self.inner.clock_reading()
+    }
+
     async fn close(&self) -> Result<()> {
         self.inner.close().await
     }

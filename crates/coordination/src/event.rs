@@ -13,6 +13,8 @@ use crate::{FailureReason, FencingToken, FireTime, OnceStage, Outcome, RequestPa
 pub struct Now {
     /// What people wrote down: milliseconds since 1970 UTC, as this process believes.
     pub wall_ms: i64,
+    /// The registry's time, as near to `wall_ms` as it can be; `None` if the registry has no clock, or it is not known yet.
+    pub registry_ms: Option<i64>,
     /// For how long: time since an arbitrary start, never going back.
     pub mono: Duration,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::{JobName, shortened};
+use crate::{JobName, Now, shortened};
 
 /// The most items that a job can have.
 pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
@@ -29,7 +29,7 @@ pub const MAX_JITTER_MS: u32 = 86_400_000;
 /// | `failover` | false | what a lost instance left unfinished is run again elsewhere; needs `monitor_execution` |
 /// | `misfire` | true | fires that met the running item are run once afterwards |
 /// | `monitor_execution` | true | runs are claimed in the registry; without it there is no fencing, failover or accounting |
-/// | `max_time_diff_seconds` | `None` | a fire is refused if the clock differs more from the registry's |
+/// | `max_time_diff` | default, 60 s | a fire is missed if the clock of its instance differs more from the registry's |
 /// | `reconcile_interval_minutes` | 10 | how often everything is looked at again without an event; 0 is never |
 /// | `catch_up` | `None` | fires that nobody ran in their time are each run afterwards, within bounds; `misfire` then only merges nothing |
 /// | `static_sharding` | false | items stay with their instances, whoever comes and goes |
@@ -61,8 +61,8 @@ pub struct JobConfig {
     pub misfire: bool,
     /// Whether runs are claimed in the registry.
     pub monitor_execution: bool,
-    /// By how much the clock may differ from the registry's.
-    pub max_time_diff_seconds: Option<u32>,
+    /// By how much the clock of an instance may differ from the registry's.
+    pub max_time_diff: MaxTimeDiff,
     /// How often everything is looked at again without an event, in minutes.
     pub reconcile_interval_minutes: u32,
     /// Which fires that nobody ran in their time are each run afterwards; needs `misfire` and `monitor_execution`.
@@ -85,6 +85,78 @@ pub struct JobConfig {
     pub unknown: Vec<(String, String)>,
 }
 
+/// The bound of [`MaxTimeDiff::Default`], in seconds. It is far above what synchronised clocks differ by, and far below the
+/// time for which items may stay without a run because a fast clock has run them ahead.
+pub const DEFAULT_MAX_TIME_DIFF_SECONDS: u32 = 60;
+
+/// By how much the clock of an instance may differ from the registry's when a fire is due.
+///
+/// Beyond the bound the instance misses the fire. If the registry's clock is not known, no bound stops a fire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MaxTimeDiff {
+    /// [`DEFAULT_MAX_TIME_DIFF_SECONDS`]. The stored document has ElasticJob's `-1`.
+    #[default]
+    Default,
+    /// So many seconds.
+    Seconds(u32),
+    /// The clocks are not compared.
+    Off,
+}
+
+impl MaxTimeDiff {
+    /// Returns the bound in seconds; `None` if the clocks are not compared.
+    #[must_use]
+    pub fn seconds(self) -> Option<u32> {
+        match self {
+            Self::Default => Some(DEFAULT_MAX_TIME_DIFF_SECONDS),
+            Self::Seconds(seconds) => Some(seconds),
+            Self::Off => None,
+        }
+    }
+
+    /// Returns the value of ElasticJob's `maxTimeDiffSeconds`; -1 if no bound is given.
+    #[must_use]
+    pub fn java_seconds(self) -> i64 {
+        match self {
+            Self::Seconds(seconds) => i64::from(seconds),
+            Self::Default | Self::Off => -1,
+        }
+    }
+
+    /// Returns the meaning of ElasticJob's `maxTimeDiffSeconds`, which wins over `off`.
+    #[must_use]
+    pub fn of_java(seconds: i64, off: bool) -> Self {
+        match u32::try_from(seconds) {
+            Ok(seconds) => Self::Seconds(seconds),
+            Err(_) if off => Self::Off,
+            Err(_) => Self::Default,
+        }
+    }
+
+    /// Returns the time after which a fire can come from a wrong clock only, if it is `present_ms`; both in milliseconds since
+    /// 1970 UTC. The tolerance is the bound, and at least the default one.
+    #[must_use]
+    pub fn horizon_ms(self, present_ms: i64) -> i64 {
+        let tolerance = self.seconds().unwrap_or(0).max(DEFAULT_MAX_TIME_DIFF_SECONDS);
+        present_ms.saturating_add(i64::from(tolerance) * 1_000)
+    }
+
+    /// Returns the present time by the registry's clock if it is known and compared, or else by the instance's.
+    pub(crate) fn present_ms(self, now: Now) -> i64 {
+        now.registry_ms.filter(|_| self != Self::Off).unwrap_or(now.wall_ms)
+    }
+}
+
+impl fmt::Display for MaxTimeDiff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::Seconds(seconds) => write!(f, "{seconds}s"),
+            Self::Off => f.write_str("off"),
+        }
+    }
+}
+
 impl JobConfig {
     /// Returns the configuration of a job with all defaults.
     #[must_use]
@@ -101,7 +173,7 @@ impl JobConfig {
             failover: false,
             misfire: true,
             monitor_execution: true,
-            max_time_diff_seconds: None,
+            max_time_diff: MaxTimeDiff::Default,
             reconcile_interval_minutes: 10,
             catch_up: None,
             static_sharding: false,
@@ -135,10 +207,7 @@ impl JobConfig {
             ("failover", self.failover.to_string()),
             ("misfire", self.misfire.to_string()),
             ("monitor_execution", self.monitor_execution.to_string()),
-            (
-                "max_time_diff",
-                self.max_time_diff_seconds.map_or("any".to_owned(), |seconds| format!("{seconds}s")),
-            ),
+            ("max_time_diff", self.max_time_diff.to_string()),
             ("reconcile_interval", format!("{}m", self.reconcile_interval_minutes)),
             ("catch_up", self.catch_up.map_or("none".to_owned(), |policy| policy.to_string())),
             ("static_sharding", self.static_sharding.to_string()),

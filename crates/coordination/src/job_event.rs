@@ -30,6 +30,7 @@ use crate::{FencingToken, FireRange, FireTime, Now, Outcome, RunSource};
 /// | `Anomaly` | a node holds what it should not; it is ignored |
 /// | `RequestDropped` | a request to run that this process was asked for, or that it takes away as nobody's, is not pursued any more, with the reason |
 /// | `CommitRefused` | a transaction is over the registry's limit |
+/// | `ClockDiffers`, `ClockAgrees` | the clock of this instance differs from the registry's by more than the bound, or no longer |
 /// | `Stopped` | an error handler has stopped the job here, until somebody resumes the server |
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -178,6 +179,13 @@ pub enum JobEvent {
         /// What it was for.
         reason: String,
     },
+    /// The clock of this instance differs from the registry's by more than the bound: it misses its fires until they agree.
+    ClockDiffers {
+        /// How far this instance's clock is ahead of the registry's, in milliseconds; negative if it is behind.
+        ahead_ms: i64,
+    },
+    /// The clocks agree again.
+    ClockAgrees,
     /// An error handler has stopped the job here: the server is paused for it, until somebody resumes it.
     Stopped {
         /// Which handler, and what it was told.
@@ -299,6 +307,19 @@ impl fmt::Display for DropReason {
     }
 }
 
+/// By how far the clock of an instance is ahead of the registry's, in milliseconds; negative if it is behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockDifference(pub i64);
+
+impl fmt::Display for ClockDifference {
+    /// One sentence for people.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (ms, way) = (self.0.unsigned_abs(), if self.0 < 0 { "behind" } else { "ahead of" });
+        let (seconds, rest) = (ms / 1_000, ms % 1_000);
+        write!(f, "this instance's clock is {seconds}.{rest:03} s {way} the registry's")
+    }
+}
+
 impl JobEvent {
     /// Returns the kind of event as a word for histories and metrics: `became_leader`, `misfire_noted`.
     #[must_use]
@@ -324,6 +345,8 @@ impl JobEvent {
             Self::Anomaly { .. } => "anomaly",
             Self::RequestDropped { .. } => "request_dropped",
             Self::CommitRefused { .. } => "commit_refused",
+            Self::ClockDiffers { .. } => "clock_differs",
+            Self::ClockAgrees => "clock_agrees",
             Self::Stopped { .. } => "stopped",
             Self::Gap { .. } => "gap",
         }
@@ -386,6 +409,10 @@ impl fmt::Display for JobEvent {
             Self::Anomaly { path, reason } => write!(f, "{path}: {reason}"),
             Self::RequestDropped { id, reason } => write!(f, "request {id} dropped: {reason}"),
             Self::CommitRefused { reason } => write!(f, "transaction too large: {reason}"),
+            Self::ClockDiffers { ahead_ms } => write!(f, "{}", ClockDifference(*ahead_ms)),
+            Self::ClockAgrees => {
+                f.write_str("this instance's clock agrees with the registry's again")
+            }
             Self::Stopped { reason } => write!(f, "stopped here: {reason}"),
         }
     }

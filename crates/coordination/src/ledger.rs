@@ -345,7 +345,8 @@ impl Ledger {
     }
 
     /// Returns the last scheduled fire that needs nothing more.
-    pub(crate) fn settled_until(&self) -> Option<FireTime> {
+    #[must_use]
+    pub fn settled_until(&self) -> Option<FireTime> {
         let noted = self.misfire.map(|range| range.last);
         self.last_fire.max(noted).filter(|_| !mutant::is(Mutant::SettledIgnored))
     }
@@ -566,6 +567,24 @@ impl Ledger {
         Some(Self { state: LedgerState::Orphan(run), ..self.clone().advanced(fire, None) })
     }
 
+    /// Idle or retired → the same, with nothing settled after `present`, the last scheduled fire until now: an operator repairs
+    /// what a wrong clock has left. The only step that lowers the last fire. `None` while a run is unfinished, and if nothing
+    /// after `present` is settled.
+    #[must_use]
+    pub fn settle_back(&self, present: FireTime) -> Option<Self> {
+        if self.is_busy() || self.settled_until() <= Some(present) {
+            return None;
+        }
+        let noted = self.misfire.filter(|range| range.first <= present);
+        Some(Self {
+            last_fire: self.last_fire.min(Some(present)),
+            previous_fire: self.previous_fire.filter(|fire| *fire < present),
+            next_fire: None,
+            misfire: noted.map(|range| FireRange { last: range.last.min(present), ..range }),
+            ..self.clone()
+        })
+    }
+
     /// Idle → retired: the job has fewer items. What waited to be run is dropped.
     #[must_use]
     pub fn retire(&self) -> Option<Self> {
@@ -649,6 +668,33 @@ mod tests {
                 assert_eq!(apply(ledger).is_some(), expected, "{step} from {state}");
             }
         }
+    }
+
+    #[test]
+    fn an_operator_settles_an_item_back_that_has_no_run() {
+        let ahead = |ledger: &Ledger| {
+            let run = ledger.claim(&me(), FireTime(9_000), Some(FireTime(9_100))).unwrap();
+            run.complete(Outcome::Succeeded, 0).unwrap()
+        };
+        let present = FireTime(500);
+        let once = ahead(&idle()).settle_back(present).unwrap();
+        assert_eq!((once.last_fire, once.previous_fire), (Some(present), Some(FireTime(100))));
+        assert_eq!((once.next_fire, once.token), (None, ahead(&idle()).token));
+        assert_eq!(once.settle_back(present), None, "nothing is later");
+        assert!(once.claim(&other(), FireTime(600), None).is_some());
+        assert_eq!(once.claim(&other(), present, None), None, "it may have been run before");
+        let noted = |fires: &[i64]| {
+            let note = |ledger: Ledger, fire: &i64| ledger.note_misfire(FireTime(*fire)).unwrap();
+            let noted = fires.iter().fold(running(), note);
+            noted.complete(Outcome::Succeeded, 0).unwrap()
+        };
+        let kept = noted(&[300, 9_000]).settle_back(present).unwrap().misfire.unwrap();
+        assert_eq!((kept.first, kept.last), (FireTime(300), present));
+        assert_eq!(noted(&[9_000]).settle_back(present).unwrap().misfire, None);
+        for busy in [running(), orphan()] {
+            assert_eq!(busy.settle_back(FireTime(150)), None, "{busy:?}");
+        }
+        assert!(ahead(&idle()).retire().unwrap().settle_back(present).is_some());
     }
 
     #[test]

@@ -44,10 +44,11 @@ pub use id::{
 };
 pub use items::ItemView;
 pub use job_config::{
-    CatchUp, Dialect, InvalidConfig, JavaExecutor, JavaFields, JavaFields2, JavaFields3,
-    JavaJobType, JavaSettings, JobConfig, MAX_JITTER_MS, MAX_SHARDING_TOTAL_COUNT,
+    CatchUp, DEFAULT_MAX_TIME_DIFF_SECONDS, Dialect, InvalidConfig, JavaExecutor, JavaFields,
+    JavaFields2, JavaFields3, JavaJobType, JavaSettings, JobConfig, MAX_JITTER_MS,
+    MAX_SHARDING_TOTAL_COUNT, MaxTimeDiff,
 };
-pub use job_event::{DropReason, JobEvent, MissReason, Outage};
+pub use job_event::{ClockDifference, DropReason, JobEvent, MissReason, Outage};
 pub use latch::Latch;
 pub use layout::{
     ConfigError, DialectSign, Layout, NodeKind, RUNTIME_INDEX, Removal, StrayNode, decode_config,

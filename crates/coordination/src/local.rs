@@ -149,6 +149,8 @@ pub(crate) struct Local {
     pub(crate) maybe_registered: bool,
     /// Claims are under way, or may be: runs can begin without anything being decided any more.
     pub(crate) is_claiming: bool,
+    /// The reply to the registration is on its way, and the registry's time is not known before it comes.
+    pub(crate) awaits_time: bool,
     pub(crate) runs: Runs,
     /// Items that were perhaps claimed. The view will show whether they were.
     pub(crate) maybe_claimed: BTreeMap<ShardingItem, Doubt>,

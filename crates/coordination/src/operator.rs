@@ -9,7 +9,9 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::layout::{self, Layout, NodeKind};
 use crate::trigger_record::TriggerRecord;
-use crate::{AuditLog, Dialect, FireTime, JobConfig, RequestParameter, ServerIp, ServerState};
+use crate::{
+    AuditLog, Dialect, FireTime, JobConfig, Ledger, RequestParameter, ServerIp, ServerState,
+};
 
 /// One check or write of a change that an operator makes. Each becomes one operation of a transaction, in the dialect of
 /// the job; nothing happens unless every one of them can go on.
@@ -73,6 +75,15 @@ pub enum OperatorStep {
         /// The version of the root node; `None` if there is none yet.
         version: Option<Version>,
     },
+    /// Replaces the record of an item by one that has settled fewer fires; see [`Ledger::settle_back`].
+    SettleBack {
+        /// Which item.
+        item: ShardingItem,
+        /// By what.
+        ledger: Box<Ledger>,
+        /// The version of its node.
+        version: Version,
+    },
     /// Replaces the record of the last changes.
     SetAudit {
         /// By what.
@@ -102,6 +113,10 @@ impl fmt::Display for OperatorStep {
             Self::SetConfig { version, .. } => write!(f, "replace the configuration {version}"),
             Self::AddConfig(_) => f.write_str("store the configuration"),
             Self::SetClass { class, .. } => write!(f, "name the class {class} in the root"),
+            Self::SettleBack { item, ledger, .. } => match ledger.last_fire {
+                Some(last) => write!(f, "set the last fire of item {item} back to {last}"),
+                None => write!(f, "take the last fire of item {item} back"),
+            },
             Self::SetAudit { .. } => f.write_str("record who and why"),
         }
     }
@@ -189,6 +204,11 @@ impl Layout {
                     Some(version) => Op::Put { path, data, expect: Expect::Version(*version) },
                 }
             }
+            OperatorStep::SettleBack { item, ledger, version } => Op::Put {
+                path: self.path(&NodeKind::Ledger(*item)),
+                data: layout::encode_ledger(ledger).into(),
+                expect: Expect::Version(*version),
+            },
             OperatorStep::SetAudit { log, expect } => {
                 let path = self.path(&NodeKind::Audit);
                 let data = layout::encode_audit(log).into();

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 type Fields = BTreeMap<String, Box<RawValue>>;
 
 /// Fields of JSON documents that the reader knows. Everything else at the top is kept as it is.
-const KNOWN: [&str; 25] = [
+const KNOWN: [&str; 26] = [
     "jobName",
     "jobClass",
     "jobType",
@@ -35,6 +35,7 @@ const KNOWN: [&str; 25] = [
     "catchUp",
     "excludedDays",
     "jitterMilliseconds",
+    "maxTimeDiff",
 ];
 /// Fields that the reader knows inside of others.
 const NESTED: [&str; 4] =

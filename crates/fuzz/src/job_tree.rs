@@ -130,5 +130,6 @@ pub(crate) fn with_snapshot(nodes: impl IntoIterator<Item = Node>) -> Coordinato
 
 /// So many milliseconds after the start, by both clocks.
 pub(crate) fn now(ms: u32) -> Now {
-    Now { wall_ms: i64::from(ms), mono: std::time::Duration::from_millis(u64::from(ms)) }
+    let mono = std::time::Duration::from_millis(u64::from(ms));
+    Now { wall_ms: i64::from(ms), registry_ms: None, mono }
 }

@@ -67,6 +67,7 @@ impl EventSubscriber for MetricsSubscriber {
             | JobEvent::Anomaly { .. }
             | JobEvent::RequestDropped { .. }
             | JobEvent::CommitRefused { .. }
+            | JobEvent::ClockDiffers { .. }
             | JobEvent::Stopped { .. } => {
                 let kind = record.event.name();
                 counter!(table::FAULTS, "job" => job, "kind" => kind).increment(1);

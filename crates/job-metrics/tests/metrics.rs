@@ -69,6 +69,8 @@ fn every_event() -> Vec<JobEvent> {
         JobEvent::Anomaly { path: "/x".to_owned(), reason: reason.clone() },
         JobEvent::RequestDropped { id: reason.clone(), reason: DropReason::Leaving },
         JobEvent::CommitRefused { reason: reason.clone() },
+        JobEvent::ClockDiffers { ahead_ms: 61_000 },
+        JobEvent::ClockAgrees,
         JobEvent::Stopped { reason },
     ]
 }
@@ -91,6 +93,7 @@ fn every_record_comes_to_its_figure() {
     seen.sort_unstable();
     let mut expected = vec![
         r#"ejob_faults_total{job="job",kind="anomaly"} 1"#,
+        r#"ejob_faults_total{job="job",kind="clock_differs"} 1"#,
         r#"ejob_faults_total{job="job",kind="commit_refused"} 1"#,
         r#"ejob_faults_total{job="job",kind="config_rejected"} 1"#,
         r#"ejob_faults_total{job="job",kind="request_dropped"} 1"#,

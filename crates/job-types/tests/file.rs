@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use coordination::encode_config;
 use job_types::{Allow, JobFile, Script, StoredJob};
-use lite::{Dialect, JavaFields, JavaJobType, JavaSettings, JobBuilder, JobConfig, Outcome};
+use lite::{
+    Dialect, JavaFields, JavaJobType, JavaSettings, JobBuilder, JobConfig, MaxTimeDiff, Outcome,
+};
 use reg_center::{NodePath, RegistryCenter, Txn};
 
 use support::{Log, Stage, run_once, within};
@@ -158,6 +160,15 @@ fn both_forms_declare_the_same() {
         assert!(file.allow().outbound().permits_origin("https://hooks.slack.com"), "{form}");
         assert!(!file.allow().outbound().permits_origin("https://api.example.com"), "{form}");
         assert!(file.allow().outbound().permits_secret("${env:SLACK_WEBHOOK}"), "{form}");
+    }
+}
+
+#[test]
+fn a_job_can_do_without_comparing_clocks() {
+    for (text, expected) in [("5s", MaxTimeDiff::Seconds(5)), ("off", MaxTimeDiff::Off)] {
+        let yaml = YAML.replace("max_time_diff: 5s", &format!("max_time_diff: \"{text}\""));
+        let file = JobFile::from_yaml(&yaml).unwrap();
+        assert_eq!(file.jobs()[0].config().max_time_diff, expected, "{text}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! `max_time_diff`: a fire is handed on only if this clock and the registry's agree well enough.
+//! Asking the registry for its time, if a job has a `max_time_diff` of its own and no reply has carried the time lately.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +11,10 @@ use crate::seams::Seams;
 
 /// How long to wait for the registry's clock. Later than this the fire is late anyway.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How old the registry's time may be. In an hour, clocks that are not steered drift apart by less than half a second, and
+/// bounds are whole seconds.
+pub(crate) const FRESH: Duration = Duration::from_secs(3_600);
 
 /// What a check has found. It holds for every fire that has come by then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

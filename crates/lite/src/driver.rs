@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use coordination::{
     Command, ConfigState, Coordinator, Event, FailureReason, FireTime, InvalidConfig, JobConfig,
-    JobEvent, JobName, MissReason,
+    JobEvent, JobName, Layout, MissReason,
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use reg_center::{Scope, SessionChange, SessionId};
 use tokio::sync::oneshot;
 use tracing::Span;
@@ -193,10 +193,23 @@ impl Driver {
     }
 
     fn connected(&mut self, session: SessionId) {
+        let resumed = self.state.session == Some(session);
+        if resumed && self.seams.registry.clock_reading().is_none() {
+            self.ask_time();
+        }
         let incarnation = self.lives.in_session(session, &*self.seams.randomness);
         self.state.span = job_span(&self.job, incarnation.as_str());
         self.state.session = Some(session);
         self.feed(Event::Connected { session, incarnation });
+    }
+
+    /// The reply to the registration was lost with the connection, and the registry's time with it. The centre notes the time
+    /// of the answer.
+    fn ask_time(&self) {
+        let (registry, probe) =
+            (Arc::clone(&self.seams.registry), Layout::new(&self.job).system_time());
+        let asked = async move { registry.registry_time(&probe).await };
+        drop(self.seams.detach(asked));
     }
 
     /// Counts from now, because the lease was measured now; past its end nothing may go on in this session.
@@ -342,6 +355,7 @@ impl Driver {
             running: status.running,
             waiting_for: status.waiting_for,
             waiting_since: status.waiting_since.map(|since| self.wall_at(since)),
+            clock_differs_by: status.clock_differs_by.map(SignedDuration::from_millis),
             next_fire: self.next_fire_after(now),
             time_zone: self.state.timing.as_ref().map(|timing| timing.zone.name().to_owned()),
             config: self.state.config.clone(),

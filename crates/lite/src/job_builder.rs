@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use coordination::{CatchUp, InvalidConfig, JavaSettings, JobConfig, JobName, MAX_JITTER_MS};
+use coordination::{
+    CatchUp, InvalidConfig, JavaSettings, JobConfig, JobName, MAX_JITTER_MS, MaxTimeDiff,
+};
 
 use crate::config_check;
 
@@ -22,7 +24,8 @@ use crate::config_check;
 /// | [`static_sharding`](Self::static_sharding) | off | items stay with their instances, whoever comes and goes |
 /// | [`monitor_execution`](Self::monitor_execution) | on | runs are claimed in the registry |
 /// | [`strategy`](Self::strategy) | average allocation | who owns which item |
-/// | [`max_time_diff`](Self::max_time_diff) | any | by how much the clock may differ from the registry's |
+/// | [`max_time_diff`](Self::max_time_diff) | 60 s | by how much the clock may differ from the registry's |
+/// | [`compare_clocks`](Self::compare_clocks) | true | whether the clocks are compared at all |
 /// | [`reconcile_interval`](Self::reconcile_interval) | 10 min | how often everything is looked at without an event |
 /// | [`description`](Self::description) | empty | for people |
 /// | [`disabled`](Self::disabled) | off | servers come up disabled |
@@ -57,6 +60,7 @@ pub struct JobBuilder {
     name: String,
     sharding_total_count: u32,
     max_time_diff: Option<Duration>,
+    compares_clocks: bool,
     reconcile_interval: Duration,
     catch_up: Option<(Duration, u32)>,
     jitter: Option<Duration>,
@@ -94,6 +98,7 @@ impl JobBuilder {
             name: name.into(),
             sharding_total_count,
             max_time_diff: None,
+            compares_clocks: true,
             reconcile_interval: Duration::from_secs(600),
             catch_up: None,
             jitter: None,
@@ -268,11 +273,23 @@ impl JobBuilder {
         self
     }
 
-    /// Sets by how much the clock may differ from the registry's, in whole seconds, at least one. A fire beyond it is
-    /// not run but recorded as missed. Costs one registry call per fire.
+    /// Sets by how much the clock may differ from the registry's, in whole seconds, at least one; the default is 60 s. A
+    /// fire beyond it is not run but recorded as missed.
+    ///
+    /// The registry's time comes with the replies to writes. If none came in the last hour, a fire with a bound of its own
+    /// asks for it, and is missed without an answer in 5 s; with the default bound it then runs.
     #[must_use]
     pub fn max_time_diff(mut self, bound: Duration) -> Self {
         self.max_time_diff = Some(bound);
+        self.compares_clocks = true;
+        self
+    }
+
+    /// Sets whether the clock is compared with the registry's when a fire is due. If not, a clock that is ahead runs items
+    /// ahead of their time, and they are not run again before that time has come. Default: true.
+    #[must_use]
+    pub fn compare_clocks(mut self, compares_clocks: bool) -> Self {
+        self.compares_clocks = compares_clocks;
         self
     }
 
@@ -342,7 +359,7 @@ impl JobBuilder {
             monitor_execution,
             static_sharding: self.rest.static_sharding,
             catch_up: self.catch_up.map(policy).transpose()?,
-            max_time_diff_seconds: self.max_time_diff.map(whole_max_time_diff).transpose()?,
+            max_time_diff: max_time_diff(self.max_time_diff, self.compares_clocks)?,
             reconcile_interval_minutes: whole_minutes(self.reconcile_interval)?,
             strategy: self.rest.strategy,
             description: self.rest.description,
@@ -381,8 +398,12 @@ fn policy((window, max): (Duration, u32)) -> Result<CatchUp, InvalidConfig> {
     Ok(CatchUp { window_seconds: whole_seconds("catch_up", window)?, max })
 }
 
-fn whole_max_time_diff(bound: Duration) -> Result<u32, InvalidConfig> {
-    whole_seconds("max_time_diff", bound)
+fn max_time_diff(bound: Option<Duration>, compares: bool) -> Result<MaxTimeDiff, InvalidConfig> {
+    match bound {
+        _ if !compares => Ok(MaxTimeDiff::Off),
+        None => Ok(MaxTimeDiff::Default),
+        Some(bound) => Ok(MaxTimeDiff::Seconds(whole_seconds("max_time_diff", bound)?)),
+    }
 }
 
 fn whole_seconds(field: &'static str, duration: Duration) -> Result<u32, InvalidConfig> {

@@ -46,7 +46,8 @@ pub use coordination::{
     CatchUp, Dialect, DropReason, FencingToken, FireRange, FireTime, Following, InvalidConfig,
     InvalidName, InvalidParameter, JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType,
     JavaSettings, JobConfig, JobEvent, JobName, Label, MAX_REQUEST_PARAMETER_BYTES, MAX_TOLD_BYTES,
-    MissReason, Outage, Outcome, Phase, RequestParameter, RunSource, ServerIp, TemplateName,
+    MaxTimeDiff, MissReason, Outage, Outcome, Phase, RequestParameter, RunSource, ServerIp,
+    TemplateName,
 };
 pub use dump::{DumpListener, DumpOptions};
 pub use error::{Error, Result};

@@ -7,7 +7,7 @@
 //! | info | a change of state: joined, left, leads, resharded, taken over |
 //! | debug | the runs of a healthy job |
 
-use coordination::{JobEvent, RunSource};
+use coordination::{ClockDifference, JobEvent, MissReason, RunSource};
 use tracing::{debug, error, info, warn};
 
 use crate::context::timestamp;
@@ -55,7 +55,11 @@ fn log(event: &JobEvent) {
         JobEvent::MisfireNoted { item, waiting } => debug!(%item, %waiting, "misfire noted"),
         JobEvent::Missed { item, fire, reason } => {
             let (item, fire_time) = (item.map(|item| item.index()), timestamp(*fire));
-            warn!(item, %fire_time, %reason, "fire missed");
+            match reason {
+                // Reported once, when the clocks begin to differ.
+                MissReason::ClockDiffers => debug!(item, %fire_time, %reason, "fire missed"),
+                _ => warn!(item, %fire_time, %reason, "fire missed"),
+            }
         }
         JobEvent::Gap { item, first, until } => {
             let (first, until) = (timestamp(*first), timestamp(*until));
@@ -70,6 +74,11 @@ fn log(event: &JobEvent) {
         JobEvent::Anomaly { path, reason } => warn!(path, reason, "unexpected node content"),
         JobEvent::RequestDropped { id, reason } => warn!(id, %reason, "request to run dropped"),
         JobEvent::CommitRefused { reason } => error!(reason, "transaction too large"),
+        JobEvent::ClockDiffers { ahead_ms } => {
+            let difference = ClockDifference(*ahead_ms);
+            error!(ahead_ms, %difference, "clocks differ by more than max_time_diff: fires are missed here");
+        }
+        JobEvent::ClockAgrees => info!("clock agrees with the registry's again"),
         JobEvent::Stopped { reason } => error!(reason, "stopped here, until somebody resumes it"),
         other => info!(event = %other, "job event"),
     }

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use coordination::{
     Command, Duty, Event, FencingToken, FireTime, InterruptReason, JobConfig, JobEvent, Layout,
-    MissReason, OnceStage, StartItem,
+    MaxTimeDiff, MissReason, OnceStage, StartItem,
 };
 use jiff::Timestamp;
 use tracing::Instrument;
 
-use crate::clock_check::{ClockCheck, ClockVerdict};
+use crate::clock_check::{ClockCheck, ClockVerdict, FRESH};
 use crate::commit::Commit;
 use crate::config_check::{Timing, timing_of};
 use crate::context::timestamp;
@@ -97,20 +97,32 @@ impl Driver {
         self.state.config = Some(config);
     }
 
-    /// A fire is due. Where the clock is to be checked, it is handed on when the registry has said what time it is.
+    /// A fire is due. If the job has a bound of its own and the registry's time is not known well enough for it, the fire is
+    /// handed on once the registry has answered.
     ///
     /// One check is under way at a time, and what comes meanwhile waits for it too: a later fire that overtook an
     /// earlier one would make it vanish.
     pub(crate) fn fired(&mut self, at: FireTime) {
-        let bound = self.state.config.as_ref().and_then(|config| config.max_time_diff_seconds);
+        let bound = self.unchecked_bound();
         let is_under_way = !self.state.unchecked_fires.is_empty();
         if bound.is_none() && !is_under_way {
             return self.fire(at);
         }
         self.state.unchecked_fires.push(at);
         if let Some(bound) = bound.filter(|_| !is_under_way) {
-            self.check_clock(Duration::from_secs(bound.into()));
+            self.check_clock(bound);
         }
+    }
+
+    /// Returns the bound that has to be checked by asking for the registry's time. Otherwise the coordinator compares what
+    /// is known.
+    fn unchecked_bound(&self) -> Option<Duration> {
+        let MaxTimeDiff::Seconds(bound) = self.state.config.as_ref()?.max_time_diff else {
+            return None;
+        };
+        let reading = self.seams.registry.clock_reading();
+        let is_fresh = reading.is_some_and(|reading| reading.since_sent <= FRESH);
+        (!is_fresh).then(|| Duration::from_secs(bound.into()))
     }
 
     fn fire(&mut self, at: FireTime) {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use coordination::{FencingToken, JobConfig, JobName, Phase};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use sharding::{InstanceId, ShardingItem};
 
 /// Where a job stands in this process.
@@ -37,6 +37,9 @@ pub struct JobStatus {
     pub waiting_for: Option<&'static str>,
     /// Since when it has waited for that.
     pub waiting_since: Option<Timestamp>,
+    /// How far this process's clock is ahead of the registry's, negative if it is behind; `None` unless that is beyond
+    /// [`max_time_diff`](crate::JobBuilder::max_time_diff). It misses its fires as long as it is.
+    pub clock_differs_by: Option<SignedDuration>,
     /// When it fires next; `None` if it runs on request only, or never again.
     pub next_fire: Option<Timestamp>,
     /// The zone that its cron expression is meant in: that of the configuration, or else the scheduler's

@@ -216,6 +216,10 @@ impl RegistryCenter for Meddled {
         self.center.registry_time(probe).await
     }
 
+    fn clock_reading(&self) -> Option<reg_center::ClockReading> {
+        self.center.clock_reading()
+    }
+
     async fn close(&self) -> Result<()> {
         self.center.close().await
     }

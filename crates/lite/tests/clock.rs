@@ -3,14 +3,16 @@
 use crate::support;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
+use jiff::SignedDuration;
 use lite::{Clock, JobBuilder, JobConfig, JobEvent, JobEvents, MissReason, Scheduler, TokioClock};
 use parking_lot::Mutex;
 use reg_center::{
-    Error, Feed, Limits, MemoryCenter, MemoryRegistry, Node, NodePath, RegistryCenter, Result,
-    SessionChange, SessionFeed, SessionId, Txn, TxnOutcome,
+    ClockReading, Error, Feed, Limits, MemoryCenter, MemoryRegistry, Node, NodePath,
+    RegistryCenter, Result, SessionChange, SessionFeed, SessionId, Txn, TxnOutcome,
 };
 
 use support::{Runs, event};
@@ -24,6 +26,9 @@ struct WithClock {
     ahead: Mutex<Option<Duration>>,
     /// When it begins to answer, counted from noon.
     answers_from: Duration,
+    /// Whether its replies to writes carry its time, and how old the last one is.
+    last_reply: Mutex<Option<Duration>>,
+    asked: AtomicUsize,
 }
 
 impl WithClock {
@@ -33,6 +38,8 @@ impl WithClock {
             clock: Arc::new(TokioClock::starting_at(support::noon())),
             ahead: Mutex::new(ahead),
             answers_from,
+            last_reply: Mutex::new(None),
+            asked: AtomicUsize::new(0),
         })
     }
 
@@ -85,10 +92,17 @@ impl RegistryCenter for WithClock {
     }
 
     async fn registry_time(&self, _probe: &NodePath) -> Result<Option<SystemTime>> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         self.clock.sleep_until(self.answers_from).await;
         let ahead = *self.ahead.lock();
         let ahead = ahead.ok_or(Error::Unavailable { act: "ask for the time" })?;
         Ok(Some(SystemTime::from(self.clock.wall()) + ahead))
+    }
+
+    fn clock_reading(&self) -> Option<ClockReading> {
+        let (age, ahead) = ((*self.last_reply.lock())?, (*self.ahead.lock())?);
+        let time = SystemTime::from(self.clock.wall()) + ahead - age;
+        Some(ClockReading { time, since_sent: age, since_received: age })
     }
 
     async fn close(&self) -> Result<()> {
@@ -118,6 +132,68 @@ async fn a_fire_is_run_only_if_the_clocks_agree_well_enough() {
     *center.ahead.lock() = Some(Duration::ZERO);
     let seen = runs.until("a fire after the repair", |seen| seen.len() == 2).await;
     assert_eq!(seen[1].at(), 40);
+}
+
+const YEAR: Duration = Duration::from_secs(365 * 86_400);
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_differs_stops_fires_by_default_and_is_reported_once() {
+    let center = WithClock::new(Some(YEAR), Duration::ZERO);
+    *center.last_reply.lock() = Some(Duration::ZERO);
+    let scheduler = center.scheduler();
+    let runs = Runs::default();
+    let config = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).build().unwrap();
+    let handle = scheduler.schedule(config, runs.job()).await.unwrap();
+    let mut events = handle.events();
+
+    let missed = fates(&mut events, 2).await;
+
+    let differs = MissReason::ClockDiffers.to_string();
+    assert_eq!(missed, [(10, differs.clone()), (20, differs)]);
+    let behind = -SignedDuration::try_from(YEAR).unwrap();
+    assert_eq!(handle.status().await.unwrap().clock_differs_by, Some(behind));
+    *center.ahead.lock() = Some(Duration::from_secs(60));
+    runs.until("a fire after the repair", |seen| seen.len() == 1).await;
+    assert_eq!(handle.status().await.unwrap().clock_differs_by, None);
+    assert_eq!(center.asked.load(Ordering::Relaxed), 0, "a request was added");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_registry_without_a_clock_stops_no_fire_by_default() {
+    let center = WithClock::new(None, Duration::ZERO);
+    let scheduler = center.scheduler();
+    let runs = Runs::default();
+    let config = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).build().unwrap();
+    let _handle = scheduler.schedule(config, runs.job()).await.unwrap();
+    runs.until("a fire", |seen| seen.len() == 1).await;
+    assert_eq!(center.asked.load(Ordering::Relaxed), 0, "a request was added");
+}
+
+#[tokio::test(start_paused = true)]
+async fn clocks_that_are_not_compared_stop_no_fire() {
+    let center = WithClock::new(Some(YEAR), Duration::ZERO);
+    *center.last_reply.lock() = Some(Duration::ZERO);
+    let scheduler = center.scheduler();
+    let runs = Runs::default();
+    let builder = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS);
+    let config = builder.compare_clocks(false).build().unwrap();
+    let _handle = scheduler.schedule(config, runs.job()).await.unwrap();
+    runs.until("a fire", |seen| seen.len() == 1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_registry_is_asked_only_if_no_reply_carried_its_time_in_the_last_hour() {
+    let rows = [("an hour ago", 3_600, 0), ("longer ago", 3_601, 1)];
+    for (case, age, n_asked) in rows {
+        let center = WithClock::new(Some(Duration::ZERO), Duration::ZERO);
+        *center.last_reply.lock() = Some(Duration::from_secs(age));
+        let scheduler = center.scheduler();
+        let runs = Runs::default();
+        let config = particular(support::EVERY_TEN_SECONDS);
+        let _handle = scheduler.schedule(config, runs.job()).await.unwrap();
+        runs.until("a fire", |seen| seen.len() == 1).await;
+        assert_eq!(center.asked.load(Ordering::Relaxed), n_asked, "{case}");
+    }
 }
 
 /// Returns what became of a fire, if an event says so.

@@ -104,6 +104,29 @@ impl Operations {
         (self.wall)()
     }
 
+    /// Returns the registry's time, or that of [`wall_clock`](Self::wall_clock) if the registry has no clock or does not tell
+    /// its time.
+    ///
+    /// If no reply to a write has carried the time yet, it touches the node of ElasticJob's clock check in the job of the
+    /// snapshot: a write, which whoever may only read is refused. Nothing is written for a job without a configuration.
+    pub async fn registry_now(&self, job: Option<&JobSnapshot>) -> Timestamp {
+        let own = self.now();
+        let job = job.filter(|job| job.has_config());
+        if let Some(job) = job.filter(|_| self.registry().clock_reading().is_none()) {
+            let probe = job.view().layout().system_time();
+            match self.registry().registry_time(&probe).await {
+                Ok(None) => {}
+                Ok(Some(time)) => return Timestamp::try_from(time).unwrap_or(own),
+                Err(error) => {
+                    tracing::debug!(%error, "the registry's time is not known; the own clock is taken");
+                }
+            }
+        }
+        let reading = self.registry().clock_reading();
+        let time = reading.map(|reading| Timestamp::try_from(reading.nearest_to(own.into())));
+        time.and_then(Result::ok).unwrap_or(own)
+    }
+
     pub(crate) fn registry(&self) -> &dyn RegistryCenter {
         &*self.reader.registry
     }

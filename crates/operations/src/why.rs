@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use coordination::{ConfigState, LedgerState, server_of};
+use coordination::{ConfigState, FireTime, LedgerState, server_of};
 use jiff::Timestamp;
 use serde::Serialize;
 use sharding::{InstanceId, ShardingItem};
 
+use crate::doctor::future_fires;
 use crate::held::{self, LiveServers, last_change, moment};
 use crate::{JobSnapshot, next_fires};
 
@@ -91,6 +92,15 @@ pub enum WhyNot {
     },
     /// The item's record cannot be read: nothing is done with it until it is repaired.
     BadRecord,
+    /// The item's record has settled a fire of the future, by an instance with a wrong clock: no fire before that one starts.
+    FutureFire {
+        /// The job.
+        job: String,
+        /// Which item.
+        item: u32,
+        /// That fire, in milliseconds since 1970 UTC.
+        fire_ms: i64,
+    },
     /// The item waits for its owner's run to end, to move to somebody else.
     Moves {
         /// To whom.
@@ -163,6 +173,12 @@ impl fmt::Display for WhyNot {
                 write!(f, "{} is gone, and nobody has taken its run over yet", somebody(holder))
             }
             Self::BadRecord => f.write_str("the item's record cannot be read"),
+            Self::FutureFire { job, item, fire_ms } => write!(
+                f,
+                "the record of item {item} says that the fire of {} was run, which lies in the future: no fire before \
+                 that one starts; repair it with `ejob doctor {job} --fix --apply --why TEXT`",
+                moment(*fire_ms)
+            ),
             Self::Moves { to } => write!(f, "it moves to {to} as soon as it can"),
             Self::WaitsForFire { at_ms } => {
                 write!(f, "nothing stands in its way; it fires next at {}", moment(*at_ms))
@@ -192,6 +208,8 @@ pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
     }
     reasons.extend(of_members(job));
     reasons.extend(of_paused(job));
+    let future = future_fires(job, now).take(MOST_ITEMS);
+    reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
     with_schedule(reasons, job, now)
 }
 
@@ -207,7 +225,17 @@ pub fn why_item_not_running(job: &JobSnapshot, item: ShardingItem, now: Timestam
     }
     reasons.extend(of_members(job));
     reasons.extend(of_item(job, item));
-    with_schedule(reasons, job, now)
+    let future = future_fires(job, now).find(|(other, _)| *other == item);
+    reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
+    let after = future.and_then(|(_, fire)| Timestamp::from_millisecond(fire.0).ok());
+    with_schedule(reasons, job, after.unwrap_or(now))
+}
+
+/// How many items of a job are named that wait for the same kind of reason.
+const MOST_ITEMS: usize = 8;
+
+fn future_fire(job: &JobSnapshot, item: ShardingItem, fire: FireTime) -> WhyNot {
+    WhyNot::FutureFire { job: job.job().to_string(), item: item.index(), fire_ms: fire.0 }
 }
 
 fn of_config(job: &JobSnapshot) -> Vec<WhyNot> {

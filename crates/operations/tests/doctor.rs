@@ -2,12 +2,18 @@
 
 use crate::support;
 
+use std::time::Duration;
+
 use coordination::{Dialect, JavaSettings, JobConfig, encode_config};
-use operations::{Finding, FindingCode as Code, ItemRun, Severity, diagnose, diagnose_all};
+use jiff::Timestamp;
+use operations::{
+    Finding, FindingCode as Code, ItemRun, Severity, diagnose, diagnose_all, why_item_not_running,
+    why_not_running,
+};
 use reg_center::{Lifetime, NodePath, RegistryCenter, Txn};
 use sharding::ShardingItem;
 
-use support::{World, by, every_ten_seconds, items, job, on_request, shared_by, within};
+use support::{World, by, every_ten_seconds, items, job, noon, on_request, shared_by, within};
 
 const LIVES: &str = "jobInstanceId: 10.0.0.1@-@7\nserverIp: 10.0.0.1\n";
 
@@ -48,11 +54,11 @@ async fn nothing_is_found_in_a_healthy_job_of_either_dialect_and_language() {
             world.member_in(2, on_request(), dialect).await,
         ];
         let now = world.until("both to share", |job| shared_by(job, &[1, 2])).await;
-        assert_eq!(codes(&diagnose(&now, Some(&now))), [], "{dialect}");
+        assert_eq!(codes(&diagnose(&now, Some(&now), noon())), [], "{dialect}");
     }
     let (world, _session) = java_3(true, &[]).await;
     let now = world.now();
-    assert_eq!(codes(&diagnose(&now, Some(&now))), []);
+    assert_eq!(codes(&diagnose(&now, Some(&now), noon())), []);
 }
 
 #[tokio::test]
@@ -171,7 +177,7 @@ async fn each_known_leftover_is_found_at_its_node_with_its_fault() {
     ];
     for (case, failover, more, code, fault, severity, has_fix) in rows {
         let (world, _session) = java_3(failover, more).await;
-        let findings = diagnose(&world.now(), None);
+        let findings = diagnose(&world.now(), None, noon());
         let Some(found) = findings.iter().find(|finding| finding.code == code) else {
             panic!("{case}: {findings:#?}");
         };
@@ -194,7 +200,9 @@ async fn fixes_remove_what_they_say_and_the_next_diagnosis_finds_it_no_more() {
     ];
     let (world, _session) = java_3(true, &more).await;
     let operations = world.operations();
-    for finding in diagnose(&world.now(), None).iter().filter(|finding| finding.fix.is_some()) {
+    for finding in
+        diagnose(&world.now(), None, noon()).iter().filter(|finding| finding.fix.is_some())
+    {
         let report = operations.fix(finding, &by()).await.unwrap();
         assert!(report.has_changed(), "{finding}: {report}");
     }
@@ -206,7 +214,7 @@ async fn fixes_remove_what_they_say_and_the_next_diagnosis_finds_it_no_more() {
         Some(""),
         "Java runs it again"
     );
-    assert_eq!(codes(&diagnose(&world.now(), None)), [Code::Orphan]);
+    assert_eq!(codes(&diagnose(&world.now(), None, noon())), [Code::Orphan]);
     assert_eq!(world.now().audit().filter(|record| record.act == "fix").count(), 5);
 }
 
@@ -214,7 +222,7 @@ async fn fixes_remove_what_they_say_and_the_next_diagnosis_finds_it_no_more() {
 async fn a_fix_is_void_when_its_node_has_changed_or_who_was_gone_is_back() {
     let (world, session) = java_3(true, &[("/job/sharding/0/running", "10.0.0.2@-@9")]).await;
     let operations = world.operations();
-    let findings = diagnose(&world.now(), None);
+    let findings = diagnose(&world.now(), None, noon());
     let run = findings.iter().find(|finding| finding.code == Code::RunOfNobody).unwrap();
     let back = NodePath::parse("/job/instances/10.0.0.2@-@9").unwrap();
     session.commit(Txn::new().create(back.clone(), LIVES, Lifetime::Ephemeral)).await.unwrap();
@@ -242,7 +250,7 @@ async fn a_ghost_is_sealed_and_then_removed_and_a_living_instance_in_its_place_s
     let session = world.write(&nodes, &[]).await;
     let operations = world.operations();
     let found = || {
-        let findings = diagnose(&world.now(), None);
+        let findings = diagnose(&world.now(), None, noon());
         findings.into_iter().find(|finding| finding.code == Code::GhostInstance)
     };
     operations.fix(&found().unwrap(), &by()).await.unwrap();
@@ -273,9 +281,9 @@ async fn what_stands_still_between_two_looks_is_told_as_stuck() {
     let severities = |findings: &[Finding]| -> Vec<(Code, Severity)> {
         findings.iter().map(|finding| (finding.code, finding.severity)).collect()
     };
-    let once = severities(&diagnose(&before, None));
+    let once = severities(&diagnose(&before, None, noon()));
     assert_eq!(once, [(Code::Unassigned, Severity::Warning), (Code::Necessary, Severity::Info)]);
-    let twice = severities(&diagnose(&world.now(), Some(&before)));
+    let twice = severities(&diagnose(&world.now(), Some(&before), noon()));
     assert_eq!(twice, [(Code::Unassigned, Severity::Error), (Code::Necessary, Severity::Warning)]);
 }
 
@@ -290,10 +298,14 @@ async fn a_mark_that_a_living_java_instance_has_left_behind_shows_once_it_runs_a
     begin(0).await;
     begin(1).await;
     let before = world.now();
-    assert_eq!(codes(&diagnose(&world.now(), Some(&before))), [], "a long run looks the same");
+    assert_eq!(
+        codes(&diagnose(&world.now(), Some(&before), noon())),
+        [],
+        "a long run looks the same"
+    );
     session.commit(Txn::new().delete(mark(1))).await.unwrap();
     begin(1).await;
-    let findings = diagnose(&world.now(), Some(&before));
+    let findings = diagnose(&world.now(), Some(&before), noon());
     assert_eq!(codes(&findings), [Code::RunKept]);
     assert_eq!(findings[0].node.as_deref(), Some("/job/sharding/0/running"));
 }
@@ -313,7 +325,7 @@ async fn a_mark_that_is_older_than_the_instance_it_names_is_told_and_not_touched
     ];
     let marks = [("/job/instances/10.0.0.1@-@1", data), ("/job/leader/election/instance", holder)];
     let _session = world.write(&nodes, &marks).await;
-    let findings = diagnose(&world.now(), None);
+    let findings = diagnose(&world.now(), None, noon());
     assert_eq!(codes(&findings), [Code::RunOfEarlierLife]);
     assert_eq!((findings[0].fault, findings[0].fix.is_none()), (Some("A4"), true));
 }
@@ -329,10 +341,10 @@ async fn what_ours_mend_by_themselves_has_no_fix_and_is_mended() {
     let member = world.member_in(1, config, Dialect::V3).await;
     world.until("all assigned", |job| shared_by(job, &[1])).await;
     world.write(&LEFT, &[]).await;
-    let found = diagnose(&world.now(), None);
+    let found = diagnose(&world.now(), None, noon());
     let run = found.iter().find(|finding| finding.code == Code::RunOfNobody).unwrap();
     assert_eq!(run.fix, None);
-    world.until("ours to have mended it", |job| diagnose(job, None).is_empty()).await;
+    world.until("ours to have mended it", |job| diagnose(job, None, noon()).is_empty()).await;
     within("leaving", member.handle.shutdown(support::DEADLINE)).await.unwrap();
 }
 
@@ -363,16 +375,20 @@ async fn a_mark_without_a_run_in_the_record_is_found_and_confirmed_by_a_second_l
         operations.trigger(&job(), Some(&items(&[2])), &by()).await.unwrap();
         let item = ShardingItem::new(2);
         world.until("the run", |job| job.is_running(item)).await;
-        assert_eq!(codes(&diagnose(&world.now(), None)), [], "{dialect}: a run is no finding");
+        assert_eq!(
+            codes(&diagnose(&world.now(), None, noon())),
+            [],
+            "{dialect}: a run is no finding"
+        );
 
         world.replace("/job/ledger/2", &older).await;
         let before = world.now();
-        let found = diagnose(&before, None);
+        let found = diagnose(&before, None, noon());
         assert_eq!(codes(&found), [Code::RunNotRecorded], "{dialect}");
         assert_eq!(found[0].severity, Severity::Warning, "{dialect}");
         assert_eq!(found[0].node.as_deref(), Some("/job/sharding/2/running"), "{dialect}");
         assert!(found[0].text.contains("10.0.0.1@-@1"), "{dialect}: {}", found[0].text);
-        let again = diagnose(&world.now(), Some(&before));
+        let again = diagnose(&world.now(), Some(&before), noon());
         assert_eq!(again[0].severity, Severity::Error, "{dialect}");
         let why = operations::why_item_not_running(&world.now(), item, support::noon());
         let holder = "10.0.0.1@-@1".to_owned();
@@ -380,7 +396,7 @@ async fn a_mark_without_a_run_in_the_record_is_found_and_confirmed_by_a_second_l
 
         world.hold(&[]);
         let now = world.until("the mark to go", |job| !job.is_running(item)).await;
-        assert_eq!(codes(&diagnose(&now, Some(&before))), [], "{dialect}");
+        assert_eq!(codes(&diagnose(&now, Some(&before), noon())), [], "{dialect}");
         let asked = operations.trigger(&job(), Some(&items(&[2])), &by()).await.unwrap();
         let outcome = operations.outcome(&asked.request.unwrap(), support::DEADLINE).await;
         let expected = ItemRun::Ended { outcome: "succeeded", reason: None };
@@ -397,7 +413,7 @@ async fn paused_servers_and_failing_items_are_found() {
     let run_all = || async {
         let asked = operations.trigger(&job(), None, &by()).await.unwrap();
         operations.outcome(&asked.request.unwrap(), support::DEADLINE).await.unwrap();
-        diagnose(&world.now(), None)
+        diagnose(&world.now(), None, noon())
     };
     world.fail(&[1, 2]);
     let found = run_all().await;
@@ -412,7 +428,7 @@ async fn paused_servers_and_failing_items_are_found() {
     assert_eq!(codes(&run_all().await), []);
 
     operations.pause(&operations::Scope::of_job(job()), &by()).await.unwrap();
-    let found = diagnose(&world.now(), None);
+    let found = diagnose(&world.now(), None, noon());
     assert_eq!((codes(&found), found[0].severity), (vec![Code::HeldBack], Severity::Info));
     let text = "nothing of the job starts: server 10.0.0.1 is paused (pause by anna at 2024-02-29T";
     assert!(found[0].text.starts_with(text), "{}", found[0].text);
@@ -425,7 +441,7 @@ async fn a_namespace_is_examined_job_by_job_and_what_cannot_be_read_is_told() {
         .write(&[("/left/servers/10.0.0.1", ""), ("/a@-@b", ""), ("/bad/config", "cron")], &[])
         .await;
     let namespace = world.operations().namespace().await.unwrap();
-    let findings = diagnose_all(&namespace, None);
+    let findings = diagnose_all(&namespace, None, noon());
     let shown: Vec<_> = findings.iter().map(|finding| (&*finding.job, finding.code)).collect();
     let expected = [
         ("a@-@b", Code::Unread),
@@ -443,5 +459,85 @@ fn every_code_is_in_the_table_of_the_docs() {
     let page = include_str!("../../../docs/operations.md");
     for code in Code::ALL {
         assert!(page.contains(&format!("| `{code}` |")), "{code} has no row in docs/operations.md");
+    }
+}
+
+const FUTURE: &str = "2025-02-28T12:00:00Z";
+
+/// Runs all items of a job that fires every ten seconds, and makes the record of item 0 say that it ran in a year.
+async fn run_ahead(world: &World) -> support::Member {
+    let member = world.member(1, every_ten_seconds()).await;
+    world.until_seen("all items to run", |seen| seen.len() == 4).await;
+    let rest =
+        |job: &operations::JobSnapshot| job.items().iter().all(|item| !job.is_running(*item));
+    world.until("all runs to end", rest).await;
+    let stored = world.stored("/job/ledger/0").unwrap();
+    let mut record: serde_json::Value = serde_json::from_str(&stored).unwrap();
+    record["last"] = FUTURE.parse::<Timestamp>().unwrap().as_millisecond().into();
+    world.replace("/job/ledger/0", &record.to_string()).await;
+    member
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_with_a_fire_of_the_future_is_found_explained_and_set_back() {
+    let world = World::new();
+    let _member = run_ahead(&world).await;
+    world.pass(Duration::from_secs(25)).await;
+    let item = ShardingItem::new(0);
+    let ran = |seen: &[support::Seen]| seen.iter().filter(|(item, ..)| *item == 0).count();
+    assert_eq!(ran(&world.seen()), 1, "the item runs no fire before that of the future");
+    let (job, now) = (world.now(), world.time());
+
+    let findings = diagnose(&job, None, now);
+
+    assert_eq!(codes(&findings), [Code::FutureFire]);
+    assert_eq!(findings[0].severity, Severity::Error);
+    assert_eq!(findings[0].node.as_deref(), Some("/job/ledger/0"));
+    let why: Vec<_> =
+        why_item_not_running(&job, item, now).iter().map(ToString::to_string).collect();
+    assert!(why[0].contains(FUTURE) && why[0].contains("ejob doctor job --fix"), "{why:?}");
+    assert!(why[1].contains("2025-02-28T12:00:10Z"), "it fires next after that: {why:?}");
+    assert!(why_not_running(&job, now)[0].to_string().contains(FUTURE));
+    let token =
+        |job: &operations::JobSnapshot| job.view().item(item).ledger.as_ref().unwrap().value.token;
+
+    let report = world.operations().fix(&findings[0], &by()).await.unwrap();
+
+    assert!(report.has_changed(), "{report}");
+    let fixed = world.now();
+    let last = fixed.view().item(item).ledger.as_ref().unwrap().value.last_fire.unwrap();
+    assert_eq!(Timestamp::from_millisecond(last.0).unwrap().to_string(), "2024-02-29T12:00:30Z");
+    assert_eq!(token(&fixed), token(&job));
+    assert_eq!(fixed.audit().filter(|record| record.act == "fix").count(), 1);
+    assert_eq!(codes(&diagnose(&fixed, None, now)), []);
+    world.until_seen("item 0 to run again", |seen| ran(seen) == 2).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_with_a_fire_of_the_future_is_not_set_back_under_a_run() {
+    let world = World::new();
+    let member = run_ahead(&world).await;
+    world.hold(&[0]);
+    within("the request", member.handle.trigger()).await.unwrap();
+    let running = |job: &operations::JobSnapshot| job.is_running(ShardingItem::new(0));
+    let job = world.until("item 0 to run", running).await;
+    let findings = diagnose(&job, None, world.time());
+    let found = findings.iter().find(|finding| finding.code == Code::FutureFire).unwrap();
+    assert!(found.fix.is_none() && found.text.contains("when its run has ended"), "{found}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_fire_is_of_the_future_where_clocks_are_not_compared_or_within_the_bound() {
+    for (case, field, after) in [
+        ("not compared", "\"maxTimeDiff\":\"off\",", Duration::ZERO),
+        ("at the bound", "", Duration::from_secs(60)),
+    ] {
+        let world = World::new();
+        let _member = run_ahead(&world).await;
+        let config = world.stored("/job/config").unwrap();
+        world.replace("/job/config", &config.replacen('{', &format!("{{{field}"), 1)).await;
+        let future: Timestamp = FUTURE.parse().unwrap();
+        let now = if after.is_zero() { world.time() } else { future - after };
+        assert_eq!(codes(&diagnose(&world.now(), None, now)), [], "{case}");
     }
 }

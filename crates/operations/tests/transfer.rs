@@ -3,8 +3,8 @@
 use crate::support;
 
 use coordination::{
-    Dialect, JavaFields, JavaJobType, JavaSettings, JobConfig, JobName, Label, TemplateName,
-    TemplateRecord, encode_config,
+    Dialect, JavaFields, JavaJobType, JavaSettings, JobConfig, JobName, Label, MaxTimeDiff,
+    TemplateName, TemplateRecord, encode_config,
 };
 use operations::{
     Converted, Error, Export, ExportError, ImportAct, Importable, JobSnapshot, convert_version_1,
@@ -326,7 +326,7 @@ fn a_job_of_version_1_becomes_a_configuration_of_either_dialect() {
             (config.misfire, config.failover, config.monitor_execution),
             (true, false, true)
         );
-        assert_eq!(config.max_time_diff_seconds, None);
+        assert_eq!(config.max_time_diff, MaxTimeDiff::Default);
         assert_eq!(config.java.job_class, "com.acme.Report");
         assert_eq!(notes.len(), 2, "{notes:?}");
         assert!(notes[0].contains("config/jobType is missing, as before 1.1.0"), "{notes:?}");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{Dialect, JobName, ServerIp};
+use jiff::Timestamp;
 use lite::{JobBuilder, JobHandle, Scheduler, job_fn};
 use operations::{
     By, DrainMode, FindingCode, ItemRun, JobState, Operations, Removal, Scope, diagnose, job_state,
@@ -72,7 +73,10 @@ async fn a_job_is_operated_from_its_first_look_to_its_removal_in_both_dialects()
             of_one == 2 && job_state(job) == JobState::Ok
         };
         until(&center, &operations, &job, "both to share", shared).await;
-        assert!(diagnose(&operations.job(&job).await.unwrap(), None).is_empty(), "{dialect}");
+        assert!(
+            diagnose(&operations.job(&job).await.unwrap(), None, Timestamp::now()).is_empty(),
+            "{dialect}"
+        );
 
         let triggered = operations.trigger(&job, None, &by).await.unwrap();
         let outcome = operations.outcome(&triggered.request.unwrap(), PATIENCE).await.unwrap();
@@ -102,7 +106,7 @@ async fn mend(center: &ZookeeperCenter, operations: &Operations, job: &JobName, 
     let left = NodePath::parse("/job/sharding/2/running").unwrap();
     let mark = Txn::new().create(left.clone(), "10.0.0.9@-@9", Lifetime::Persistent);
     assert!(center.commit(mark).await.unwrap().is_committed());
-    let found = diagnose(&operations.job(job).await.unwrap(), None);
+    let found = diagnose(&operations.job(job).await.unwrap(), None, Timestamp::now());
     let run = found.iter().find(|finding| finding.code == FindingCode::RunOfNobody);
     let report = operations.fix(run.unwrap(), by).await.unwrap();
     assert!(report.has_changed(), "{report}");

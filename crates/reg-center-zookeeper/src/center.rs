@@ -6,8 +6,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
 use reg_center::{
-    ConflictReason, Error, Feed, Lifetime, Limits, Node, NodePath, RegistryCenter, Result, Scope,
-    SessionChange, SessionFeed, SessionId, Txn, TxnOutcome,
+    ClockReading, ConflictReason, Error, Feed, Lifetime, Limits, Node, NodePath, RegistryCenter,
+    Result, Scope, SessionChange, SessionFeed, SessionId, Txn, TxnOutcome,
 };
 use zookeeper_client as zk;
 
@@ -286,6 +286,10 @@ impl RegistryCenter for ZookeeperCenter {
                 cause: format!("{probe} was deleted at the same time"),
             }),
         }
+    }
+
+    fn clock_reading(&self) -> Option<ClockReading> {
+        self.shared.server_clock.reading(Instant::now())
     }
 
     async fn close(&self) -> Result<()> {

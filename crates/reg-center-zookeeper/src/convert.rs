@@ -30,6 +30,11 @@ pub(crate) fn told(reply: &zk::Stat) -> Option<Stat> {
     (!reply.is_invalid()).then(|| stat(reply))
 }
 
+/// Returns the registry's clock at the write that a reply is about, if the reply says anything.
+pub(crate) fn time_of(reply: &zk::Stat) -> Option<SystemTime> {
+    (!reply.is_invalid()).then(|| written_at(reply))
+}
+
 /// Returns the registry's clock at the last write of a node.
 pub(crate) fn written_at(stat: &zk::Stat) -> SystemTime {
     let since_epoch = Duration::from_millis(stat.mtime.unsigned_abs());

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use reg_center::{
     Change, Error, Feed, Lifetime, NodePath, RegistryCenter, Scope, SessionChange, SessionFeed,
@@ -171,6 +171,31 @@ async fn a_namespace_is_created_with_its_parents_and_holds_everything() {
     let mut feed = other.watch(&NodePath::root());
     raw.set_data("/spaces/of/another", b"x", None).await.unwrap();
     delivered(&mut feed, &NodePath::root(), "x").await;
+}
+
+/// Servers before 3.9 leave the time out of the replies to creations inside of transactions.
+#[tokio::test]
+async fn the_reply_to_a_write_carries_the_time_of_the_server() {
+    let life = Lifetime::Persistent;
+    let creations = Txn::new().create(path("/b"), "", life).create(path("/c"), "", life);
+    let both = || Txn::new().check_exists(path("/a")).put(path("/a"), "x");
+    let rows = [
+        ("a creation", Txn::new(), create("/a", Lifetime::Persistent)),
+        ("creations in a transaction", Txn::new(), creations),
+        ("a replacement", create("/a", Lifetime::Persistent), Txn::new().put(path("/a"), "x")),
+        ("a replacement in a transaction", create("/a", Lifetime::Persistent), both()),
+    ];
+    for (n, (case, before, write)) in rows.into_iter().enumerate() {
+        let center = connect(options(&format!("/time/{n}"))).await;
+        commit(&connect(options(&format!("/time/{n}"))).await, before).await;
+        assert_eq!(center.clock_reading(), None, "{case}: nothing was written");
+        commit(&center, write).await;
+        let reading = center.clock_reading();
+        let reading = reading.unwrap_or_else(|| panic!("{case}: the reply carries no time"));
+        let now = SystemTime::now();
+        let off = now.duration_since(reading.nearest_to(now)).unwrap_or_default();
+        assert!(off < Duration::from_secs(1), "{case}: server and test share a clock: {off:?}");
+    }
 }
 
 #[tokio::test]

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 
 use crate::{
-    Feed, Limits, Node, NodePath, Result, Scope, SessionChange, SessionFeed, SessionId, Txn,
-    TxnOutcome,
+    ClockReading, Feed, Limits, Node, NodePath, Result, Scope, SessionChange, SessionFeed,
+    SessionId, Txn, TxnOutcome,
 };
 
 /// One connection to a registry: a linearizable tree of small nodes with sessions, transactions and an ordered feed.
@@ -92,6 +92,12 @@ pub trait RegistryCenter: Debug + Send + Sync + 'static {
     /// # Errors
     /// [`Error`](crate::Error).
     async fn registry_time(&self, probe: &NodePath) -> Result<Option<SystemTime>>;
+
+    /// Returns the registry's time that came with the last reply to a write of this centre; `None` before the first, and
+    /// always if the registry has no clock or its replies carry no time. Sends nothing. The default is `None`.
+    fn clock_reading(&self) -> Option<ClockReading> {
+        None
+    }
 
     /// Ends the session at once: its ephemeral nodes are gone when this returns `Ok`. Every later call fails with
     /// [`Error::Closed`](crate::Error::Closed). Closing twice is harmless.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod center;
+mod clock;
 #[cfg(feature = "contract")]
 pub mod contract;
 mod error;
@@ -15,6 +16,7 @@ mod sync;
 mod txn;
 
 pub use center::RegistryCenter;
+pub use clock::ClockReading;
 pub use error::{Error, Result};
 pub use feed::{Change, Feed};
 pub use memory::{MemoryCenter, MemoryRegistry};

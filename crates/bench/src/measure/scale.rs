@@ -134,7 +134,7 @@ impl Cluster {
             let coordinator = Coordinator::new(identity, StrategyRegistry::default());
             nodes.push(Node { session, coordinator, scope: scope.clone(), inbox, runs: 0 });
         }
-        let now = Now { wall_ms: BEGIN_MS, mono: Duration::ZERO };
+        let now = Now { wall_ms: BEGIN_MS, registry_ms: None, mono: Duration::ZERO };
         let mut cluster = Self { registry, items, nodes, now, counts: Counts::default() };
         cluster.until_shared()?;
         Ok(cluster)

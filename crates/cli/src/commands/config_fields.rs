@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coordination::{CatchUp, JobConfig};
+use coordination::{CatchUp, JobConfig, MaxTimeDiff};
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,7 @@ struct Field {
 }
 
 const BOOLEAN: &str = "true or false";
-const MAX_TIME_DIFF: &str = "any, or a time of whole seconds, such as 5s";
+const MAX_TIME_DIFF: &str = "default, off, or a time of whole seconds, such as 5s";
 const RECONCILE_INTERVAL: &str = "a time of whole minutes, such as 10m, or 0m for never";
 const JITTER: &str = "none, or a time of 1ms to 24h, such as 30s";
 const CATCH_UP: &str = "none, or how many fires in which time, such as \"5 in 10m\"";
@@ -75,13 +75,17 @@ const FIELDS: [Field; 18] = [
     },
     Field {
         name: "max_time_diff",
-        shows: |config| json!(config.max_time_diff_seconds.map(|seconds| format!("{seconds}s"))),
+        shows: |config| json!(config.max_time_diff.to_string()),
         takes: |config, text| {
-            let seconds = match text {
-                "any" | "" => Ok(None),
-                _ => whole(text, 1).filter(|seconds| *seconds > 0).map(Some).ok_or(MAX_TIME_DIFF),
+            let bound = match text {
+                "default" | "" => Ok(MaxTimeDiff::Default),
+                "off" => Ok(MaxTimeDiff::Off),
+                _ => {
+                    let seconds = whole(text, 1).filter(|seconds| *seconds > 0);
+                    seconds.map(MaxTimeDiff::Seconds).ok_or(MAX_TIME_DIFF)
+                }
             };
-            set(&mut config.max_time_diff_seconds, seconds)
+            set(&mut config.max_time_diff, bound)
         },
     },
     Field {
@@ -224,16 +228,17 @@ mod tests {
 
     #[test]
     fn a_value_is_taken_or_told_what_would_be_valid() {
-        let rows: [(&str, Result<Value, &str>); 25] = [
+        let rows: [(&str, Result<Value, &str>); 26] = [
             ("cron=0 0 9 * * ?", Ok(json!("0 0 9 * * ?"))),
             ("cron=", Ok(Value::Null)),
             ("sharding_total_count=4", Ok(json!(4))),
             ("sharding-total-count=4", Ok(json!(4))),
             ("sharding_item_parameters=0=A,1=B", Ok(json!("0=A,1=B"))),
             ("failover=true", Ok(json!(true))),
-            ("max_time_diff=any", Ok(Value::Null)),
+            ("max_time_diff=off", Ok(json!("off"))),
+            ("max_time_diff=default", Ok(json!("default"))),
             ("max_time_diff=5s", Ok(json!("5s"))),
-            ("max_time_diff=500ms", Err("valid is any, or a time of whole seconds")),
+            ("max_time_diff=500ms", Err("valid is default, off, or a time of whole seconds")),
             ("max_time_diff_seconds=5", Err("; did you mean max_time_diff?")),
             ("reconcile_interval=1h", Ok(json!("60m"))),
             ("reconcile_interval=0s", Ok(json!("0m"))),

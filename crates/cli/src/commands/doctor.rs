@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use coordination::JobName;
+use jiff::Timestamp;
 use operations::{By, Finding, Namespace, Operations, Report, Severity, diagnose_all};
 use serde_json::json;
 
@@ -77,7 +78,7 @@ impl DoctorArguments {
             let answers = !report.causes.iter().any(operations::Error::is_unanswered);
             mended.extend(report);
             if answers {
-                match self.read(&operations).await.map(Reading) {
+                match self.read(&operations).await {
                     Ok(now) => (findings, examined) = (now.findings(None, &self), now.examined()),
                     Err(error) => mended.fail("all", "what is left", error),
                 }
@@ -106,16 +107,19 @@ impl DoctorArguments {
     }
 
     async fn examine_once(&self, operations: &Operations) -> Result<Reading, Fault> {
-        Ok(Reading(self.read(operations).await?))
+        Ok(self.read(operations).await?)
     }
 
-    async fn read(&self, operations: &Operations) -> operations::Result<Namespace> {
-        match &self.job {
-            None => operations.namespace().await,
+    async fn read(&self, operations: &Operations) -> operations::Result<Reading> {
+        let namespace = match &self.job {
+            None => operations.namespace().await?,
             Some(job) => {
-                Ok(Namespace { jobs: vec![operations.job(job).await?], ..Namespace::default() })
+                Namespace { jobs: vec![operations.job(job).await?], ..Namespace::default() }
             }
-        }
+        };
+        let configured = namespace.jobs.iter().find(|job| job.has_config());
+        let now = operations.registry_now(configured).await;
+        Ok(Reading { namespace, now })
     }
 
     fn page(&self, findings: &[Finding], examined: Examined, mended: Option<&Report>) -> Page {
@@ -195,17 +199,21 @@ struct Examined {
     unread: usize,
 }
 
-/// What was read at one time.
-struct Reading(Namespace);
+/// What was read at one time, by the registry's clock if it has one.
+struct Reading {
+    namespace: Namespace,
+    now: Timestamp,
+}
 
 impl Reading {
     fn examined(&self) -> Examined {
-        let (read, unread) = (self.0.jobs.len(), self.0.unread.len());
+        let (read, unread) = (self.namespace.jobs.len(), self.namespace.unread.len());
         Examined { jobs: read + unread, unread }
     }
 
     fn findings(&self, earlier: Option<&Self>, given: &DoctorArguments) -> Vec<Finding> {
-        let all = diagnose_all(&self.0, earlier.map(|earlier| &earlier.0));
+        let earlier = earlier.map(|earlier| &earlier.namespace);
+        let all = diagnose_all(&self.namespace, earlier, self.now);
         all.into_iter().filter(|finding| finding.severity >= given.least.severity()).collect()
     }
 }

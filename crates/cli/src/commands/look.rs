@@ -163,8 +163,9 @@ pub(crate) struct WhyArguments {
 
 impl WhyArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
-        let job = cx.operations().await?.job(&self.job).await?;
-        let now = Timestamp::now();
+        let operations = cx.operations().await?;
+        let job = operations.job(&self.job).await?;
+        let now = operations.registry_now(Some(&job)).await;
         let reasons = match self.item {
             None => why_not_running(&job, now),
             Some(item) => {

@@ -97,6 +97,8 @@ pub struct Status {
     pub waiting_for: Option<&'static str>,
     /// Since when it has waited for that, on the monotonic clock.
     pub waiting_since: Option<Duration>,
+    /// How far its clock is ahead of the registry's, in milliseconds, if that is beyond `max_time_diff`: it misses its fires.
+    pub clock_differs_by: Option<i64>,
 }
 
 /// Everything that one instance decides for one job: no clock, no IO, no randomness, no logging; it never fails.
@@ -113,7 +115,7 @@ pub struct Status {
 ///
 /// let identity = Identity { job: JobName::new("report")?, server: ServerIp::new("10.0.0.1")? };
 /// let mut coordinator = Coordinator::new(identity, StrategyRegistry::default());
-/// let now = Now { wall_ms: 0, mono: std::time::Duration::ZERO };
+/// let now = Now { wall_ms: 0, registry_ms: None, mono: std::time::Duration::ZERO };
 /// let mut commands = Vec::new();
 /// let incarnation = InstanceId::new("10.0.0.1@-@7-k3f9");
 /// coordinator.handle(now, Event::Connected { session: SessionId(1), incarnation }, &mut commands);
@@ -164,6 +166,8 @@ struct Told {
     strategy_fault: Option<String>,
     leads: Option<Version>,
     left: bool,
+    /// How far this clock is ahead of the registry's, in milliseconds, if that is beyond the bound.
+    clock_differs_by: Option<i64>,
     leave_requested: bool,
     /// Orphans have waited long enough for anybody to take them: nothing new comes of waiting.
     patience_over: bool,
@@ -195,6 +199,11 @@ struct InFlight {
 }
 
 impl InFlight {
+    /// Returns true if no reply has come yet.
+    fn is_sent(&self) -> bool {
+        self.stage == Stage::Sent
+    }
+
     /// A plan that is sent now.
     fn new(
         ticket: Ticket,
@@ -417,6 +426,7 @@ impl Coordinator {
             running: self.local.runs.iter().map(|(item, run)| (item, run.token)).collect(),
             waiting_for: self.waiting.map(|(what, _)| what),
             waiting_since: self.waiting.map(|(_, since)| since),
+            clock_differs_by: self.told.clock_differs_by,
         }
     }
 

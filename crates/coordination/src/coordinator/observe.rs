@@ -19,8 +19,8 @@ use crate::shortened;
 use crate::trigger_record::TriggerRecord;
 use crate::view::{ConfigState, Versioned};
 use crate::{
-    Command, DropReason, FencingToken, FireTime, JobConfig, JobEvent, Ledger, Now, OnceCall,
-    OnceStage, Outcome, RequestParameter, RunSource, StartItem,
+    Command, DropReason, FencingToken, FireTime, JobConfig, JobEvent, Ledger, MaxTimeDiff, Now,
+    OnceCall, OnceStage, Outcome, RequestParameter, RunSource, StartItem,
 };
 
 /// Items with the tokens under which they may be claimed.
@@ -29,6 +29,7 @@ type SentClaims = BTreeSet<(ShardingItem, FencingToken)>;
 impl Coordinator {
     pub(super) fn observe(&mut self, now: Now, out: &mut Vec<Command>) {
         self.observe_config(out);
+        self.observe_clock(now, out);
         self.observe_java(now, out);
         self.observe_runs(out);
         self.observe_membership(out);
@@ -63,6 +64,45 @@ impl Coordinator {
             out.push(Command::Emit(JobEvent::ConfigRejected { reason }));
         }
         self.told.config_fault = fault;
+    }
+
+    /// Reports once that the clocks differ, and takes back a fire that came before that was known.
+    fn observe_clock(&mut self, now: Now, out: &mut Vec<Command>) {
+        let difference = self.clock_differs_by(now);
+        match (std::mem::replace(&mut self.told.clock_differs_by, difference), difference) {
+            (None, Some(ahead_ms)) => {
+                out.push(Command::Emit(JobEvent::ClockDiffers { ahead_ms }));
+            }
+            (Some(_), None) => out.push(Command::Emit(JobEvent::ClockAgrees)),
+            (None, None) | (Some(_), Some(_)) => {}
+        }
+        // The view can show the registration before its reply comes, which carries the registry's time.
+        let registers = self.in_flight.get(&Duty::Membership).is_some_and(|f| f.is_sent());
+        self.local.awaits_time = registers && now.registry_ms.is_none();
+        let horizon = self.horizon_ms(now);
+        let in_future = self.local.last_fire_seen.filter(|fire| fire.0 > horizon);
+        let Some(fire) = in_future.filter(|_| !mutant::is(Mutant::FutureFireKept)) else { return };
+        self.local.last_fire_seen = None;
+        if self.local.due.take_if(|due| due.at == fire).is_some() {
+            self.miss_by_clock(fire, out);
+        }
+    }
+
+    fn max_time_diff(&self) -> MaxTimeDiff {
+        self.view.config().map_or(MaxTimeDiff::Default, |config| config.max_time_diff)
+    }
+
+    /// Returns the time after which a fire can come from a wrong clock only.
+    fn horizon_ms(&self, now: Now) -> i64 {
+        let bound = self.max_time_diff();
+        bound.horizon_ms(bound.present_ms(now))
+    }
+
+    /// Returns how far this instance's clock is ahead of the registry's, in milliseconds, if that is beyond the bound.
+    pub(super) fn clock_differs_by(&self, now: Now) -> Option<i64> {
+        let bound_ms = i64::from(self.max_time_diff().seconds()?) * 1_000;
+        let ahead_ms = now.wall_ms.saturating_sub(now.registry_ms?);
+        (ahead_ms.saturating_abs() > bound_ms).then_some(ahead_ms)
     }
 
     fn observe_membership(&mut self, out: &mut Vec<Command>) {
@@ -140,7 +180,9 @@ impl Coordinator {
         let alone = !self.view.is_mixed() || mutant::is(Mutant::DueTakenBesideJava);
         let due = record.due.filter(|_| may && alone);
         let due = due.filter(|_| record.members.contains(me));
-        if let Some(at) = due.filter(|at| at.0 <= now.wall_ms) {
+        let horizon = self.horizon_ms(now);
+        let known = |at: &FireTime| at.0 <= horizon || mutant::is(Mutant::FutureDueTaken);
+        if let Some(at) = due.filter(|at| at.0 <= now.wall_ms).filter(known) {
             self.local.last_fire_seen = Some(at);
             self.local.due = Some(Due { at, next: None, missed: None });
         }

@@ -31,7 +31,7 @@ impl Coordinator {
                 // It was looked up by the items that are shown.
                 let by_a_part = self.catch_up_since().is_some() && !self.view.followed().is_all();
                 let told = !by_a_part || mutant::is(Mutant::MissedByAPart);
-                self.fire(Due { at, next, missed: told.then_some(missed) }, out);
+                self.fire(now, Due { at, next, missed: told.then_some(missed) }, out);
             }
             Event::TriggerRequested { parameter } => self.want_trigger(now, parameter, out),
             Event::OnceReturned { stage, token } => self.returned(stage, token),
@@ -184,8 +184,11 @@ impl Coordinator {
         }
     }
 
-    fn fire(&mut self, due: Due, out: &mut Vec<Command>) {
+    fn fire(&mut self, now: Now, due: Due, out: &mut Vec<Command>) {
         let at = due.at;
+        if self.clock_differs_by(now).is_some() && !mutant::is(Mutant::WrongClockFires) {
+            return self.miss_by_clock(at, out);
+        }
         if let Some(known) = self.local.due.as_mut().filter(|known| known.at == at) {
             *known = due;
             return;
@@ -209,6 +212,12 @@ impl Coordinator {
         };
         self.told.all_missed = self.told.all_missed.max(Some(at));
         out.push(Command::Emit(JobEvent::Missed { item: None, fire: at, reason }));
+    }
+
+    /// Reports a fire that this instance misses because its clock is wrong. Nothing remembers the fire.
+    pub(super) fn miss_by_clock(&mut self, fire: FireTime, out: &mut Vec<Command>) {
+        let reason = MissReason::ClockDiffers;
+        out.push(Command::Emit(JobEvent::Missed { item: None, fire, reason }));
     }
 
     /// An operator has disabled this instance's server.

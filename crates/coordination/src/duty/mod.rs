@@ -187,7 +187,8 @@ impl<'a> Context<'a> {
         let paused = self.view.server_state(self.server) == Some(ServerState::Paused)
             && !mutant::is(Mutant::PausedServerIgnored);
         let available = self.view.is_available(self.me) || mutant::is(Mutant::UnavailableClaim);
-        let may_start = available && self.local.may_start() && !paused;
+        let awaits_time = self.local.awaits_time && !mutant::is(Mutant::TimeUnawaited);
+        let may_start = available && self.local.may_start() && !paused && !awaits_time;
         self.view.config().filter(|_| may_start).map(|config| &**config)
     }
 

@@ -13,7 +13,7 @@ use crate::mutant::{self, Mutant};
 use crate::pending::Pending;
 use crate::plan::{Plan, Step};
 use crate::view::JobView;
-use crate::{FireTime, JobConfig, Ledger};
+use crate::{FireTime, JobConfig, Ledger, MaxTimeDiff};
 
 /// Assigns items anew when the inputs of the assignment have changed, and lets items follow that could not before.
 ///
@@ -145,9 +145,15 @@ fn waits_for_java(cx: &Context<'_>, moves: &Moves) -> bool {
     cx.view.is_mixed() && patient && waits
 }
 
-/// Returns the last fire that anybody is known to have seen: new items have nothing to do with it.
+/// Returns the last fire that any instance is known to have seen: new items have nothing to do with it. A fire that lies in the
+/// future comes from a wrong clock, and stands for the present.
 fn last_fire(cx: &Context<'_>) -> Option<FireTime> {
-    cx.view.last_fires().map(|(_, last)| last).max(cx.local.last_fire_seen)
+    let bound = cx.view.config().map_or(MaxTimeDiff::Default, |config| config.max_time_diff);
+    let present = bound.present_ms(cx.now);
+    let last = cx.view.last_fires().map(|(_, last)| last).max(cx.local.last_fire_seen)?;
+    let in_future = last.0 > bound.horizon_ms(present) && !mutant::is(Mutant::BornInFuture);
+    // Scheduled fires come on whole seconds.
+    Some(if in_future { FireTime(present - present.rem_euclid(1_000)) } else { last })
 }
 
 /// Returns the fire after which the record of an item begins. What Java instances had, and hold back because items are about to

@@ -311,7 +311,7 @@ impl Scene {
     /// Instance 1 has looked at what Java instances show.
     pub(crate) fn observed(mut self) -> Self {
         let fire = self.local.last_fire_seen;
-        let now = Now { wall_ms: 1_000_000, mono: Duration::from_secs(1) };
+        let now = Now { wall_ms: 1_000_000, registry_ms: None, mono: Duration::from_secs(1) };
         self.local.foreign.observe(&self.view, fire, now);
         self
     }
@@ -344,7 +344,7 @@ impl Scene {
     pub(crate) fn plan(&self, duty: Duty) -> Option<Plan> {
         let plan_of = Duty::ALL.iter().find(|(d, _)| *d == duty).unwrap().1;
         plan_of(&Context {
-            now: Now { wall_ms: 1_000, mono: Duration::from_secs(1) },
+            now: Now { wall_ms: 1_000, registry_ms: None, mono: Duration::from_secs(1) },
             me: &id(1),
             session: Some(self.session),
             server: &ip(1),

@@ -18,7 +18,8 @@ use crate::view::{JobView, Versioned};
 use crate::{Command, Event, JobConfig, Now, Reply, Ticket};
 
 /// The model has no clock: what takes long, or has taken long enough, is explored as something that happens.
-pub(crate) const NOW: Now = Now { wall_ms: 1_000_000, mono: Duration::from_secs(1_000) };
+pub(crate) const NOW: Now =
+    Now { wall_ms: 1_000_000, registry_ms: None, mono: Duration::from_secs(1_000) };
 
 /// A plan under way, with the configuration under which it was decided.
 #[derive(Clone, Debug, PartialEq, Eq)]

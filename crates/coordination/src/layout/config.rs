@@ -115,6 +115,22 @@ pub(super) fn total_of(number: i64) -> Result<u32, ConfigError> {
     })
 }
 
+/// The value that switches something off.
+pub(super) const OFF: &str = "off";
+
+/// Returns true if a field says `off`, false if it is not there.
+pub(super) fn off(field: &'static str, value: Option<String>) -> Result<bool, ConfigError> {
+    match value {
+        None => Ok(false),
+        Some(value) if value == OFF => Ok(true),
+        Some(value) => Err(ConfigError::Field {
+            field,
+            found: format!("{value:?}"),
+            valid: "off, or no such field",
+        }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

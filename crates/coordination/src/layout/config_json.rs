@@ -2,15 +2,20 @@
 
 use std::fmt::Write as _;
 
-use super::config::{ConfigError, total_of};
+use super::config::{ConfigError, OFF, off, total_of};
 use super::json::Fields;
-use crate::{CatchUp, JavaFields, JavaFields2, JavaJobType, JavaSettings, JobConfig, JobName};
+use crate::{
+    CatchUp, JavaFields, JavaFields2, JavaJobType, JavaSettings, JobConfig, JobName, MaxTimeDiff,
+};
 
 /// The class that Java gives all script jobs, whatever stands in the document.
 const SCRIPT_CLASS: &str = "com.dangdang.ddframe.job.api.script.ScriptJob";
 
-/// Writes the document. What is ours is appended: `timeZone`, `staticSharding`, `catchUp`, `excludedDays` and
-/// `jitterMilliseconds` where they are set. Fields that the document had before and nobody here knows follow at the end. Java
+/// The field of this project that switches the comparison of clocks off: `"off"`. Java reads `maxTimeDiffSeconds` alone.
+const MAX_TIME_DIFF: &str = "maxTimeDiff";
+
+/// Writes the document. What is ours is appended: `timeZone`, `staticSharding`, `catchUp`, `excludedDays`,
+/// `jitterMilliseconds` and `maxTimeDiff` where they are set. Fields that the document had before and nobody here knows follow at the end. Java
 /// instances skip both. At unknown properties they fail, and did so before.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     let mut json = Writer::default();
@@ -35,7 +40,7 @@ pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
         JavaJobType::Script { command_line: Some(line) } => json.string("scriptCommandLine", line),
     }
     json.raw("monitorExecution", config.monitor_execution);
-    json.raw("maxTimeDiffSeconds", config.max_time_diff_seconds.map_or(-1, i64::from));
+    json.raw("maxTimeDiffSeconds", config.max_time_diff.java_seconds());
     json.raw("monitorPort", java.monitor_port);
     json.string("jobShardingStrategyClass", &config.strategy);
     json.raw("reconcileIntervalMinutes", config.reconcile_interval_minutes);
@@ -58,6 +63,9 @@ pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     }
     if let Some(bound) = config.jitter_ms {
         json.raw("jitterMilliseconds", bound);
+    }
+    if config.max_time_diff == MaxTimeDiff::Off {
+        json.string(MAX_TIME_DIFF, OFF);
     }
     for (name, value) in &config.unknown {
         json.raw(name, value);
@@ -87,7 +95,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     config.misfire = fields.boolean("misfire", false)?;
     config.description = fields.string("description")?;
     config.monitor_execution = fields.boolean("monitorExecution", true)?;
-    config.max_time_diff_seconds = u32::try_from(fields.integer("maxTimeDiffSeconds", -1)?).ok();
+    let is_off = off(MAX_TIME_DIFF, non_empty(fields.string(MAX_TIME_DIFF)?))?;
+    config.max_time_diff = MaxTimeDiff::of_java(fields.integer("maxTimeDiffSeconds", -1)?, is_off);
     config.strategy = fields.string("jobShardingStrategyClass")?;
     let reconcile = fields.integer("reconcileIntervalMinutes", 10)?;
     config.reconcile_interval_minutes = u32::try_from(reconcile).unwrap_or(0);
@@ -280,6 +289,30 @@ mod tests {
             "{written}"
         );
         assert_eq!(decode_config(written.as_bytes()).unwrap(), config);
+    }
+
+    #[test]
+    fn clocks_are_not_compared_only_if_a_field_of_this_project_says_so() {
+        let read = |more: &str| decode_config(format!("{DOCUMENT}{more}}}").as_bytes());
+        let rows = [
+            ("", MaxTimeDiff::Default),
+            (r#","maxTimeDiffSeconds":-1"#, MaxTimeDiff::Default),
+            (r#","maxTimeDiffSeconds":5"#, MaxTimeDiff::Seconds(5)),
+            (r#","maxTimeDiffSeconds":-1,"maxTimeDiff":"off""#, MaxTimeDiff::Off),
+            (r#","maxTimeDiffSeconds":5,"maxTimeDiff":"off""#, MaxTimeDiff::Seconds(5)),
+        ];
+        for (more, expected) in rows {
+            let config = read(more).unwrap();
+            assert_eq!(config.max_time_diff, expected, "{more}");
+            let written = encode_config(&config);
+            let java = format!(r#""maxTimeDiffSeconds":{},"#, expected.java_seconds());
+            assert!(written.contains(&java), "{more}: {written}");
+            let is_off = written.ends_with(r#","maxTimeDiff":"off"}"#);
+            assert_eq!(is_off, expected == MaxTimeDiff::Off, "{more}: {written}");
+            assert_eq!(decode_config(written.as_bytes()).unwrap(), config, "{more}");
+        }
+        let error = read(r#","maxTimeDiff":"never""#).unwrap_err().to_string();
+        assert_eq!(error, "field maxTimeDiff is \"never\"; valid is off, or no such field");
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::config::{ConfigError, total_of};
+use super::config::{ConfigError, OFF, off, total_of};
 use super::yaml::{Document, Value, Writer};
 use crate::{
     CatchUp, Dialect, JavaExecutor, JavaFields, JavaFields3, JavaSettings, JobConfig, JobName,
+    MaxTimeDiff,
 };
 
 /// Fields that only documents of 3.x have.
@@ -28,6 +29,7 @@ const CATCH_UP_WINDOW: &str = "elastic-job-rust.catch-up.window-seconds";
 const CATCH_UP_MAX: &str = "elastic-job-rust.catch-up.max";
 const EXCLUDED_DAYS: &str = "elastic-job-rust.excluded-days";
 const JITTER: &str = "elastic-job-rust.jitter-milliseconds";
+const MAX_TIME_DIFF: &str = "elastic-job-rust.max-time-diff";
 
 /// Writes the document. Fields that it had before and nobody here knows follow at the end.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields3) -> String {
@@ -56,7 +58,7 @@ pub(super) fn encode(config: &JobConfig, java: &JavaFields3) -> String {
     let strategy = Some(config.strategy.as_str()).filter(|strategy| !strategy.is_empty());
     optional(&mut yaml, "jobShardingStrategyType", strategy);
     optional(&mut yaml, "label", java.label.as_deref());
-    yaml.plain("maxTimeDiffSeconds", config.max_time_diff_seconds.map_or(-1, i64::from));
+    yaml.plain("maxTimeDiffSeconds", config.max_time_diff.java_seconds());
     yaml.plain("misfire", config.misfire);
     yaml.plain("monitorExecution", config.monitor_execution);
     yaml.plain("overwrite", config.overwrite);
@@ -80,7 +82,9 @@ fn all_props<'a>(config: &'a JobConfig, java: &'a JavaFields3) -> BTreeMap<&'a s
     });
     let ours = ours.chain(config.jitter_ms.map(|bound| (JITTER, bound)));
     let days = config.excluded_days.iter().map(|days| (EXCLUDED_DAYS, Cow::from(days)));
-    given.chain(ours.map(|(key, value)| (key, Cow::from(value.to_string())))).chain(days).collect()
+    let off = (config.max_time_diff == MaxTimeDiff::Off).then_some((MAX_TIME_DIFF, OFF.into()));
+    let ours = ours.map(|(key, value)| (key, Cow::from(value.to_string())));
+    given.chain(ours).chain(days).chain(off).collect()
 }
 
 /// Reads a document that ElasticJob 3.x, its console, or [`encode`] wrote.
@@ -106,7 +110,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     config.disabled = fields.boolean("disabled")?;
     config.overwrite = fields.boolean("overwrite")?;
     config.static_sharding = fields.boolean("staticSharding")?;
-    config.max_time_diff_seconds = u32::try_from(fields.integer("maxTimeDiffSeconds", -1)?).ok();
+    let max_time_diff = fields.integer("maxTimeDiffSeconds", -1)?;
     let reconcile = fields.integer("reconcileIntervalMinutes", 0)?;
     config.reconcile_interval_minutes = u32::try_from(reconcile).unwrap_or(0);
     config.strategy = fields.text("jobShardingStrategyType")?.unwrap_or_default();
@@ -119,6 +123,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     config.catch_up = take_catch_up(&mut java.props)?;
     config.excluded_days = java.props.remove(EXCLUDED_DAYS).filter(|days| !days.is_empty());
     config.jitter_ms = take_number(&mut java.props, JITTER)?;
+    let is_off = off(MAX_TIME_DIFF, java.props.remove(MAX_TIME_DIFF))?;
+    config.max_time_diff = MaxTimeDiff::of_java(max_time_diff, is_off);
     config.java = JavaSettings { fields: JavaFields::V3(java), ..JavaSettings::of(Dialect::V3) };
     config.unknown = fields.0.into_lines();
     Ok(config)
@@ -253,8 +259,9 @@ mod tests {
         config.catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
         config.excluded_days = Some("SAT..SUN".into());
         config.jitter_ms = Some(500);
+        config.max_time_diff = MaxTimeDiff::Off;
         let written = encode_config(&config);
-        let ours = "\nprops:\n  elastic-job-rust.catch-up.max: '5'\n  elastic-job-rust.catch-up.window-seconds: '60'\n  elastic-job-rust.excluded-days: SAT..SUN\n  elastic-job-rust.jitter-milliseconds: '500'\n";
+        let ours = "\nprops:\n  elastic-job-rust.catch-up.max: '5'\n  elastic-job-rust.catch-up.window-seconds: '60'\n  elastic-job-rust.excluded-days: SAT..SUN\n  elastic-job-rust.jitter-milliseconds: '500'\n  elastic-job-rust.max-time-diff: 'off'\n";
         assert!(written.contains(ours), "{written}");
         assert_eq!(decode_config(written.as_bytes()).unwrap(), config);
     }

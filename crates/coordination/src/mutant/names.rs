@@ -344,6 +344,16 @@ mutants! {
     UnreadableMoved,
     /// New items have to do with fires from before they were there.
     BornBefore,
+    /// New items begin after a fire that lies in the future.
+    BornInFuture,
+    /// Instances fire although their clock differs from the registry's by more than the bound.
+    WrongClockFires,
+    /// A fire that lies in the future stays due once the registry's clock is known.
+    FutureFireKept,
+    /// Instances claim before the reply to their registration has carried the registry's time.
+    TimeUnawaited,
+    /// Newcomers take a due fire over that lies in the future.
+    FutureDueTaken,
     /// Callbacks are called although their holder lives.
     CallbackBesideHolder,
     /// Callbacks are called again for the same fire.

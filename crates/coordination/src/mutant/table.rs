@@ -1336,6 +1336,45 @@ pub const MUTANTS: &[Row] = &[
         ),
     },
     Row {
+        mutant: M::BornInFuture,
+        properties: &["S14"],
+        story: "a wrong clock has run an item ahead by a year, and items that are added later wait for a year",
+        watcher: Told(told("tests/clocks.rs", "new_items_are_not_born_in_the_future")),
+    },
+    Row {
+        mutant: M::WrongClockFires,
+        properties: &["S14"],
+        story: "an instance whose clock is a year ahead claims the fires of that year",
+        watcher: Told(told(
+            "tests/clocks.rs",
+            "a_fire_by_a_wrong_clock_is_missed_and_reported_once",
+        )),
+    },
+    Row {
+        mutant: M::FutureFireKept,
+        properties: &["S14"],
+        story: "an instance claims a fire that came before the registry's reply showed that its clock is wrong",
+        watcher: Told(told(
+            "tests/clocks.rs",
+            "a_fire_of_the_future_is_dropped_once_the_clock_is_known",
+        )),
+    },
+    Row {
+        mutant: M::TimeUnawaited,
+        properties: &["S14"],
+        story: "an instance sees that it is registered, and claims a fire of the future before the reply shows its clock to be wrong",
+        watcher: Told(told(
+            "tests/clocks.rs",
+            "nothing_is_claimed_before_the_reply_to_the_registration",
+        )),
+    },
+    Row {
+        mutant: M::FutureDueTaken,
+        properties: &["S14"],
+        story: "a newcomer whose clock is wrong as well claims the fire of the future in the record of the assignment",
+        watcher: Told(told("tests/clocks.rs", "a_due_fire_of_the_future_is_not_taken_over")),
+    },
+    Row {
         mutant: M::CallbackBesideHolder,
         properties: &["S13", "quiet"],
         story: "a callback is called again and again while it runs",

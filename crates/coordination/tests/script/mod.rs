@@ -69,6 +69,10 @@ struct Instance {
     server: ServerIp,
     session: SessionId,
     alive: bool,
+    /// How far its wall clock is ahead of the registry's, in milliseconds.
+    ahead_ms: i64,
+    /// Whether a reply has carried the registry's time.
+    knows_time: bool,
     /// What its feed is about.
     scope: Scope,
     feed: VecDeque<Vec<Change>>,
@@ -168,7 +172,7 @@ impl Cluster {
             instances: Vec::new(),
             observer: coordinator_on(&ServerIp::new("192.0.2.1").unwrap())
                 .speaking(config.java.dialect()),
-            now: Now { wall_ms: 1_700_000_000_000, mono: Duration::ZERO },
+            now: Now { wall_ms: 1_700_000_000_000, registry_ms: None, mono: Duration::ZERO },
             traffic: Traffic::default(),
             most_operations: 0,
             most_bytes: 0,
@@ -239,6 +243,8 @@ impl Cluster {
             server,
             session,
             alive: true,
+            ahead_ms: 0,
+            knows_time: false,
             scope,
             feed,
             n_told: 0,
@@ -267,7 +273,8 @@ impl Cluster {
         let server = self.instances[instance].server.clone();
         self.log.push(format!("{server} <- {event}"));
         let mut commands = Vec::new();
-        self.instances[instance].coordinator.handle(self.now, event, &mut commands);
+        let now = self.now_of(instance);
+        self.instances[instance].coordinator.handle(now, event, &mut commands);
         for command in commands {
             self.log.push(format!("{server} -> {command}"));
             self.obey(instance, command);
@@ -509,6 +516,32 @@ impl Cluster {
     /// Tells all instances that a fire scheduled for this moment is due.
     pub(crate) fn fire(&mut self) -> FireTime {
         self.fire_after(&[])
+    }
+
+    /// Returns the time by the clocks of an instance.
+    fn now_of(&self, instance: usize) -> Now {
+        let Instance { ahead_ms, knows_time, .. } = self.instances[instance];
+        let registry_ms = knows_time.then_some(self.now.wall_ms);
+        Now { wall_ms: self.now.wall_ms + ahead_ms, registry_ms, ..self.now }
+    }
+
+    /// Sets the wall clock of an instance so far ahead of the registry's.
+    pub(crate) fn set_clock_ahead(&mut self, instance: usize, ahead_ms: i64) {
+        self.instances[instance].ahead_ms = ahead_ms;
+    }
+
+    /// Lets an instance know the registry's time from now on.
+    pub(crate) fn show_registry_time(&mut self, instance: usize) {
+        self.instances[instance].knows_time = true;
+        self.tell(instance, Event::Wake);
+    }
+
+    /// Tells one instance that the fire scheduled for this moment by its own clock is due.
+    pub(crate) fn fire_by_own_clock(&mut self, instance: usize) -> FireTime {
+        let at = FireTime(self.now_of(instance).wall_ms);
+        let next = Some(FireTime(at.0 + 1_000));
+        self.tell(instance, Event::Fire { at, next, missed: Vec::new() });
+        at
     }
 
     /// Tells all instances that a fire scheduled for this moment is due, and which ones there were before it; the

@@ -98,8 +98,10 @@ fn config(doc: &JobDoc) -> Result<JobConfig, Invalid> {
     if let Some(bound) = &doc.jitter {
         job = job.jitter(duration("jitter", bound)?);
     }
-    if let Some(bound) = &doc.max_time_diff {
-        job = job.max_time_diff(duration("max_time_diff", bound)?);
+    match doc.max_time_diff.as_deref() {
+        None => {}
+        Some("off") => job = job.compare_clocks(false),
+        Some(bound) => job = job.max_time_diff(duration("max_time_diff", bound)?),
     }
     if let Some(interval) = &doc.reconcile_interval {
         job = job.reconcile_interval(duration("reconcile_interval", interval)?);

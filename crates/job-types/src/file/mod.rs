@@ -29,8 +29,9 @@ use tree::{Mistake, Node, Reason, Step};
 /// | field of a job | meaning |
 /// |---|---|
 /// | `name`, `sharding_total_count` | required |
-/// | `cron`, `time_zone`, `excluded_days`, `jitter`, `sharding_item_parameters`, `job_parameter`, `failover`, `misfire`, `monitor_execution`, `static_sharding`, `max_time_diff`, `reconcile_interval`, `strategy`, `description`, `disabled`, `overwrite` | as in [`JobBuilder`](lite::JobBuilder) |
+/// | `cron`, `time_zone`, `excluded_days`, `jitter`, `sharding_item_parameters`, `job_parameter`, `failover`, `misfire`, `monitor_execution`, `static_sharding`, `reconcile_interval`, `strategy`, `description`, `disabled`, `overwrite` | as in [`JobBuilder`](lite::JobBuilder) |
 /// | `catch_up` | `window`, `max` |
+/// | `max_time_diff` | a time as in [`JobBuilder`](lite::JobBuilder), or `off`: clocks are not compared |
 /// | `timeout`, `shutdown_grace`, `max_concurrency` | as in [`Registration`] |
 /// | `retry` | `max_attempts`; `first_delay`, `max_delay`, `after_panics` as in [`RetryPolicy`] |
 /// | `script` | one of `command` (split as by [`Script::parse`]), `argv` (a list) and `shell`; `env`, `inherit_environment`, `directory`, `grace`, `max_logged_lines`, `outlives_worker` as in [`Script`]; `context`: `environment` (default), `argument` or `none`, as in [`ScriptContext`](crate::ScriptContext) |

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::Now;
+use jiff::Timestamp;
 use reg_center::RegistryCenter;
 use tokio::select;
 use tokio::sync::oneshot;
@@ -32,9 +33,14 @@ pub(crate) struct Seams {
 pub(crate) struct Elapsed;
 
 impl Seams {
-    /// Reads both clocks.
+    /// Reads both clocks, and the registry's as far as it is known.
     pub(crate) fn now(&self) -> Now {
-        Now { wall_ms: self.clock.wall().as_millisecond(), mono: self.clock.monotonic() }
+        let wall = self.clock.wall();
+        let registry_ms = self.registry.clock_reading().and_then(|reading| {
+            let time = Timestamp::try_from(reading.nearest_to(wall.into())).ok()?;
+            Some(time.as_millisecond())
+        });
+        Now { wall_ms: wall.as_millisecond(), registry_ms, mono: self.clock.monotonic() }
     }
 
     /// Runs a future to its end whatever becomes of the caller, and hands back its value.

@@ -103,6 +103,8 @@ codes! {
     Failing => "failing",
     /// A record that cannot be read.
     BadRecord => "bad-record",
+    /// A record that has settled a fire of the future.
+    FutureFire => "future-fire",
     /// The flag that asks for resharding.
     Necessary => "resharding-asked-for",
     /// The flag that resharding goes on (A10, A11).

@@ -6,17 +6,23 @@
 mod config;
 mod finding;
 mod fix;
+mod future;
 mod items;
 mod marks;
 mod members;
 
+use jiff::Timestamp;
+
 use crate::{JobSnapshot, Namespace};
+
+pub(crate) use future::future_fires;
 
 pub use finding::{Finding, FindingCode, Fix, Severity};
 
 /// One examination: the job now, and perhaps as it was before.
 #[derive(Clone, Copy, Debug)]
 struct Case<'a> {
+    now: Timestamp,
     job: &'a JobSnapshot,
     earlier: Option<&'a JobSnapshot>,
 }
@@ -39,13 +45,21 @@ impl Case<'_> {
 }
 
 /// The checks, in the order of their findings: what explains others comes first.
-const CHECKS: [fn(&Case<'_>) -> Vec<Finding>; 6] =
-    [config::check, members::check, marks::check, items::check, items::check_flags, config::strays];
+const CHECKS: [fn(&Case<'_>) -> Vec<Finding>; 7] = [
+    config::check,
+    members::check,
+    marks::check,
+    items::check,
+    future::check,
+    items::check_flags,
+    config::strays,
+];
 
 /// Examines a job.
 ///
 /// With an `earlier` snapshot of the same job, taken at least some seconds before, what has not moved in between is told as
-/// stuck. Without one a fault that may pass by itself is a warning.
+/// stuck. Without one a fault that may pass by itself is a warning. `now` is the time of the snapshot, by the registry's
+/// clock if it has one: see [`Operations::registry_now`](crate::Operations::registry_now).
 ///
 /// # Examples
 /// ```
@@ -53,21 +67,26 @@ const CHECKS: [fn(&Case<'_>) -> Vec<Finding>; 6] =
 /// use operations::{JobSnapshot, diagnose};
 ///
 /// let nothing = JobSnapshot::of_nodes(&JobName::new("report")?, Vec::new());
-/// assert!(diagnose(&nothing, None).is_empty());
-/// # Ok::<(), coordination::InvalidName>(())
+/// let now = "2024-02-29T12:00:00Z".parse()?;
+/// assert!(diagnose(&nothing, None, now).is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn diagnose(job: &JobSnapshot, earlier: Option<&JobSnapshot>) -> Vec<Finding> {
+pub fn diagnose(job: &JobSnapshot, earlier: Option<&JobSnapshot>, now: Timestamp) -> Vec<Finding> {
     if !job.exists() {
         return Vec::new();
     }
-    let case = Case { job, earlier };
+    let case = Case { now, job, earlier };
     CHECKS.iter().flat_map(|check| check(&case)).collect()
 }
 
 /// Examines every job of a namespace. What could not be read is a finding, too.
 #[must_use]
-pub fn diagnose_all(namespace: &Namespace, earlier: Option<&Namespace>) -> Vec<Finding> {
+pub fn diagnose_all(
+    namespace: &Namespace,
+    earlier: Option<&Namespace>,
+    now: Timestamp,
+) -> Vec<Finding> {
     let unread = namespace.unread.iter().map(|(name, error)| {
         let text = format!("it could not be read, so that nothing is known of it: {error}");
         Finding::about(name, FindingCode::Unread, Severity::Warning, text)
@@ -75,6 +94,6 @@ pub fn diagnose_all(namespace: &Namespace, earlier: Option<&Namespace>) -> Vec<F
     let jobs = namespace
         .jobs
         .iter()
-        .flat_map(|job| diagnose(job, earlier.and_then(|earlier| earlier.job(job.job()))));
+        .flat_map(|job| diagnose(job, earlier.and_then(|earlier| earlier.job(job.job())), now));
     unread.chain(jobs).collect()
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use coordination::{Dialect, JavaFields, JavaFields2, JavaJobType, JavaSettings, JobConfig};
+use coordination::{
+    Dialect, JavaFields, JavaFields2, JavaJobType, JavaSettings, JobConfig, MaxTimeDiff,
+};
 use sharding::{ShardingStrategy, StrategyRegistry};
 
 use crate::JobSnapshot;
@@ -95,7 +97,7 @@ impl Conversion {
         config.failover = fields.boolean("failover", false)?;
         config.misfire = fields.boolean("misfire", true)?;
         let seconds = fields.value::<i64>("maxTimeDiffSeconds", "a whole number of seconds")?;
-        config.max_time_diff_seconds = seconds.and_then(|seconds| u32::try_from(seconds).ok());
+        config.max_time_diff = MaxTimeDiff::of_java(seconds.unwrap_or(-1), false);
         if is_on_request {
             self.note("config/cron is missing: the job will run on request only");
         }

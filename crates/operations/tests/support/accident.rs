@@ -113,6 +113,10 @@ impl RegistryCenter for Accident {
         self.center.registry_time(probe).await
     }
 
+    fn clock_reading(&self) -> Option<reg_center::ClockReading> {
+        self.center.clock_reading()
+    }
+
     async fn close(&self) -> Result<()> {
         self.center.close().await
     }

@@ -169,6 +169,11 @@ impl World {
         self.clock.sleep_until(until).await;
     }
 
+    /// Returns the time on the clock that everybody shares.
+    pub(crate) fn time(&self) -> Timestamp {
+        self.clock.wall()
+    }
+
     /// Returns the job as it stands.
     pub(crate) fn now(&self) -> JobSnapshot {
         let model = self.registry.snapshot();

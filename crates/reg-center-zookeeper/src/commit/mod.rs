@@ -9,7 +9,7 @@ mod ticket;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use reg_center::{
     Committed, Conflict, ConflictReason, Error, Limits, NodePath, Op, Result, Txn, TxnOutcome,
@@ -20,7 +20,7 @@ use crate::bulk;
 use crate::convert::{self, Verdict};
 use crate::session::{Conn, Shared, acls};
 use plan::{Action, FRAME, Knowledge, MAX_REQUEST, STEP, Step, parents, plan};
-use send::Failure;
+use send::{Executed, Failure};
 use ticket::Ticket;
 
 const ACT: &str = "commit";
@@ -141,8 +141,11 @@ impl Attempt {
         let sent = Instant::now();
         let acls = acls(&self.shared.options);
         match send::send(&self.conn.client, acls, &self.ops, &steps).await {
-            Ok(committed) => {
+            Ok(Executed { committed, time }) => {
                 self.shared.acknowledged(&self.conn, sent);
+                if let Some(time) = self.time_of(time).await {
+                    self.shared.server_clock.note(time, sent, Instant::now());
+                }
                 Ok(Next::Done(TxnOutcome::Committed(committed)))
             }
             Err(Failure::Step { step, error }) => self.judge(&steps[step], &error),
@@ -150,6 +153,18 @@ impl Attempt {
                 Err(convert::write_error(ACT, self.ops[0].path(), &error))
             }
         }
+    }
+
+    /// Returns the time of the reply. The first one that carries none (ZOOKEEPER-4026) is made up for by a look at what was
+    /// just created, so that a clock that is wrong is known before anything is decided by it.
+    async fn time_of(&self, replied: Option<SystemTime>) -> Option<SystemTime> {
+        if replied.is_some() || self.shared.server_clock.reading(Instant::now()).is_some() {
+            return replied;
+        }
+        let created = |op: &Op| matches!(op, Op::Create { .. }).then(|| op.path().clone());
+        let created = self.ops.iter().find_map(created)?;
+        let stat = self.conn.client.check_stat(created.as_str()).await.ok()??;
+        Some(convert::written_at(&stat))
     }
 
     fn judge(&self, step: &Step<'_>, error: &zk::Error) -> Result<Next> {

@@ -1,5 +1,7 @@
 //! Sending steps and reading the answer.
 
+use std::time::SystemTime;
+
 use reg_center::{Committed, NodePath, Op, Stat};
 use zookeeper_client as zk;
 
@@ -14,6 +16,13 @@ pub(super) enum Failure {
     Request(zk::Error),
 }
 
+/// What a server says of an executed transaction.
+pub(super) struct Executed {
+    pub(super) committed: Committed,
+    /// The registry's clock at the execution, if the answer has it.
+    pub(super) time: Option<SystemTime>,
+}
+
 /// Executes all steps or none.
 ///
 /// A single operation is sent as such, because the answer then tells more: inside of a transaction a server before
@@ -23,7 +32,7 @@ pub(super) async fn send(
     acls: zk::Acls<'_>,
     ops: &[Op],
     steps: &[Step<'_>],
-) -> Result<Committed, Failure> {
+) -> Result<Executed, Failure> {
     let single = match steps {
         [Step { action: Action::Own(op), .. }] => send_single(client, acls, op).await,
         _ => None,
@@ -31,7 +40,9 @@ pub(super) async fn send(
     match single {
         Some(answer) => {
             let stat = answer.map_err(|error| Failure::Step { step: 0, error })?;
-            Ok(committed(vec![stat]))
+            let stat = stat.as_ref();
+            let time = stat.and_then(convert::time_of);
+            Ok(Executed { committed: committed(vec![stat.and_then(convert::told)]), time })
         }
         None => send_all(client, acls, ops, steps).await,
     }
@@ -42,17 +53,17 @@ async fn send_single(
     client: &zk::Client,
     acls: zk::Acls<'_>,
     op: &Op,
-) -> Option<Result<Option<Stat>, zk::Error>> {
+) -> Option<Result<Option<zk::Stat>, zk::Error>> {
     let path = op.path().as_str();
     match op {
         Op::Create { data, .. } => {
             let options = mode(op).with_acls(acls);
             let created = client.create(path, data, &options).await;
-            Some(created.map(|(stat, _)| convert::told(&stat)))
+            Some(created.map(|(stat, _)| Some(stat)))
         }
         Op::Put { data, expect, .. } => {
             let expected = Some(convert::expected_version(*expect));
-            Some(client.set_data(path, data, expected).await.map(|stat| convert::told(&stat)))
+            Some(client.set_data(path, data, expected).await.map(Some))
         }
         Op::Delete { expect, .. } => {
             let expected = Some(convert::expected_version(*expect));
@@ -74,7 +85,7 @@ async fn send_all(
     acls: zk::Acls<'_>,
     ops: &[Op],
     steps: &[Step<'_>],
-) -> Result<Committed, Failure> {
+) -> Result<Executed, Failure> {
     let answer = {
         let mut writer = client.new_multi_writer();
         for (index, step) in steps.iter().enumerate() {
@@ -95,7 +106,8 @@ async fn send_all(
             stats[step.op] = convert::told(stat);
         }
     }
-    Ok(committed(stats))
+    let time = results.iter().filter_map(stat_of).find_map(convert::time_of);
+    Ok(Executed { committed: committed(stats), time })
 }
 
 fn add(

@@ -10,6 +10,7 @@ use zookeeper_client as zk;
 
 use super::equip::Renewal;
 use super::lease::Lease;
+use super::server_clock::ServerClock;
 use crate::convert;
 use crate::options::ZookeeperOptions;
 
@@ -49,6 +50,7 @@ pub(crate) struct Shared {
     pub(crate) options: ZookeeperOptions,
     pub(crate) hub: SessionHub,
     pub(crate) lease: Lease,
+    pub(crate) server_clock: ServerClock,
     pub(crate) permits: Semaphore,
     pub(crate) runtime: Handle,
     link: watch::Sender<Link>,
@@ -60,6 +62,7 @@ impl Shared {
             options,
             hub: SessionHub::new(),
             lease: Lease::default(),
+            server_clock: ServerClock::default(),
             permits: Semaphore::new(MAX_REQUESTS),
             runtime: Handle::current(),
             link: watch::Sender::new(Link::Lost),

@@ -1,7 +1,7 @@
 //! Sessions: opening them, telling what becomes of them, and replacing the client when one is over.
 //!
-//! In reading order: `link` (what calls see) · `equip` (what a client is given to show) · `connect` (opening and ending) · `hosts` (names without address) ·
-//! `probe` (what stands in the way of TLS) · `lease` · `supervisor`.
+//! In reading order: `link` (what calls see) · `equip` (what a client is given to show) · `connect` (opening and ending) ·
+//! `hosts` (names without address) · `probe` (what stands in the way of TLS) · `lease` · `server_clock` · `supervisor`.
 
 mod connect;
 mod equip;
@@ -10,6 +10,7 @@ mod lease;
 mod link;
 #[cfg(feature = "tls")]
 mod probe;
+mod server_clock;
 mod supervisor;
 
 use crate::ConnectError;

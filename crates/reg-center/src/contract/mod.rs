@@ -203,7 +203,8 @@ table! { $
         reading::a_read_sees_the_own_writes,
         reading::after_a_sync_a_read_sees_the_writes_of_others,
         reading::many_nodes_are_read_in_the_order_of_their_paths,
-        reading::the_registry_tells_its_time_or_that_it_has_none;
+        reading::the_registry_tells_its_time_or_that_it_has_none,
+        reading::a_time_that_comes_with_a_reply_is_that_of_the_registry;
     guarantee_11 (11):
         limits::a_transaction_over_the_limit_is_refused_with_both_numbers,
         limits::a_transaction_at_the_limit_is_taken;

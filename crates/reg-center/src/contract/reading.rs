@@ -71,3 +71,21 @@ pub(super) async fn the_registry_tells_its_time_or_that_it_has_none(stage: &Stag
         last = time;
     }
 }
+
+pub(super) async fn a_time_that_comes_with_a_reply_is_that_of_the_registry(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let probe = path("/clock/probe");
+    let ask = async || {
+        let asked = stage.within("the time is told", actor.center.registry_time(&probe)).await;
+        asked.expect("there is a connection")
+    };
+    let before = ask().await;
+    let written = Txn::new().create(path("/n"), "", Lifetime::Persistent);
+    actor.commit(written).await;
+    let reading = actor.center.clock_reading();
+    let after = ask().await;
+    let Some(reading) = reading else { return };
+    assert!(before.is_some_and(|before| before <= reading.time), "{reading:?} after {before:?}");
+    assert!(after.is_some_and(|after| reading.time <= after), "{reading:?} before {after:?}");
+    assert!(reading.since_received <= reading.since_sent, "{reading:?}");
+}

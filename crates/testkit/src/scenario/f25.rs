@@ -29,8 +29,11 @@ pub(super) const SCENARIO: Scenario = Scenario {
 };
 
 async fn script(stage: &mut Stage) -> Played {
-    let zone = |config: &mut lite::JobConfig| config.time_zone = Some("Europe/Berlin".to_owned());
-    stage.assemble_with(2, &["a", "b"], &work(0.2), zone).await?;
+    let config = |config: &mut lite::JobConfig| {
+        config.time_zone = Some("Europe/Berlin".to_owned());
+        config.max_time_diff = lite::MaxTimeDiff::Off;
+    };
+    stage.assemble_with(2, &["a", "b"], &work(0.2), config).await?;
     stage.next_fire_of("a").await?;
     let hour = stage.an_hour();
     let ahead = hour.as_secs_f64() / stage.period().as_secs_f64();

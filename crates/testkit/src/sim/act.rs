@@ -91,7 +91,7 @@ pub enum Act {
         /// Whose.
         who: Who,
         /// By how much, in milliseconds; negative is slow.
-        ms: i32,
+        ms: i64,
     },
     /// The last fire comes again.
     Refire {

@@ -7,6 +7,7 @@ use coordination::Event;
 
 use super::act::{Act, Who};
 use super::node::{Fate, Process};
+use super::product;
 use super::record::{Writer, process_name};
 use super::time::Planned;
 use super::world::World;
@@ -77,7 +78,7 @@ impl World {
             Act::Expire { notice_ms, .. } => self.expire(index, duration(notice_ms)),
             Act::Crash { restart_ms, .. } => self.crash(index, duration(restart_ms)),
             Act::Freeze { ms, .. } => self.freeze(index, duration(ms)),
-            Act::Skew { ms, .. } => self.skew(index, ms.into()),
+            Act::Skew { ms, .. } => self.skew(index, ms),
             Act::Refire { .. } => {
                 let last = self.nodes[index].last_fire;
                 self.nodes[index].fires.extend(last);
@@ -207,6 +208,14 @@ impl World {
         }
         if ms != 0 {
             self.note_fault(NemesisEvent::Begin, "skew", Some(index), true);
+        }
+        if was.abs().max(ms.abs()) >= product::MAX_TIME_DIFF_MS {
+            // The timer looks again at a clock that was set back far.
+            let now = self.wall(index);
+            if let Some(timer) = &mut self.nodes[index].timer {
+                timer.next_ms = timer.next_ms.min(timer.rhythm.next_after(now));
+            }
+            self.coverage.count("wrong_clock");
         }
         was != ms
     }

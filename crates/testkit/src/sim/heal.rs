@@ -10,6 +10,7 @@ use sharding::ShardingItem;
 
 use super::clockwork::{millis, next_fire};
 use super::node::{Node, Process};
+use super::product;
 use super::profile::STRATEGIES;
 use super::record::Writer;
 use super::world::World;
@@ -159,7 +160,10 @@ impl World {
         let fires = self.observer.view().items();
         let recorded = fires.filter_map(|(_, of)| Some(of.ledger.as_ref()?.value.last_fire?.0));
         let seen = self.nodes.iter().filter_map(|node| Some(node.last_fire?.at));
-        let ahead = recorded.chain(seen).max().map_or(0, |last| last - self.true_wall());
+        // Fires that lie further in the future are missed, and nothing remembers them.
+        let horizon = self.true_wall() + product::MAX_TIME_DIFF_MS;
+        let fires = recorded.chain(seen).filter(|fire| *fire <= horizon);
+        let ahead = fires.max().map_or(0, |last| last - self.true_wall());
         self.advance(Duration::from_millis(u64::try_from(ahead).unwrap_or(0)));
         self.run_until_quiet();
     }

@@ -127,6 +127,8 @@ pub(crate) struct Node {
     pub(crate) scheduled: bool,
     pub(crate) last_fire: Option<DueFire>,
     pub(crate) skew_ms: i64,
+    /// Whether a reply has carried the registry's time.
+    pub(crate) knows_time: bool,
     pub(crate) runs: Vec<Exec>,
     pub(crate) calls: Vec<Call>,
     pub(crate) lag_until: Duration,
@@ -161,6 +163,7 @@ impl Node {
             scheduled: false,
             last_fire: None,
             skew_ms: 0,
+            knows_time: false,
             runs: Vec::new(),
             calls: Vec::new(),
             lag_until: Duration::ZERO,

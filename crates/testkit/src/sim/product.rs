@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use coordination::{
-    CatchUp, Coordinator, Event, FireTime, Following, Identity, JobConfig, JobName, Layout, Now,
-    RequestParameter, ServerIp, encode_config,
+    CatchUp, Coordinator, DEFAULT_MAX_TIME_DIFF_SECONDS, Event, FireTime, Following, Identity,
+    JobConfig, JobName, Layout, Now, RequestParameter, ServerIp, encode_config,
 };
 use reg_center::model::Model;
 use reg_center::{Limits, Node, NodePath, Op};
@@ -17,6 +17,9 @@ use super::rhythm::Rhythm;
 
 /// The name of the job under test.
 pub(crate) const JOB: &str = "sim";
+
+/// What clocks may differ by before fires are missed.
+pub(crate) const MAX_TIME_DIFF_MS: i64 = DEFAULT_MAX_TIME_DIFF_SECONDS as i64 * 1_000;
 
 /// Instances follow their own items, whatever the job, and not long after something was out of the ordinary: it shall happen often.
 const OWN_ITEMS: Following = Following { own_from: 1, after: Duration::from_millis(300) };
@@ -240,6 +243,6 @@ pub(crate) fn fire(at: i64, rhythm: Rhythm, since: Option<FireTime>) -> Event {
     Event::Fire { at: FireTime(at), next: Some(FireTime(rhythm.next_after(at))), missed }
 }
 
-pub(crate) fn now(wall_ms: i64, mono: Duration) -> Now {
-    Now { wall_ms, mono }
+pub(crate) fn now(wall_ms: i64, registry_ms: Option<i64>, mono: Duration) -> Now {
+    Now { wall_ms, registry_ms, mono }
 }

@@ -122,6 +122,9 @@ fn with_extras(act: Act, seed: u64, step: u32, profile: &Profile) -> Act {
 /// Tells the moments of what is told from those of steps.
 const TELLING: u64 = 1 << 40;
 
+/// By how much a clock is wrong that is off by any amount.
+const YEAR_MS: i64 = 365 * 86_400_000;
+
 /// How an act of a kind is drawn.
 pub type Draw = fn(&mut Dice, &Profile) -> Act;
 
@@ -153,7 +156,7 @@ pub const FAULTS: [(&str, Draw); 12] = [
         expire: dice.one_in(3),
     }),
     ("skew", |dice, profile| {
-        let ms = dice.pick(&[0, 0, -3_000, -900, -200, 150, 700, 2_500]);
+        let ms = dice.pick(&[0, 0, -3_000, -900, -200, 150, 700, 2_500, -YEAR_MS, YEAR_MS]);
         Act::Skew { who: who(dice, profile), ms }
     }),
     ("refire", |dice, profile| Act::Refire { who: who(dice, profile) }),

@@ -12,7 +12,7 @@ use coordination::{
 use reg_center::{Change, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
-use super::product::Subject;
+use super::product::{self, Subject};
 use super::world::World;
 
 /// What is remembered of the run so far.
@@ -130,6 +130,7 @@ impl World {
 
     fn check_item(&mut self, writer: Option<SessionId>, step: &Step) {
         let (item, before) = (step.item, step.before.ledger.as_ref().map(|l| &l.value));
+        self.check_future(step);
         let Some(old) = before else { return };
         let Some(new) = step.after.ledger.as_ref().map(|ledger| &ledger.value) else {
             return self.fail("S1", format!("the record of item {item} was deleted"));
@@ -179,6 +180,18 @@ impl World {
                 self.note_end(item, run, new.outcome);
             }
             _ => {}
+        }
+    }
+
+    /// Nothing of a wrong clock spreads: no record says that a fire was settled which is further in the future than clocks may
+    /// differ.
+    fn check_future(&mut self, step: &Step) {
+        let settled = |view: &ItemView| view.ledger.as_ref()?.value.settled_until();
+        let after = settled(&step.after).filter(|after| Some(*after) != settled(&step.before));
+        let ahead_ms = after.map_or(0, |FireTime(after)| after - self.true_wall());
+        if ahead_ms > product::MAX_TIME_DIFF_MS {
+            let text = format!("item {} has settled a fire that is {ahead_ms} ms ahead", step.item);
+            self.fail("S14", text);
         }
     }
 

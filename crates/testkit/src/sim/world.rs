@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use checker::history::{Fact, ProcessEvent};
-use coordination::{Command, Coordinator, Event, JobEvent, RunSource};
+use coordination::{Command, Coordinator, Event, JobEvent, Reply, RunSource};
 use reg_center::model::Model;
 use reg_center::{Change, Lifetime, SessionId, Txn};
 
@@ -139,7 +139,7 @@ impl World {
     }
 
     pub(crate) fn witness_changes(&mut self, changes: Vec<Change>) {
-        let now = product::now(self.true_wall(), self.mono);
+        let now = product::now(self.true_wall(), None, self.mono);
         self.observer.handle(now, Event::Registry(changes), &mut Vec::new());
     }
 
@@ -224,9 +224,14 @@ impl World {
             self.recorder.tell(|| format!("{index} <- {event}"));
             self.record_session(index, event);
             self.note_told(index, event);
+            // The reply to a write carries the registry's time. If the outcome is unknown the shell asks for it.
+            let replied =
+                matches!(event, Event::Replied { reply: Reply::Committed(_) | Reply::Unknown, .. });
+            self.nodes[index].knows_time |= replied;
             self.coverage.events += 1;
         }
-        let now = product::now(self.wall(index), self.mono);
+        let registry_ms = self.nodes[index].knows_time.then(|| self.true_wall());
+        let now = product::now(self.wall(index), registry_ms, self.mono);
         let mut commands = Vec::new();
         self.nodes[index].coordinator.handle_all(now, events, &mut commands);
         for command in commands {

@@ -54,7 +54,7 @@ fn meaning(config: &JobConfig, given: &serde_json::Value) -> serde_json::Value {
         "streamingProcess": streaming,
         "scriptCommandLine": command_line,
         "monitorExecution": config.monitor_execution,
-        "maxTimeDiffSeconds": config.max_time_diff_seconds.map_or(-1, i64::from),
+        "maxTimeDiffSeconds": config.max_time_diff.java_seconds(),
         "monitorPort": java.monitor_port,
         "jobShardingStrategyClass": config.strategy,
         "reconcileIntervalMinutes": config.reconcile_interval_minutes,
@@ -84,7 +84,7 @@ fn a_document_with_everything_in_it() {
     config.failover = true;
     config.misfire = false;
     config.description = "\t\u{8}\n\r\u{c}\u{1}\u{2028}\u{2029}🚀".into();
-    config.max_time_diff_seconds = Some(10);
+    config.max_time_diff = crate::MaxTimeDiff::Seconds(10);
     config.strategy = "x.Y".into();
     config.reconcile_interval_minutes = 15;
     config.disabled = true;

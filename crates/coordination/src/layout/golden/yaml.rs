@@ -38,7 +38,7 @@ fn meaning(config: &JobConfig) -> serde_json::Value {
         "disabled": config.disabled,
         "overwrite": config.overwrite,
         "staticSharding": config.static_sharding,
-        "maxTimeDiffSeconds": config.max_time_diff_seconds.map_or(-1, i64::from),
+        "maxTimeDiffSeconds": config.max_time_diff.java_seconds(),
         "reconcileIntervalMinutes": config.reconcile_interval_minutes,
         "jobShardingStrategyType":
             Some(&config.strategy).filter(|strategy| !strategy.is_empty()),

@@ -1,10 +1,10 @@
 //! What a registry client does: it keeps itself in a session, and hands answers and changes on.
 
-use reg_center::{SessionChange, SessionId};
+use reg_center::{SessionChange, SessionId, TxnOutcome};
 
 use super::client::Phase;
 use super::injection::Follows;
-use super::message::{AtClient, ClientId, Conn, Down, Event, Greeting, Request, Up};
+use super::message::{Answer, AtClient, ClientId, Conn, Down, Event, Greeting, Request, Up};
 use super::net::Net;
 use crate::scenario::Action;
 
@@ -53,10 +53,13 @@ impl Net {
             Down::Welcome { session, sent, is_new } => self.welcome(id, session, sent, is_new),
             Down::Expired => self.expired(id),
             Down::BeatAck { sent } => client.prove(sent, timeout),
-            Down::Answer { number, answer } => {
+            Down::Answer { number, time, answer } => {
                 let Some(call) = client.calls.remove(&number) else { return };
                 if call.proves_session && answer.is_ok() {
                     client.prove(call.sent, timeout);
+                }
+                if let Ok(Answer::Outcome(TxnOutcome::Committed(_))) = answer {
+                    client.time = Some((time, call.sent, now));
                 }
                 if call.is_close {
                     self.closed(id, true);

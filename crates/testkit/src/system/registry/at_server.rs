@@ -106,7 +106,7 @@ impl Net {
         } else if !matches!(answer, Ok(Answer::Node(_))) {
             self.raise_floor(id);
         }
-        let reply = Down::Answer { number, answer };
+        let reply = Down::Answer { number, time: self.wall(), answer };
         self.reply(id, conn, reply, after);
     }
 
@@ -146,8 +146,13 @@ impl Net {
                 return Err(Error::Refused { act: "ask for the time", cause });
             }
         }
+        Ok(self.wall())
+    }
+
+    /// Returns the registry's time.
+    fn wall(&self) -> SystemTime {
         let wall = u64::try_from(self.clock.wall().as_millisecond()).unwrap_or_default();
-        Ok(SystemTime::UNIX_EPOCH + Duration::from_millis(wall))
+        SystemTime::UNIX_EPOCH + Duration::from_millis(wall)
     }
 
     pub(super) fn end_session(&mut self, session: SessionId) {

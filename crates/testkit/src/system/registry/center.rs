@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use reg_center::{
-    Error, Feed, Limits, Node, NodePath, RegistryCenter, Result, Scope, SessionChange, SessionFeed,
-    SessionHub, SessionId, Txn, TxnOutcome, feed,
+    ClockReading, Error, Feed, Limits, Node, NodePath, RegistryCenter, Result, Scope,
+    SessionChange, SessionFeed, SessionHub, SessionId, Txn, TxnOutcome, feed,
 };
 use tokio::sync::oneshot;
 
@@ -151,6 +151,14 @@ impl RegistryCenter for SimCenter {
                 Err(mixed_up())
             }
         }
+    }
+
+    fn clock_reading(&self) -> Option<ClockReading> {
+        self.shared.with(|net| {
+            let (time, sent, received) = net.clients.get(&self.id)?.time?;
+            let since = |then| Duration::from_millis(net.now().saturating_sub(then));
+            Some(ClockReading { time, since_sent: since(sent), since_received: since(received) })
+        })
     }
 
     async fn close(&self) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use reg_center::feed::FeedSender;
 use reg_center::{Error, Result, Revision, Scope, SessionHub, SessionId};
@@ -41,6 +42,8 @@ pub(super) struct Client {
     /// When it gives the session up that it cannot reach.
     pub(super) outage_ends: Option<u64>,
     pub(super) closing: bool,
+    /// The registry's time in the last reply to a write, when that was sent, and when the reply came.
+    pub(super) time: Option<(SystemTime, u64, u64)>,
     pub(super) next_number: u64,
     pub(super) calls: BTreeMap<u64, Call>,
     pub(super) feeds: BTreeMap<u64, ClientFeed>,
@@ -85,6 +88,7 @@ impl Client {
             lease: None,
             outage_ends: None,
             closing: false,
+            time: None,
             next_number: 0,
             calls: BTreeMap::new(),
             feeds: BTreeMap::new(),

@@ -125,6 +125,8 @@ pub(super) enum Down {
     },
     Answer {
         number: u64,
+        /// The registry's clock when it answered.
+        time: SystemTime,
         answer: Result<Answer>,
     },
     Changes {

@@ -1,0 +1,59 @@
+//! Records that have settled a fire of the future: what an instance with a wrong clock has left.
+
+use coordination::{FireTime, JobConfig, Ledger, MaxTimeDiff, NodeKind, OperatorStep};
+use jiff::Timestamp;
+use sharding::ShardingItem;
+
+use super::{Case, Finding, FindingCode, Severity};
+use crate::JobSnapshot;
+use crate::fires::last_fire;
+use crate::held::moment;
+
+/// Returns the items with the last fire that each has settled, if that lies in the future for certain. None of a job whose
+/// clocks are not compared.
+pub(crate) fn future_fires(
+    job: &JobSnapshot,
+    now: Timestamp,
+) -> impl Iterator<Item = (ShardingItem, FireTime)> {
+    let bound = job.config().map_or(MaxTimeDiff::Default, |config| config.max_time_diff);
+    let horizon = FireTime(bound.horizon_ms(now.as_millisecond()));
+    let items = job.view().items().filter(move |_| bound != MaxTimeDiff::Off);
+    items.filter_map(move |(item, shown)| {
+        let settled = shown.ledger.as_ref()?.value.settled_until()?;
+        (settled > horizon).then_some((item, settled))
+    })
+}
+
+/// Returns the last scheduled fire until now; the present second of a job that has none.
+fn present(config: Option<&JobConfig>, now: Timestamp) -> FireTime {
+    let last = config.and_then(|config| last_fire(config, now));
+    let now_ms = now.as_millisecond();
+    FireTime(last.map_or(now_ms - now_ms.rem_euclid(1_000), Timestamp::as_millisecond))
+}
+
+pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
+    let job = case.job;
+    let present = present(job.config(), case.now);
+    let finding = |(item, settled): (ShardingItem, FireTime)| {
+        let node = NodeKind::Ledger(item);
+        let record = job.view().item(item).ledger.as_ref();
+        let back =
+            record.and_then(|record| Some((record.version, record.value.settle_back(present)?)));
+        let is_busy = record.is_some_and(|record| Ledger::is_busy(&record.value));
+        let wait = if is_busy { "; it can be set back when its run has ended" } else { "" };
+        let text = format!(
+            "an instance with a wrong clock has settled the fire of {}: the item starts none before it{wait}",
+            moment(settled.0)
+        );
+        let finding = Finding::of(job, FindingCode::FutureFire, Severity::Error, text);
+        let finding = finding.at(job, &node);
+        match back {
+            None => finding,
+            Some((version, ledger)) => {
+                let step = OperatorStep::SettleBack { item, ledger: Box::new(ledger), version };
+                finding.mended_by(job, &node, vec![step])
+            }
+        }
+    };
+    future_fires(job, case.now).map(finding).collect()
+}

@@ -1,0 +1,46 @@
+//! The registry's clock, as the client knows it from replies.
+
+use std::time::{Duration, SystemTime};
+
+/// A time of the registry's clock that came with a reply, and how long ago that was.
+///
+/// Both ages are measured on a monotonic clock, so that a jump of the wall clock changes neither.
+///
+/// # Examples
+/// ```
+/// use std::time::{Duration, SystemTime};
+///
+/// use reg_center::ClockReading;
+///
+/// let second = |n| SystemTime::UNIX_EPOCH + Duration::from_secs(n);
+/// let reading = ClockReading {
+///     time: second(100),
+///     since_sent: Duration::from_secs(7),
+///     since_received: Duration::from_secs(5),
+/// };
+/// assert_eq!(reading.nearest_to(second(90)), second(105));
+/// assert_eq!(reading.nearest_to(second(106)), second(106), "the clocks may agree");
+/// assert_eq!(reading.nearest_to(second(200)), second(107));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockReading {
+    /// The registry's time when it executed the request.
+    pub time: SystemTime,
+    /// Time since the request was sent.
+    pub since_sent: Duration,
+    /// Time since the reply was received, at most `since_sent`.
+    pub since_received: Duration,
+}
+
+impl ClockReading {
+    /// Returns the time that the registry's clock can show now and that is nearest to `wall`.
+    ///
+    /// The request was executed between its sending and the reply, so that the present time is known up to the round
+    /// trip. A difference from `wall` is thus certain.
+    #[must_use]
+    pub fn nearest_to(&self, wall: SystemTime) -> SystemTime {
+        let after = |age| self.time.checked_add(age).unwrap_or(self.time);
+        let (earliest, latest) = (after(self.since_received), after(self.since_sent));
+        wall.clamp(earliest, latest.max(earliest))
+    }
+}
