@@ -137,7 +137,8 @@ impl JobConfig {
             ("monitor_execution", self.monitor_execution.to_string()),
             (
                 "max_time_diff",
-                self.max_time_diff_seconds.map_or("any".to_owned(), |seconds| format!("{seconds}s")),
+                self.max_time_diff_seconds
+                    .map_or("any".to_owned(), |seconds| format!("{seconds}s")),
             ),
             ("reconcile_interval", format!("{}m", self.reconcile_interval_minutes)),
             ("catch_up", self.catch_up.map_or("none".to_owned(), |policy| policy.to_string())),
