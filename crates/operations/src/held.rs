@@ -16,8 +16,7 @@ pub(crate) struct LiveServers {
 
 impl LiveServers {
     pub(crate) fn of(job: &JobSnapshot) -> Self {
-        let mut servers: Vec<ServerIp> =
-            job.view().instances().filter_map(|id| server_of(id)).collect();
+        let mut servers: Vec<ServerIp> = job.view().instances().filter_map(server_of).collect();
         servers.sort();
         servers.dedup();
         let mut all = Self::default();

@@ -267,7 +267,9 @@ impl Coordinator {
 
     /// Notes a run that nobody executes as one that was interrupted here, so that its end is recorded.
     fn give_up_foreign_run(&mut self, item: ShardingItem, shown: &Ledger) {
-        let lasting = self.view.item(item).lasting.is_some();
+        // The view may show the record before the marks that were written with it.
+        let by_config = self.view.config().is_some_and(|c| self.view.has_lasting_marks(c));
+        let lasting = by_config || self.view.item(item).lasting.is_some();
         self.local.give_up(item, shown, lasting);
     }
 

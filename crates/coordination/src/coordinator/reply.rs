@@ -264,9 +264,9 @@ impl Coordinator {
     /// Notes that a mark of the run which a plan releases is gone. The reply may come when a later run of the item has begun
     /// here, whose marks are others.
     fn unmarked(&mut self, plan: &Plan, item: ShardingItem, note: impl FnOnce(&mut LocalRun)) {
-        let released = plan.steps.iter().find_map(|step| match step {
-            Step::SetLedger { item: of, ledger, .. } if *of == item => Some(ledger.token),
-            _ => None,
+        let released = plan.steps.iter().find_map(|step| {
+            let Step::SetLedger { item: of, ledger, .. } = step else { return None };
+            (*of == item).then_some(ledger.token)
         });
         let is_it = |run: &LocalRun| Some(run.token) == released;
         if self.local.runs.get(item).is_some_and(is_it) || mutant::is(Mutant::LaterRunUnmarked) {

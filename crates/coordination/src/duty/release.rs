@@ -154,9 +154,9 @@ mod tests {
             local.runs.change(item(0), |run| run.failure = reason.clone());
         });
         let plan = scene.plan(Duty::Release).expect("the run has ended");
-        let written = plan.steps.iter().find_map(|step| match step {
-            Step::SetLedger { ledger, .. } => Some(ledger.failure.clone()),
-            _ => None,
+        let written = plan.steps.iter().find_map(|step| {
+            let Step::SetLedger { ledger, .. } = step else { return None };
+            Some(ledger.failure.clone())
         });
         assert_eq!(written, Some(reason));
     }

@@ -2549,7 +2549,7 @@ pub const MUTANTS: &[Row] = &[
     },
     Row {
         mutant: M::TokensGoBack,
-        properties: &["S5"],
+        properties: &["S1b"],
         story: "two runs have the same fencing token",
         watcher: Told(told(
             "tests/put_back.rs",
