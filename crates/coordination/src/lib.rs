@@ -10,6 +10,7 @@ mod event;
 mod exhaustive;
 mod followed;
 mod foreign;
+mod gap;
 mod id;
 mod items;
 mod job_config;
@@ -35,6 +36,7 @@ pub use coordinator::{Coordinator, Identity, Status};
 pub use duty::Duty;
 pub use event::{Event, Now, Reply, Ticket};
 pub use followed::Following;
+pub use gap::{Gap, ScheduleLookup};
 pub use id::{
     FencingToken, FireTime, ID_DELIMITER, InvalidName, JobName, MAX_JOB_NAME_BYTES, ServerIp,
     instance_id, server_of, task_id,

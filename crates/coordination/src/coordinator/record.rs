@@ -20,9 +20,15 @@ impl Coordinator {
     pub(super) fn record(&mut self, now: Now, event: Event, out: &mut Vec<Command>) {
         match event {
             Event::Connected { session, incarnation } => self.connect(session, incarnation),
-            Event::Suspended => self.connected = false,
+            Event::Suspended => {
+                self.connected = false;
+                self.unheard_since.get_or_insert(FireTime(now.wall_ms));
+            }
             Event::LeaseExpired => self.interrupt(InterruptReason::LeaseExpired, out),
-            Event::Lost => self.lose(out),
+            Event::Lost => {
+                self.unheard_since.get_or_insert(FireTime(now.wall_ms));
+                self.lose(out);
+            }
             Event::Registry(changes) => self.apply(changes, out),
             Event::Fire { at, next, missed } => {
                 // It was looked up by the items that are shown.
@@ -164,7 +170,6 @@ impl Coordinator {
             }
             Phase::Draining | Phase::Left => MissReason::Leaving,
         };
-        self.told.all_missed = self.told.all_missed.max(Some(at));
         out.push(Command::Emit(JobEvent::Missed { item: None, fire: at, reason }));
     }
 
@@ -192,7 +197,6 @@ impl Coordinator {
         for (item, view) in unsettled.filter(|(_, view)| view.ledger.is_some()) {
             let reason =
                 if view.is_busy() && !makes_up { MissReason::StillRunning } else { reason };
-            self.told.missed.insert(item, fire);
             out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
         }
     }
