@@ -834,7 +834,10 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::GapsUnrecorded,
         properties: &["S3"],
         story: "fires that were not run are silent",
-        watcher: Simulation(100),
+        watcher: Told(told(
+            "tests/gaps.rs",
+            "a_gap_that_no_instance_saw_is_reported_by_the_next_claim",
+        )),
     },
     Row {
         mutant: M::GapsHiddenByChanges,
