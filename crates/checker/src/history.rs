@@ -100,6 +100,17 @@ pub enum Fact {
         /// Why, in words.
         reason: String,
     },
+    /// The product says that scheduled fires of an item were not run.
+    Gap {
+        /// Which job.
+        job: String,
+        /// The item.
+        item: u32,
+        /// The first of these fires.
+        first: i64,
+        /// The exclusive end.
+        until: i64,
+    },
     /// The job's code begins or ends.
     Exec {
         /// Which of these.

@@ -43,6 +43,7 @@ fn concerns(fact: &Fact, subject: &Subject) -> bool {
             is_item(&run.job, run.item)
         }
         Fact::Missed { job, item, .. } => item.is_none_or(|item| is_item(job, item)),
+        Fact::Gap { job, item, .. } => is_item(job, *item),
         Fact::Reg { ops, .. } => ops.iter().any(|op| concerns_op(op, subject)),
         Fact::Once { job, .. } => *job == subject.job && subject.item.is_none(),
         Fact::RunMeta { .. } | Fact::Fire { .. } | Fact::Event { .. } | Fact::Held { .. } => false,
@@ -98,6 +99,9 @@ fn what(fact: &Fact) -> String {
         Fact::Missed { job, item, fire, reason } => {
             let item = item.map(|item| format!(" item {item}")).unwrap_or_default();
             format!("{job}{item}: missed {fire}: {reason}")
+        }
+        Fact::Gap { job, item, first, until } => {
+            format!("{job} item {item}: a gap from {first} to before {until}")
         }
         Fact::Exec { ev, run, source, cfg, result } => {
             let result = result.as_deref().map(|result| format!(", {result}")).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use sharding::{InstanceId, ShardingItem};
 
-use crate::{FencingToken, FireRange, FireTime, Now, Outcome, RunSource};
+use crate::{FencingToken, FireRange, FireTime, Gap, Now, Outcome, RunSource};
 
 /// Something of note.
 ///
@@ -23,7 +23,7 @@ use crate::{FencingToken, FireRange, FireTime, Now, Outcome, RunSource};
 /// | `Fenced` | a run of this instance ended after somebody else had taken it over; its result does not count |
 /// | `MisfireNoted` | a fire met the running item and will be run afterwards |
 /// | `Missed` | a fire of an item is not run, with the reason |
-/// | `Gap` | a claim has found that nobody ran or noted the fires before it |
+/// | `Gap` | scheduled fires were not run, as the item's next claim, noted misfire or retirement shows |
 /// | `Orphaned` | this instance, as leader, has found a run whose holder is gone |
 /// | `StrategyFailed` | the sharding strategy gave no usable assignment; the old one stays |
 /// | `ConfigRejected` | the stored configuration cannot be used; the last good one stays in force |
@@ -129,14 +129,13 @@ pub enum JobEvent {
         /// Why.
         reason: MissReason,
     },
-    /// Fires of an item passed without anybody running or noting them: nobody was there, or could reach the registry.
+    /// Scheduled fires of an item were not run: the item's record proves it. If the instance that found the gap may have been
+    /// lost before it reported it, another one reports it again: item, `first` and `until` identify it.
     Gap {
-        /// Which item.
+        /// The item.
         item: ShardingItem,
-        /// The first of these fires.
-        first: FireTime,
-        /// The fire that was claimed now; those before it are the gap.
-        until: FireTime,
+        /// Its fires.
+        gap: Gap,
     },
     /// A run without a holder was found.
     Orphaned {
@@ -390,12 +389,7 @@ impl fmt::Display for JobEvent {
             Self::Missed { item: None, fire, reason } => {
                 write!(f, "missed the fire of {fire}: {reason}")
             }
-            Self::Gap { item, first, until } => {
-                write!(
-                    f,
-                    "item {item} missed the fires from {first} to before {until}: nobody was there"
-                )
-            }
+            Self::Gap { item, gap } => write!(f, "item {item}: {gap}"),
             Self::Orphaned { item, fire, holder, failover } => {
                 let next = if *failover { "" } else { "not " };
                 write!(

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use reg_center::Version;
 use sharding::InstanceId;
 
+use crate::gap::MAX_GAPS;
 use crate::mutant::{self, Mutant};
 use crate::runs::LocalRun;
-use crate::{FailureReason, FencingToken, FireTime, RequestParameter};
+use crate::{FailureReason, FencingToken, FireTime, Gap, RequestParameter};
 
 /// Why an item runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,7 +91,7 @@ pub struct FireRange {
     pub first: FireTime,
     /// The last fire; its time identifies the run that stands for all.
     pub last: FireTime,
-    /// How many fires, at least 1.
+    /// How many fires were noted, at least 1. Fires in between that no instance noted are gaps of their own.
     pub count: u32,
 }
 
@@ -205,8 +206,12 @@ pub struct Ledger {
     pub last_fire: Option<FireTime>,
     /// The scheduled fire before `last_fire`: what the schedule has in between was missed.
     pub previous_fire: Option<FireTime>,
-    /// What the schedule had after `last_fire` when that was claimed.
+    /// What the schedule had after the last fire that was claimed, skipped or noted, when it was.
     pub next_fire: Option<FireTime>,
+    /// The registry version of the configuration whose schedule has `next_fire`, if that is not `config`.
+    pub next_config: Option<Version>,
+    /// The last gaps, oldest first, as long as the instance that found them may have been lost before it reported them.
+    pub gaps: Vec<Gap>,
     /// The token of the last claim.
     pub token: FencingToken,
     /// The registry version of the configuration that the last claim checked.
@@ -237,6 +242,8 @@ impl Ledger {
             last_fire: born,
             previous_fire: None,
             next_fire: None,
+            next_config: None,
+            gaps: Vec::new(),
             token: FencingToken(0),
             config: None,
             misfire: None,
@@ -351,12 +358,34 @@ impl Ledger {
         self.last_fire.max(noted).filter(|_| !mutant::is(Mutant::SettledIgnored))
     }
 
-    /// Returns the first scheduled fire that a claim for `fire` would show as missed: what the schedule had after
-    /// `last_fire`, unless that is what is claimed, or was noted.
+    /// Returns what the schedule had after the last fire that needs nothing more, if the record says so, and the registry
+    /// version of the configuration with that schedule.
+    #[must_use]
+    pub fn next_owed(&self) -> (Option<FireTime>, Option<Version>) {
+        let next = self.next_fire.filter(|next| Some(*next) > self.settled_until());
+        (next, self.next_config.or(self.config))
+    }
+
+    /// Returns the first scheduled fire that nothing accounts for if `fire` is the next one that is claimed, noted or skipped:
+    /// what the schedule had after the last one.
     #[must_use]
     pub fn gap_before(&self, fire: FireTime) -> Option<FireTime> {
-        let covered = self.misfire.map_or(fire, |range| range.first.min(fire));
-        self.next_fire.filter(|next| *next < covered)
+        self.next_owed().0.filter(|next| *next < fire)
+    }
+
+    /// Notes what the schedule of a configuration has next, after the last fire that needs nothing more.
+    pub(crate) fn followed_by(self, next: Option<FireTime>, config: Version) -> Self {
+        let next_config = next.map(|_| config).filter(|config| Some(*config) != self.config);
+        Self { next_fire: next, next_config, ..self }
+    }
+
+    /// Notes a gap. What was reported for certain by `reported` leaves.
+    pub(crate) fn with_gap(mut self, gap: Option<Gap>, reported: Option<FireTime>) -> Self {
+        self.gaps.retain(|known| Some(known.until) > reported);
+        self.gaps.extend(gap);
+        let surplus = self.gaps.len().saturating_sub(MAX_GAPS);
+        self.gaps.drain(..surplus);
+        self
     }
 
     /// Idle → running for a scheduled fire. The fires that were noted before are run together with this one, which
@@ -393,10 +422,15 @@ impl Ledger {
         let (holder, source) = (by.holder.clone(), RunSource::Misfire);
         let run = Run { holder, fire: range.last, source, merged: Some(range), parameter: None };
         let begun = Self { misfire: None, ..self.begun(by, run) };
-        Some(if self.last_fire < Some(range.last) {
-            begun.advanced(range.last, next)
-        } else {
-            begun
+        if self.last_fire >= Some(range.last) {
+            return Some(begun);
+        }
+        // Noting the last of them has noted what follows.
+        let Self { next_fire, next_config, .. } = begun.clone();
+        let advanced = begun.advanced(range.last, next);
+        Some(match self.next_owed().0 {
+            Some(_) => Self { next_fire, next_config, ..advanced },
+            None => advanced,
         })
     }
 
@@ -419,10 +453,13 @@ impl Ledger {
     }
 
     fn begun(&self, by: &Claimant, run: Run) -> Self {
+        let next_config = self.next_config.or(self.config);
+        let next_config = next_config.filter(|it| self.next_fire.is_some() && *it != by.config);
         Self {
             state: LedgerState::Running(run),
             token: if mutant::is(Mutant::TokenKept) { self.token } else { self.token.next() },
             config: Some(by.config),
+            next_config,
             began_ms: Some(by.now_ms),
             ended_ms: None,
             ..self.clone()
@@ -432,7 +469,7 @@ impl Ledger {
     fn advanced(self, fire: FireTime, next: Option<FireTime>) -> Self {
         let previous_fire = self.last_fire;
         let fire = if mutant::is(Mutant::LastFireKept) { previous_fire } else { Some(fire) };
-        Self { last_fire: fire, previous_fire, next_fire: next, ..self }
+        Self { last_fire: fire, previous_fire, next_fire: next, next_config: None, ..self }
     }
 
     /// Running → idle: the holder finished.
@@ -500,14 +537,14 @@ impl Ledger {
         Some(self.ended(Outcome::Interrupted, now_ms))
     }
 
-    /// Busy → busy: a scheduled fire met the run and waits.
+    /// Busy → busy: a scheduled fire met the run and waits. `next` is what the schedule has after it.
     #[must_use]
-    pub fn note_misfire(&self, fire: FireTime) -> Option<Self> {
+    pub fn note_misfire(&self, fire: FireTime, next: Option<FireTime>) -> Option<Self> {
         if !self.is_busy() || self.has_settled(fire) {
             return None;
         }
         let misfire = Some(FireRange::extended_by(self.misfire, fire));
-        Some(Self { misfire, ..self.clone() })
+        Some(Self { misfire, next_fire: next, next_config: None, ..self.clone() })
     }
 
     /// Idle → idle: a scheduled fire of a disabled item is accounted for without a run.
@@ -599,6 +636,9 @@ impl Ledger {
             state: LedgerState::Idle,
             last_fire: self.last_fire.max(born),
             next_fire: None,
+            next_config: None,
+            // It was not disabled for a fire that came before it was there again.
+            outcome: self.outcome.filter(|outcome| *outcome != Outcome::Disabled),
             ..if mutant::is(Mutant::RetiredForgotten) { Self::new(born) } else { self.clone() }
         })
     }
@@ -652,7 +692,7 @@ mod tests {
             ("orphan", Ledger::orphan, [false, true, false, false]),
             ("take over", |l| l.take_over(&other()), [false, false, true, false]),
             ("abandon", |l| l.abandon(0), [false, true, true, false]),
-            ("note misfire", |l| l.note_misfire(FireTime(300)), [false, true, true, false]),
+            ("note misfire", |l| l.note_misfire(FireTime(300), None), [false, true, true, false]),
             ("skip", |l| l.skip_disabled(FireTime(300), None), [true, false, false, false]),
             ("retire", Ledger::retire, [true, false, false, false]),
             ("revive", |l| l.revive(None), [false, false, false, true]),
@@ -706,7 +746,7 @@ mod tests {
             Ledger::orphan,
             |l| l.take_over(&other()),
             |l| l.abandon(0),
-            |l| l.note_misfire(FireTime(300)),
+            |l| l.note_misfire(FireTime(300), None),
             |l| l.skip_disabled(FireTime(300), None),
             Ledger::retire,
             |l| l.revive(Some(FireTime(50))),
@@ -733,9 +773,12 @@ mod tests {
 
     #[test]
     fn misfires_are_merged_and_run_once_as_a_named_range() {
-        let noted =
-            running().note_misfire(FireTime(300)).unwrap().note_misfire(FireTime(400)).unwrap();
-        assert_eq!(noted.note_misfire(FireTime(400)), None, "noted once");
+        let noted = running()
+            .note_misfire(FireTime(300), None)
+            .unwrap()
+            .note_misfire(FireTime(400), None)
+            .unwrap();
+        assert_eq!(noted.note_misfire(FireTime(400), None), None, "noted once");
         let range = FireRange { first: FireTime(300), last: FireTime(400), count: 2 };
         assert_eq!(noted.misfire, Some(range));
         let replay =
@@ -748,7 +791,7 @@ mod tests {
     #[test]
     fn noted_fires_that_run_late_do_not_turn_the_last_fire_back() {
         let late = running()
-            .note_misfire(FireTime(300))
+            .note_misfire(FireTime(300), None)
             .and_then(|l| l.complete(Outcome::Succeeded, 0))
             .and_then(|l| l.skip_disabled(FireTime(400), None))
             .and_then(|l| l.replay(&me(), None))
@@ -771,7 +814,7 @@ mod tests {
         let caught = idle().catch_up(&me(), FireTime(200), Some(FireTime(300))).unwrap();
         let run = caught.running().unwrap();
         assert_eq!((run.source, run.fire, run.merged), (RunSource::Misfire, FireTime(200), None));
-        let noted = running().note_misfire(FireTime(400)).unwrap();
+        let noted = running().note_misfire(FireTime(400), None).unwrap();
         let waiting = noted.complete(Outcome::Succeeded, 0).unwrap();
         assert_eq!(waiting.catch_up(&me(), FireTime(300), None), None);
     }
@@ -792,7 +835,7 @@ mod tests {
         let asked = idle().with_request(ManualRequest { parameter: parameter.clone(), ..asked() });
         let told = |ledger: &Ledger| ledger.run().and_then(|run| run.parameter.clone());
         let answered = asked.and_then(|l| l.answer(&me())).unwrap();
-        let noted = answered.note_misfire(FireTime(300)).unwrap();
+        let noted = answered.note_misfire(FireTime(300), None).unwrap();
         let left = noted.orphan().unwrap();
         let taken = left.take_over(&other()).unwrap();
         for ledger in [&answered, &noted, &left, &taken] {
@@ -807,7 +850,7 @@ mod tests {
 
     #[test]
     fn a_disabled_item_begins_nothing_and_finishes_what_it_began() {
-        let noted = running().note_misfire(FireTime(300)).unwrap();
+        let noted = running().note_misfire(FireTime(300), None).unwrap();
         let disabled = noted.with_disabled(true).and_then(|l| l.with_request(asked())).unwrap();
         assert!(disabled.orphan().and_then(|l| l.take_over(&other())).is_some());
         let ended = disabled.complete(Outcome::Succeeded, 0).unwrap();
@@ -823,12 +866,23 @@ mod tests {
         let rows = [
             ("the next one", &done, 300, None),
             ("one was missed", &done, 400, Some(300)),
-            ("it was noted", &claimed.note_misfire(FireTime(300)).unwrap(), 400, None),
             (
-                "a later one was noted",
-                &claimed.note_misfire(FireTime(400)).unwrap(),
+                "it was noted",
+                &claimed.note_misfire(FireTime(300), Some(FireTime(400))).unwrap(),
+                400,
+                None,
+            ),
+            (
+                "the one after a noted one was missed",
+                &claimed.note_misfire(FireTime(300), Some(FireTime(400))).unwrap(),
                 500,
-                Some(300),
+                Some(400),
+            ),
+            (
+                "nobody knows what came after a noted one",
+                &claimed.note_misfire(FireTime(400), None).unwrap(),
+                500,
+                None,
             ),
             ("nobody knows the schedule", &idle(), 400, None),
         ];

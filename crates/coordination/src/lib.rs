@@ -11,6 +11,7 @@ mod exhaustive;
 mod failure_reason;
 mod followed;
 mod foreign;
+mod gap;
 mod id;
 mod items;
 mod job_config;
@@ -38,6 +39,7 @@ pub use duty::Duty;
 pub use event::{Event, Now, Reply, Ticket};
 pub use failure_reason::{FailureReason, MAX_FAILURE_REASON_BYTES};
 pub use followed::Following;
+pub use gap::{Gap, ScheduleLookup};
 pub use id::{
     FencingToken, FireTime, ID_DELIMITER, InvalidName, JobName, MAX_JOB_NAME_BYTES, ServerIp,
     instance_id, server_of, task_id,

@@ -8,6 +8,7 @@ use reg_center::Version;
 use sharding::ShardingItem;
 
 use crate::foreign::Foreign;
+use crate::gap::InForce;
 use crate::latch::Latch;
 use crate::mutant::{self, Mutant};
 use crate::runs::{LocalRun, Runs};
@@ -160,6 +161,10 @@ pub(crate) struct Local {
     pub(crate) due: Option<Due>,
     /// The last scheduled fire that came, due or not.
     pub(crate) last_fire_seen: Option<FireTime>,
+    /// Since when the schedule in force is in force.
+    pub(crate) in_force: Option<InForce>,
+    /// The end of the last gap of each item that this process reported.
+    pub(crate) gaps_reported: BTreeMap<ShardingItem, FireTime>,
     /// A fire of a job that is not monitored, which waits until a Java leader has assigned items anew.
     pub(crate) unmonitored_fire: Option<FireTime>,
     pub(crate) unmonitored_request: Option<UnmonitoredRequest>,

@@ -230,18 +230,6 @@ fn orphans_do_not_wait_for_ever_for_somebody_idle() {
 }
 
 #[test]
-fn a_gap_that_nobody_saw_is_told_by_the_next_claim() {
-    let mut cluster = Cluster::settled(1, &job_of(1));
-    let first = cluster.fire();
-    run_through(&mut cluster);
-    // Nobody was told of the fires in between.
-    let until = cluster.fire();
-    run_through(&mut cluster);
-    let gap = JobEvent::Gap { item: item(0), first: FireTime(first.0 + 1_000), until };
-    assert!(cluster.events(FIRST).contains(&gap), "{}", cluster.story());
-}
-
-#[test]
 fn a_job_that_catches_up_runs_each_missed_fire_once_and_in_order() {
     let catch_up = Some(CatchUp { window_seconds: 60, max: 10 });
     let mut cluster = Cluster::settled(2, &JobConfig { catch_up, ..job_of(2) });

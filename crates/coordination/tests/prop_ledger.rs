@@ -71,7 +71,7 @@ fn apply(ledger: &Ledger, step: Step) -> Option<Ledger> {
         Step::Orphan => ledger.orphan(),
         Step::TakeOver(who) => ledger.take_over(&by(who)),
         Step::Abandon => ledger.abandon(0),
-        Step::NoteMisfire(fire) => ledger.note_misfire(FireTime(fire)),
+        Step::NoteMisfire(fire) => ledger.note_misfire(FireTime(fire), None),
         Step::SkipDisabled(fire) => ledger.skip_disabled(FireTime(fire), None),
         Step::Retire => ledger.retire(),
         Step::Revive(born) => ledger.revive(Some(FireTime(born))),
@@ -116,7 +116,7 @@ proptest! {
             let noted = ledger.misfire.is_some_and(|range| range.last >= FireTime(fire));
             let claimed = ledger.claim(&by, FireTime(fire), None);
             prop_assert!(noted || claimed.is_none());
-            prop_assert_eq!(ledger.note_misfire(FireTime(fire)), None);
+            prop_assert_eq!(ledger.note_misfire(FireTime(fire), None), None);
             prop_assert_eq!(ledger.skip_disabled(FireTime(fire), None), None);
         }
     }

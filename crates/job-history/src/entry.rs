@@ -4,7 +4,7 @@ use coordination::{FencingToken, FireTime, JobEvent};
 use lite::{JobRecord, RunReport};
 use sharding::ShardingItem;
 
-use crate::fire_facts::{FireFacts, Left, Missed, RunFacts};
+use crate::fire_facts::{FireFacts, GapFacts, Left, Missed, RunFacts};
 use crate::java_rows::{ExecutionRow, RunId, TraceRow};
 use crate::text::clip;
 
@@ -125,8 +125,9 @@ fn fire_facts(record: &JobRecord) -> Option<(FireKey, FireFacts)> {
         JobEvent::MisfireNoted { item, waiting } => {
             Some((key(*item, waiting.last), FireFacts { misfired: true, ..none }))
         }
-        JobEvent::Gap { item, first, until } => {
-            Some((key(*item, *first), FireFacts { gap_until_ms: Some(until.0), ..none }))
+        JobEvent::Gap { item, gap } => {
+            let facts = GapFacts { until_ms: gap.until.0, count: gap.count.map(i64::from) };
+            Some((key(*item, gap.first), FireFacts { gap: Some(facts), ..none }))
         }
         JobEvent::Orphaned { item, fire, holder, failover } => {
             let left = Left { at_ms, by: clip(holder.as_str(), 255), failover: *failover };
@@ -156,7 +157,7 @@ fn item_and_fire(event: &JobEvent) -> (Option<ShardingItem>, Option<FireTime>) {
         JobEvent::Missed { item, fire, .. } => (*item, Some(*fire)),
         JobEvent::Orphaned { item, fire, .. } => (Some(*item), Some(*fire)),
         JobEvent::MisfireNoted { item, waiting } => (Some(*item), Some(waiting.last)),
-        JobEvent::Gap { item, first, .. } => (Some(*item), Some(*first)),
+        JobEvent::Gap { item, gap } => (Some(*item), Some(gap.first)),
         JobEvent::Fenced { item, .. } => (Some(*item), None),
         _ => (None, None),
     }

@@ -15,7 +15,7 @@ use coordination::Outcome;
 /// | `orphaned` | the instance that ran it is gone; the reason says whether somebody shall take it over | only without failover |
 /// | `missed` | it is not run, with the reason | yes |
 /// | `misfired` | it met the item running; the next run of the item whose source is `MISFIRE` makes up for it | yes |
-/// | `gap` | it and those after it, up to `gap_until`, passed with nobody there | yes, unless the job catches up |
+/// | `gap` | it and those after it, up to `gap_until`, were not run, and no instance says why | yes, unless the job catches up |
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FireOutcome(String);
 
@@ -105,7 +105,16 @@ pub(crate) struct FireFacts {
     pub(crate) left: Option<Left>,
     pub(crate) missed: Option<Missed>,
     pub(crate) misfired: bool,
-    pub(crate) gap_until_ms: Option<i64>,
+    pub(crate) gap: Option<GapFacts>,
+}
+
+/// Fires that were not run, this one being the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct GapFacts {
+    /// The exclusive end.
+    pub(crate) until_ms: i64,
+    /// How many fires, if that is known.
+    pub(crate) count: Option<i64>,
 }
 
 /// A run. Of one token there is one run, but for those that are not monitored: they all have token 0.
@@ -146,7 +155,7 @@ impl FireFacts {
             left: self.left.max(other.left),
             missed: self.missed.max(other.missed),
             misfired: self.misfired || other.misfired,
-            gap_until_ms: self.gap_until_ms.max(other.gap_until_ms),
+            gap: self.gap.max(other.gap),
         }
     }
 
@@ -169,7 +178,10 @@ impl FireFacts {
             let reason = "the item was still running, and runs for it afterwards";
             return (FireOutcome::misfired(), Some(reason.to_owned()));
         }
-        (FireOutcome::gap(), Some("nobody was there".to_owned()))
+        (
+            FireOutcome::gap(),
+            Some("no instance was there, or none could reach the registry".to_owned()),
+        )
     }
 }
 
@@ -237,12 +249,12 @@ mod tests {
         let left = left.prop_map(|(at_ms, by, failover)| Left { at_ms, by, failover });
         let missed = (0..3_i64, word()).prop_map(|(at_ms, reason)| Missed { at_ms, reason });
         (of(run()), of(left), of(missed), any::<bool>(), of(0..3_i64)).prop_map(
-            |(run, left, missed, misfired, gap_until_ms)| FireFacts {
+            |(run, left, missed, misfired, gap)| FireFacts {
                 run,
                 left,
                 missed,
                 misfired,
-                gap_until_ms,
+                gap: gap.map(|until_ms| GapFacts { until_ms, count: Some(until_ms) }),
             },
         )
     }
@@ -281,7 +293,10 @@ mod tests {
             ..FireFacts::default()
         };
         let misfired = || FireFacts { misfired: true, ..FireFacts::default() };
-        let gap = || FireFacts { gap_until_ms: Some(9), ..FireFacts::default() };
+        let gap = || FireFacts {
+            gap: Some(GapFacts { until_ms: 9, count: None }),
+            ..FireFacts::default()
+        };
         let rows: [(&str, Vec<FireFacts>, &str, Option<&str>); 10] = [
             ("begun", vec![run_of(1, "a", None)], "running", None),
             (
@@ -326,7 +341,12 @@ mod tests {
                 "missed",
                 Some("the item is retired"),
             ),
-            ("nobody there", vec![gap()], "gap", Some("nobody was there")),
+            (
+                "nobody there",
+                vec![gap()],
+                "gap",
+                Some("no instance was there, or none could reach the registry"),
+            ),
             (
                 "caught up",
                 vec![gap(), missed(), run_of(1, "a", Some("succeeded"))],

@@ -100,8 +100,11 @@ pub struct FireRecord {
     pub ended: Option<Timestamp>,
     /// Who left a run of it unfinished.
     pub left_by: Option<InstanceId>,
-    /// If nobody was there for it and for those after it: the first fire that somebody was there for again.
+    /// The exclusive end of the gap that begins with it: it and the fires after it were not run. Fires in between that have a row
+    /// of their own are explained by that.
     pub gap_until: Option<Timestamp>,
+    /// How many fires that gap has, this one included; `None` if that is not known.
+    pub gap_count: Option<u32>,
 }
 
 /// Where a page ends.

@@ -151,7 +151,7 @@ fn expected(told: &Told) -> BTreeMap<(u32, i64), (String, Option<u64>)> {
             JobEvent::MisfireNoted { item, waiting } => {
                 put(*item, waiting.last.0, "misfired", None)
             }
-            JobEvent::Gap { item, first, .. } => put(*item, first.0, "gap", None),
+            JobEvent::Gap { item, gap } => put(*item, gap.first.0, "gap", None),
             _ => {}
         }
     }

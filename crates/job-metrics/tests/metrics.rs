@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{
-    DropReason, FencingToken, FireRange, FireTime, JobEvent, JobName, MissReason, Outcome,
+    DropReason, FencingToken, FireRange, FireTime, Gap, JobEvent, JobName, MissReason, Outcome,
     RunSource,
 };
 use jiff::Timestamp;
@@ -61,7 +61,10 @@ fn every_event() -> Vec<JobEvent> {
         JobEvent::MisfireNoted { item, waiting },
         JobEvent::Missed { item: Some(item), fire, reason: MissReason::StillRunning },
         JobEvent::Missed { item: None, fire, reason: MissReason::Paused },
-        JobEvent::Gap { item, first: fire, until: fire },
+        JobEvent::Gap {
+            item,
+            gap: Gap { first: fire, until: fire, count: None, config: None, changed_to: None },
+        },
         JobEvent::Orphaned { item, fire, holder: holder.clone(), failover: true },
         JobEvent::Orphaned { item, fire, holder, failover: false },
         JobEvent::StrategyFailed { reason: reason.clone() },

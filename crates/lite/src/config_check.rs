@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use coordination::{InvalidConfig, JobConfig};
+use coordination::{FireTime, InvalidConfig, JobConfig, ScheduleLookup};
 use jiff::Timestamp;
 use sharding::StrategyRegistry;
 use trigger::{
@@ -89,6 +89,19 @@ pub(crate) fn timing_of(
     };
     let jitter = jitter(config)?;
     Ok(Some(Timing { schedule: Arc::new(schedule), zone, jitter }))
+}
+
+/// Returns where the fires of a configuration are looked up; one that names no zone means the default.
+pub(crate) fn lookup(default_zone: Zone) -> ScheduleLookup {
+    Arc::new(move |config, after, before, most| {
+        let Ok(Some(timing)) = timing_of(config, &default_zone) else { return Vec::new() };
+        let Ok(after) = Timestamp::from_millisecond(after.0) else { return Vec::new() };
+        let fires = std::iter::successors(timing.schedule.next_after(after), |fire| {
+            timing.schedule.next_after(*fire)
+        });
+        let fires = fires.map(|fire| FireTime(fire.as_millisecond()));
+        fires.take_while(|fire| *fire < before).take(most).collect()
+    })
 }
 
 fn jitter(config: &JobConfig) -> Result<Option<Jitter>, InvalidConfig> {

@@ -61,9 +61,10 @@ fn log(event: &JobEvent) {
                 _ => warn!(item, %fire_time, %reason, "fire missed"),
             }
         }
-        JobEvent::Gap { item, first, until } => {
-            let (first, until) = (timestamp(*first), timestamp(*until));
-            warn!(%item, %first, %until, "fires passed with nobody there");
+        JobEvent::Gap { item, gap } => {
+            let (first, until) = (timestamp(gap.first), timestamp(gap.until));
+            let (config, changed_to) = (gap.config.map(|v| v.0), gap.changed_to.map(|v| v.0));
+            warn!(%item, %first, %until, count = gap.count, config, changed_to, "fires not run");
         }
         JobEvent::Orphaned { item, fire, holder, failover } => {
             let fire_time = timestamp(*fire);

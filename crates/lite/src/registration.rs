@@ -285,7 +285,8 @@ impl Registration {
 
     /// Makes the coordinator of the job, whose nodes are in this dialect.
     fn coordinator(&self, dialect: Dialect) -> Coordinator {
-        let Inner { lives, strategies, seams, stable_name, following, .. } = &*self.scheduler;
+        let Inner { lives, strategies, seams, stable_name, following, default_time_zone, .. } =
+            &*self.scheduler;
         let identity =
             Identity { job: self.config.job_name.clone(), server: lives.server().clone() };
         let mut coordinator = Coordinator::new(identity, strategies.clone());
@@ -293,7 +294,8 @@ impl Registration {
             .speaking(dialect)
             .following(*following)
             .limited_to(seams.registry.limits())
-            .checked_by(config_check::check_timing);
+            .checked_by(config_check::check_timing)
+            .scheduled_by(config_check::lookup(default_time_zone.clone()));
         if let Some(name) = stable_name {
             coordinator = coordinator.named(name);
         }

@@ -62,9 +62,9 @@ async fn fires_that_passed_with_nobody_there_are_told() {
     let handle = next.scheduler.schedule(config, runs.job()).await.unwrap();
     let mut events = handle.events();
     let gap = event(&mut events, "a gap", |event| matches!(event, JobEvent::Gap { .. })).await;
-    let JobEvent::Gap { first, until, .. } = gap.event else { unreachable!("it was matched") };
+    let JobEvent::Gap { gap, .. } = gap.event else { unreachable!("it was matched") };
     let at = |seconds: i64| noon().as_millisecond() + seconds * 1_000;
-    assert_eq!((first.0, until.0), (at(20), at(50)));
+    assert_eq!((gap.first.0, gap.until.0, gap.count), (at(20), at(50), Some(3)));
 }
 
 #[tokio::test(start_paused = true)]

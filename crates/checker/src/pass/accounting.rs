@@ -1,6 +1,7 @@
 //! P5: every fire of every item in force is accounted for once, and what was missed had a cause. S3, L0, L5.
 
 use super::justify::Unused;
+use super::reported::Reported;
 use super::targets::Targets;
 use super::{Facts, Findings};
 use crate::Property::{L0, L5, S3};
@@ -16,7 +17,11 @@ pub(super) struct Account<'a> {
     pub(super) item: u32,
     pub(super) trace: &'a ItemTrace,
     pub(super) targets: &'a Targets,
+    pub(super) reported: &'a Reported,
 }
+
+/// The metric of fires that have neither a run nor a note nor a report.
+const UNEXPLAINED: &str = "fires unexplained";
 
 pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     for (index, name, job) in facts.jobs() {
@@ -30,15 +35,20 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
         }
         let targets = Targets::of(facts, job);
         findings.problems.extend(targets.problem.clone());
+        let (reported, nothing) = (Reported::of(facts.records, name), Reported::default());
+        let reported_of = |item: &u32| reported.get(item).unwrap_or(&nothing);
+        findings.count(UNEXPLAINED, 0);
         for (item, trace) in &job.items {
-            let account = Account { facts, name, job, item: *item, trace, targets: &targets };
+            let (reported, item) = (reported_of(item), *item);
+            let account = Account { facts, name, job, item, trace, targets: &targets, reported };
             account.settle(findings);
         }
         let claims = facts.trace().claims.iter().filter(|claim| claim.job == index);
         for claim in claims {
             let Some(trace) = job.items.get(&claim.item) else { continue };
             let item = claim.item;
-            let account = Account { facts, name, job, item, trace, targets: &targets };
+            let reported = reported_of(&item);
+            let account = Account { facts, name, job, item, trace, targets: &targets, reported };
             account.claim(claim, findings);
         }
     }
@@ -57,7 +67,9 @@ impl Account<'_> {
             let begins = in_force(after) && !in_force(before);
             let born = self.facts.wall_of(spot.mt.saturating_add(self.facts.bounds.epsilon));
             let Some(ledger) = after.filter(|_| in_force(after)) else {
-                owes = None;
+                if let Some(from) = owes.take() {
+                    self.retired(*spot, from, findings);
+                }
                 continue;
             };
             if begins {
@@ -95,6 +107,7 @@ impl Account<'_> {
         findings.count(how, 1);
         let span = ledger.run.map_or((to, to), |run| run.span());
         for fire in self.targets.between(from, to) {
+            self.explained(spot, *fire, findings);
             if (span.0..=span.1).contains(fire) || is_noted(ledger, *fire) || self.was_noted(*fire)
             {
                 findings.count("fires merged into a later run", 1);
@@ -104,6 +117,43 @@ impl Account<'_> {
             self.caught_up(spot, session, ledger, *fire, findings);
             self.without_cause(spot, *fire, "was missed", findings);
         }
+    }
+
+    /// A fire that the record passes over was noted, or an instance has reported it: nothing is silent.
+    fn explained(&self, spot: Spot, fire: i64, findings: &mut Findings) {
+        let due = self.facts.mt_of(fire);
+        if !self.is_monitored(due) {
+            return;
+        }
+        let holds = self.was_noted_itself(fire) || self.reported.has(fire);
+        findings.count(UNEXPLAINED, u64::from(!holds));
+        let subject = (self.name, Some(self.item));
+        findings.expect(holds, S3, subject, &[self.record_at(due), spot], || {
+            format!("fire {fire} is unexplained: it was neither run nor noted, and no instance reports it as missed or in a gap")
+        });
+    }
+
+    /// The fires before an item was retired, as far as the clock of who did it may be trusted.
+    fn retired(&self, spot: Spot, from: i64, findings: &mut Findings) {
+        let until = self.facts.wall_of(spot.mt.saturating_sub(self.facts.bounds.epsilon));
+        for fire in self.targets.between(from, until) {
+            self.explained(spot, *fire, findings);
+        }
+    }
+
+    /// Each fire that is noted is the last of the noted ones for a moment.
+    fn was_noted_itself(&self, fire: i64) -> bool {
+        let is_last = |ledger: &Ledger| ledger.misfire.is_some_and(|noted| noted.last == fire);
+        self.trace.changes.iter().any(|change| change.after.as_ref().is_some_and(is_last))
+    }
+
+    /// Runs were in the records when a fire came: the job was monitored, give or take what an instance needs to hear of it.
+    fn is_monitored(&self, due: u64) -> bool {
+        let epsilon = self.facts.bounds.epsilon;
+        let (from, until) = (due.saturating_sub(epsilon), due.saturating_add(epsilon));
+        let first = self.job.configs.partition_point(|config| config.mt <= from).saturating_sub(1);
+        let meant = self.job.configs[first..].iter().take_while(|config| config.mt <= until);
+        meant.into_iter().all(|from| from.config.as_ref().is_some_and(|config| config.monitor))
     }
 
     /// Fires since the last one that the record names are noted, or still due, or nobody was there.

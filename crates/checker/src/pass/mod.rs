@@ -13,6 +13,7 @@ mod leave;
 mod link;
 mod once;
 mod overlap;
+mod reported;
 mod targets;
 
 use std::collections::BTreeMap;

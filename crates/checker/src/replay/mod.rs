@@ -124,6 +124,7 @@ impl Replay {
             | Fact::Fire { .. }
             | Fact::Event { .. }
             | Fact::Missed { .. }
+            | Fact::Gap { .. }
             | Fact::Exec { .. }
             | Fact::Announced { .. }
             | Fact::Held { .. }

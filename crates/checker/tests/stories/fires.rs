@@ -1,6 +1,7 @@
 //! S3, L0, L5: every fire is accounted for, and what is missed or late has a cause.
 
 use checker::Property::{L0, L5, S1a, S3};
+use checker::history::Fact;
 use serde_json::json;
 
 use crate::story::verdict::{assert_bad, assert_good};
@@ -55,6 +56,54 @@ fn s3_days_that_are_left_out_have_no_fires() {
             }),
             ("other dates", |s| {
                 left_out(s, "2022-11-14").round(1).round(3);
+            }),
+        ],
+    );
+}
+
+/// A fire was missed with a good reason, and that is no reason to be silent about it.
+#[test]
+fn s3_a_fire_that_was_not_run_is_reported() {
+    fn away(s: &mut Story) -> &mut Story {
+        s.round(1).at(15.0).begin("registry_down", "registry");
+        s.at(25.0).over("registry_down", "registry")
+    }
+    fn gap(item: u32, first: i64, until: i64) -> Fact {
+        Fact::Gap { job: "j".into(), item, first: fire(first), until: fire(until) }
+    }
+    fn missed(item: Option<u32>, k: i64) -> Fact {
+        Fact::Missed { job: "j".into(), item, fire: fire(k), reason: "why".into() }
+    }
+    assert_bad(
+        S3,
+        &[],
+        &[
+            ("no instance reports it", |s| {
+                away(s).hide_gaps().round(3);
+            }),
+            ("one item's gap is not reported", |s| {
+                away(s).hide_gaps().round(3).says("a", gap(0, 2, 3));
+            }),
+            ("the gap is too short", |s| {
+                away(s).hide_gaps().round(3).says("a", gap(0, 1, 2)).says("b", gap(1, 2, 3));
+            }),
+            ("nobody says of which items", |s| {
+                away(s).hide_gaps().says("a", missed(None, 2)).says("b", missed(None, 2)).round(3);
+            }),
+        ],
+    );
+    assert_good(
+        S3,
+        &[
+            ("in gaps", |s| {
+                away(s).round(3);
+            }),
+            ("in gaps, twice", |s| {
+                away(s).round(3).says("a", gap(0, 2, 3)).says("b", gap(1, 1, 3));
+            }),
+            ("with a reason", |s| {
+                away(s).hide_gaps().says("a", missed(Some(0), 2)).says("b", missed(Some(1), 2));
+                s.round(3);
             }),
         ],
     );

@@ -293,8 +293,20 @@ fn fire_row(fire: &FireRecord) -> Vec<String> {
         or_dash(fire.source),
         or_dash(fire.instance.as_ref()),
         or_dash(fire.ended),
-        fire.reason.clone().unwrap_or_default(),
+        why(fire),
     ]
+}
+
+/// The reason, and for a gap its end and how many fires it has.
+fn why(fire: &FireRecord) -> String {
+    let reason = fire.reason.clone().unwrap_or_default();
+    let is_gap = fire.outcome.as_str() == FireOutcome::gap().as_str();
+    let Some(until) = fire.gap_until.filter(|_| is_gap) else { return reason };
+    match fire.gap_count {
+        Some(1) => format!("1 fire was not run: {reason}"),
+        Some(count) => format!("{count} fires up to before {until} were not run: {reason}"),
+        None => format!("the fires up to before {until} were not run: {reason}"),
+    }
 }
 
 fn fire_document(fire: &FireRecord) -> Value {
@@ -311,6 +323,7 @@ fn fire_document(fire: &FireRecord) -> Value {
         "ended": time(fire.ended),
         "left_by": fire.left_by.as_ref().map(ToString::to_string),
         "gap_until": time(fire.gap_until),
+        "gap_count": fire.gap_count,
     })
 }
 

@@ -20,6 +20,7 @@ use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::{Duty, MAX_ITEMS_PER_PLAN, items_per_plan};
 use crate::followed::Following;
+use crate::gap::Lookup;
 use crate::layout::Layout;
 use crate::local::{Local, Phase};
 use crate::mutant::{self, Mutant};
@@ -27,7 +28,7 @@ use crate::plan::{Plan, Step};
 use crate::view::{ConfigCheck, JobView, Versioned};
 use crate::{
     Command, Dialect, Event, FencingToken, FireTime, JobConfig, JobName, Ledger, Now, Outage,
-    ServerIp, ServerState, Ticket,
+    ScheduleLookup, ServerIp, ServerState, Ticket,
 };
 
 /// How long a duty waits for the view to show what it has committed, or what stood against it, before it looks again.
@@ -59,6 +60,7 @@ pub(crate) struct Settings {
     /// Whether once-per-cluster callbacks can be called here.
     pub(crate) calls_back: bool,
     pub(crate) following: Following,
+    pub(crate) lookup: Lookup,
 }
 
 impl Default for Settings {
@@ -68,6 +70,7 @@ impl Default for Settings {
             stable_name: None,
             calls_back: false,
             following: Following::default(),
+            lookup: Lookup::default(),
         }
     }
 }
@@ -156,6 +159,8 @@ pub struct Coordinator {
     /// What it waits for, and since when.
     waiting: Option<(&'static str, Duration)>,
     told: Told,
+    /// Since when, by the wall clock, the feed has brought nothing for lack of a connection.
+    unheard_since: Option<FireTime>,
 }
 
 /// What was said last, so that everything is said once.
@@ -171,8 +176,10 @@ struct Told {
     leave_requested: bool,
     /// Orphans have waited long enough for anybody to take them: nothing new comes of waiting.
     patience_over: bool,
-    /// The last fire of each item that was said to be missed here.
-    missed: BTreeMap<ShardingItem, FireTime>,
+    /// The last fire of each item that this process reported as noted.
+    noted: BTreeMap<ShardingItem, FireTime>,
+    /// The last fire of each item that this process reported as skipped, because the item was disabled.
+    skipped: BTreeMap<ShardingItem, FireTime>,
     /// The marks, and when they were made, that were said to be left behind by Java instances that live.
     leftovers: BTreeSet<(ShardingItem, Option<Revision>)>,
     /// The marks that were said to be of Java instances which run an item beside this one.
@@ -182,8 +189,6 @@ struct Told {
     silent: bool,
     /// The requests in the registry that were said to be dropped.
     dropped: BTreeSet<String>,
-    /// The last fire that was said to be missed by all items of this instance.
-    all_missed: Option<FireTime>,
 }
 
 /// A plan between the decision and the moment at which the view shows its effect.
@@ -287,6 +292,7 @@ impl Coordinator {
             settings: Settings::default(),
             waiting: None,
             told: Told::default(),
+            unheard_since: None,
         }
     }
 
@@ -319,6 +325,29 @@ impl Coordinator {
     #[must_use]
     pub fn checked_by(mut self, check: ConfigCheck) -> Self {
         self.view = self.view.checked_by(check);
+        self
+    }
+
+    /// Looks fires up in the schedules of configurations. Without it gaps are found by what the records say alone, and are not
+    /// counted.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// # use coordination::{Coordinator, FireTime, Identity, JobConfig, JobName, ServerIp};
+    /// # use sharding::StrategyRegistry;
+    /// # let identity = Identity { job: JobName::new("report")?, server: ServerIp::new("10.0.0.1")? };
+    /// let each_second = |_: &JobConfig, after: FireTime, before: FireTime, most: usize| {
+    ///     let seconds = (after.0.div_euclid(1_000) + 1..).map(|second| FireTime(second * 1_000));
+    ///     seconds.take_while(|fire| *fire < before).take(most).collect()
+    /// };
+    /// let coordinator = Coordinator::new(identity, StrategyRegistry::default()).scheduled_by(Arc::new(each_second));
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    #[must_use]
+    pub fn scheduled_by(mut self, lookup: ScheduleLookup) -> Self {
+        self.settings.lookup = Lookup(Some(lookup));
         self
     }
 

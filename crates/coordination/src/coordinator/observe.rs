@@ -10,6 +10,7 @@ use super::Coordinator;
 use crate::duty::Duty;
 use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::trigger::takes_away;
+use crate::gap::InForce;
 use crate::items::{ItemView, Sign};
 use crate::local::{Due, LocalCall, Phase, RequestWay, UnmonitoredRequest};
 use crate::mutant::{self, Mutant};
@@ -28,7 +29,7 @@ type SentClaims = BTreeSet<(ShardingItem, FencingToken)>;
 
 impl Coordinator {
     pub(super) fn observe(&mut self, now: Now, out: &mut Vec<Command>) {
-        self.observe_config(out);
+        self.observe_config(now, out);
         self.observe_clock(now, out);
         self.observe_java(now, out);
         self.observe_runs(out);
@@ -44,13 +45,19 @@ impl Coordinator {
         self.run_unmonitored_request(out);
     }
 
-    fn observe_config(&mut self, out: &mut Vec<Command>) {
+    fn observe_config(&mut self, now: Now, out: &mut Vec<Command>) {
         if !self.view.is_synced() {
             return;
         }
         let fault = match self.view.config_state() {
             ConfigState::Valid(config) => {
                 if self.told.config.as_ref() != Some(&config.value) {
+                    let before = self.told.config.as_deref();
+                    let known = self.local.in_force;
+                    // What came while nothing was heard from the registry may have come at any time since.
+                    let at = self.unheard_since.unwrap_or(FireTime(now.wall_ms));
+                    let found = (&*config.value, config.version);
+                    self.local.in_force = Some(InForce::noted(known, before, found, at));
                     self.told.config = Some(Arc::clone(&config.value));
                     out.push(Command::Schedule(Arc::clone(&config.value)));
                 }
@@ -64,6 +71,9 @@ impl Coordinator {
             out.push(Command::Emit(JobEvent::ConfigRejected { reason }));
         }
         self.told.config_fault = fault;
+        if self.connected {
+            self.unheard_since = None;
+        }
     }
 
     /// Reports once that the clocks differ, and takes back a fire that came before that was known.
@@ -182,10 +192,11 @@ impl Coordinator {
         let due = due.filter(|_| record.members.contains(me));
         let horizon = self.horizon_ms(now);
         let known = |at: &FireTime| at.0 <= horizon || mutant::is(Mutant::FutureDueTaken);
-        if let Some(at) = due.filter(|at| at.0 <= now.wall_ms).filter(known) {
-            self.local.last_fire_seen = Some(at);
-            self.local.due = Some(Due { at, next: None, missed: None });
-        }
+        let Some(at) = due.filter(|at| at.0 <= now.wall_ms).filter(known) else { return };
+        let next =
+            self.view.config().and_then(|config| self.settings.lookup.next_after(config, at));
+        self.local.last_fire_seen = Some(at);
+        self.local.due = Some(Due { at, next, missed: None });
     }
 
     /// Starts runs that the registry shows as ours, although no reply said so; forgets those whose end is recorded. Runs

@@ -77,10 +77,19 @@ impl Coordinator {
     }
 
     fn suspend(&mut self, now: Now, out: &mut Vec<Command>) {
-        if std::mem::take(&mut self.connected) {
-            self.outage = Some(Outage::beginning(now));
+        if self.disconnect(now) {
             out.push(Command::Emit(JobEvent::Suspended));
         }
+    }
+
+    /// Notes that an outage of the registry begins. Returns false if it began before.
+    fn disconnect(&mut self, now: Now) -> bool {
+        let was_connected = std::mem::take(&mut self.connected);
+        if was_connected {
+            self.outage = Some(Outage::beginning(now));
+            self.unheard_since.get_or_insert(FireTime(now.wall_ms));
+        }
+        was_connected
     }
 
     fn interrupt(&mut self, reason: InterruptReason, out: &mut Vec<Command>) {
@@ -95,9 +104,7 @@ impl Coordinator {
 
     fn lose(&mut self, now: Now, out: &mut Vec<Command>) {
         self.interrupt(InterruptReason::SessionLost, out);
-        if std::mem::take(&mut self.connected) {
-            self.outage = Some(Outage::beginning(now));
-        }
+        self.disconnect(now);
         if self.session.take().is_some()
             && let Some(instance) = self.me.clone()
         {
@@ -210,7 +217,6 @@ impl Coordinator {
             }
             Phase::Draining | Phase::Left => MissReason::Leaving,
         };
-        self.told.all_missed = self.told.all_missed.max(Some(at));
         out.push(Command::Emit(JobEvent::Missed { item: None, fire: at, reason }));
     }
 
@@ -258,7 +264,6 @@ impl Coordinator {
             let has_ended = self.local.runs.get(item).is_some_and(|run| run.outcome.is_some());
             let still_runs = view.is_busy() && !makes_up && !has_ended;
             let reason = if still_runs { MissReason::StillRunning } else { reason };
-            self.told.missed.insert(item, fire);
             out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
         }
     }

@@ -16,8 +16,8 @@ use crate::plan::{Plan, Step};
 use crate::runs::LocalRun;
 use crate::view::Versioned;
 use crate::{
-    Command, JobConfig, JobEvent, Ledger, LedgerState, ManualRequest, MissReason, Now, Outcome,
-    Reply, RunSource, Ticket,
+    Command, FireRange, FireTime, Gap, JobConfig, JobEvent, Ledger, LedgerState, ManualRequest,
+    MissReason, Now, Outcome, Reply, RunSource, Ticket,
 };
 
 impl Coordinator {
@@ -174,21 +174,23 @@ impl Coordinator {
                 failover: written.is_busy(),
             }));
         }
-        if written.misfire != before.and_then(|ledger| ledger.misfire)
-            && let Some(waiting) = written.misfire
-        {
+        let noted = before.and_then(|ledger| ledger.misfire);
+        self.report_noted_before(item, noted, out);
+        if let Some(waiting) = written.misfire.filter(|waiting| Some(*waiting) != noted) {
+            self.told.noted.insert(item, waiting.last);
             out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting }));
         }
+        self.report_gaps(item, before, written, out);
         let Some(before) = before else { return };
-        self.tell_of_gap(item, before, written, out);
         let mut missed = |fire, reason| {
             out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
         };
-        let skipped = written.is_idle() && written.outcome == Some(Outcome::Disabled);
-        if skipped
-            && let Some(fire) = written.last_fire.filter(|fire| Some(*fire) > before.last_fire)
-        {
-            missed(fire, MissReason::ItemDisabled);
+        // The former record may be of an instance that was lost before it reported what it had skipped.
+        for fire in [before, written].into_iter().filter_map(skipped) {
+            if self.told.skipped.get(&item) < Some(&fire) {
+                self.told.skipped.insert(item, fire);
+                missed(fire, MissReason::ItemDisabled);
+            }
         }
         let retired = written.state == LedgerState::Retired && before.state != written.state;
         if let Some(range) = before.misfire.filter(|_| retired) {
@@ -203,25 +205,49 @@ impl Coordinator {
         }
     }
 
-    /// Tells of fires that the schedule had between the last one and the one that was just written, unless this
-    /// instance has said so before. After another schedule has come into force nobody can tell.
-    fn tell_of_gap(
+    /// Reports the gaps of both records that this process has not reported yet. Who found them may have been lost before it
+    /// reported them, or does not know that its write was committed.
+    fn report_gaps(
         &mut self,
         item: ShardingItem,
-        before: &Ledger,
+        before: Option<&Ledger>,
         written: &Ledger,
         out: &mut Vec<Command>,
     ) {
-        let Some(fire) = written.last_fire.filter(|fire| Some(*fire) > before.last_fire) else {
-            return;
-        };
-        let same_schedule = before.config.is_none() || before.config == written.config;
-        let covered =
-            written.running().and_then(|run| run.merged).map_or(fire, |range| range.first);
-        let Some(first) = before.gap_before(covered).filter(|_| same_schedule) else { return };
-        let said = self.told.missed.get(&item).copied().max(self.told.all_missed);
-        if said < Some(first) {
-            out.push(Command::Emit(JobEvent::Gap { item, first, until: covered }));
+        let known = before.into_iter().flat_map(|ledger| &ledger.gaps);
+        let mut gaps: Vec<Gap> = known.chain(&written.gaps).copied().collect();
+        if mutant::is(Mutant::OthersGapsUnreported) {
+            gaps.retain(|gap| before.is_none_or(|ledger| !ledger.gaps.contains(gap)));
+        }
+        gaps.sort_by_key(|gap| gap.until);
+        for gap in gaps {
+            if self.local.gaps_reported.get(&item) < Some(&gap.until) {
+                self.local.gaps_reported.insert(item, gap.until);
+                out.push(Command::Emit(JobEvent::Gap { item, gap }));
+            }
+        }
+    }
+
+    /// Reports the noted fires of the record that is replaced, if another process noted the last of them: it may have been lost
+    /// before it reported that.
+    fn report_noted_before(
+        &mut self,
+        item: ShardingItem,
+        noted: Option<FireRange>,
+        out: &mut Vec<Command>,
+    ) {
+        let unreported = |range: &FireRange| self.told.noted.get(&item) < Some(&range.last);
+        let Some(range) = noted.filter(unreported) else { return };
+        self.told.noted.insert(item, range.last);
+        let config = self.view.config();
+        let each = config.and_then(|config| {
+            let lookup = &self.settings.lookup;
+            lookup.exactly(config, (range.first, range.last), range.count)
+        });
+        let mut waiting = FireRange { count: 0, ..range };
+        for last in each.unwrap_or_else(|| vec![range.last]) {
+            waiting = FireRange { last, count: waiting.count + 1, ..waiting };
+            out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting }));
         }
     }
 
@@ -273,6 +299,12 @@ impl Coordinator {
             self.local.runs.change(item, note);
         }
     }
+}
+
+/// Returns the last fire of a record if it was skipped because the item was disabled.
+fn skipped(ledger: &Ledger) -> Option<FireTime> {
+    let is_skipped = ledger.is_idle() && ledger.outcome == Some(Outcome::Disabled);
+    ledger.last_fire.filter(|_| is_skipped)
 }
 
 /// Returns why a request that was taken out of this record without being answered is not run; `None` if it was handed on to a

@@ -18,6 +18,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     let due = cx.local.due.as_ref()?;
     let by = cx.claimant()?;
+    let follows = cx.next_of(due);
     let next = |own: &OwnItem<'_>| {
         let ledger = &*own.ledger;
         if ledger.has_settled(due.at) {
@@ -27,7 +28,7 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
             return None;
         }
         if own.view.is_disabled() && !mutant::is(Mutant::DisabledUnnoticed) {
-            return ledger.skip_disabled(due.at, due.next);
+            return ledger.skip_disabled(due.at, follows);
         }
         let before = config.catch_up.and(ledger.last_fire).and_then(|last| due.missed_after(last));
         let before = before.filter(|_| !mutant::is(Mutant::NotCaughtUp));
@@ -37,7 +38,7 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
             {
                 ledger.catch_up(&by, fire, Some(next))
             }
-            Some(_) | None => ledger.claim(&by, due.at, due.next),
+            Some(_) | None => ledger.claim(&by, due.at, follows),
         }
     };
     claim(cx, &format!("fire {} is due", due.at.0), cx.claimable_for(due.at), next)
@@ -141,7 +142,7 @@ mod tests {
     #[test]
     fn noted_misfires_are_merged_into_the_next_fire() {
         let noted = running_by(1)
-            .note_misfire(FireTime(300))
+            .note_misfire(FireTime(300), None)
             .and_then(|l| l.complete(Outcome::Succeeded, 0))
             .unwrap();
         let scene =

@@ -21,8 +21,9 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 }
 
 fn note(cx: &Context<'_>) -> Option<Plan> {
-    let fire = cx.local.due.as_ref()?.at;
-    let next = |own: &OwnItem<'_>| own.ledger.note_misfire(fire);
+    let due = cx.local.due.as_ref()?;
+    let (fire, follows) = (due.at, cx.next_of(due));
+    let next = |own: &OwnItem<'_>| own.ledger.note_misfire(fire, follows);
     let reason = format!("fire {} met running items", fire.0);
     change_items(Duty::Misfire, cx, &reason, cx.restless_accounted_items(fire), next)
 }
@@ -42,7 +43,7 @@ fn run(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
         if disabled || claimed_anyway || !own.is_free(cx.local) {
             return None;
         }
-        let follows = due.filter(|due| due.at == noted.last).and_then(|due| due.next);
+        let follows = due.filter(|due| due.at == noted.last).and_then(|due| cx.next_of(due));
         own.ledger.replay(&by, follows)
     };
     change_items(Duty::Misfire, cx, "misfired before", cx.claimable_with(Sign::Misfired), next)
@@ -60,7 +61,7 @@ mod tests {
         let met = || Scene::cluster(1, 1).running(0, 1).due(300);
         let noted = || {
             let ended = running_by(1)
-                .note_misfire(FireTime(300))
+                .note_misfire(FireTime(300), None)
                 .and_then(|l| l.complete(Outcome::Succeeded, 0))
                 .unwrap();
             Scene::cluster(1, 1).ledger(0, ended).marked(&NodeKind::Misfire(item(0)))

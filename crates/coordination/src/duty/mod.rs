@@ -45,8 +45,9 @@ use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use crate::coordinator::Settings;
 use crate::foreign::Interrupted;
+use crate::gap::{Gap, Judgement};
 use crate::items::{ItemView, Sign};
-use crate::local::Local;
+use crate::local::{Due, Local};
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::JobView;
@@ -197,6 +198,22 @@ impl<'a> Context<'a> {
         self.view.followed().is_all() || mutant::is(Mutant::DecidedByAPart)
     }
 
+    /// Returns by what gaps are judged; `None` while no configuration is known.
+    pub(crate) fn judgement(&self) -> Option<Judgement<'a>> {
+        Some(Judgement {
+            lookup: &self.settings.lookup,
+            config: self.view.config()?,
+            version: self.view.config_version()?,
+            in_force: self.local.in_force,
+            mixed: self.view.is_mixed() || self.local.foreign.is_known(),
+        })
+    }
+
+    /// Returns what the schedule has after the fire that is due.
+    pub(crate) fn next_of(&self, due: &Due) -> Option<FireTime> {
+        self.judgement().and_then(|judgement| judgement.next_after(due.at, due.next))
+    }
+
     /// Returns who claims here now; `None` while no configuration is known.
     pub(crate) fn claimant(&self) -> Option<Claimant> {
         let (holder, config) = (self.me.clone(), self.view.config_version()?);
@@ -303,6 +320,70 @@ fn bytes_told(steps: &[Step]) -> usize {
     told.sum()
 }
 
+/// Finds the gaps of items. Most of them have the same one, which is counted once.
+struct GapJudge<'a> {
+    judgement: Judgement<'a>,
+    counted: Option<Gap>,
+}
+
+impl<'a> GapJudge<'a> {
+    fn of(cx: &Context<'a>) -> Option<Self> {
+        Some(Self { judgement: cx.judgement()?, counted: None })
+    }
+
+    /// Returns the next record of an item with the gap that it proves: what the schedule has between the last fire that the former
+    /// record accounts for and the one that this one does.
+    fn accounted(
+        &mut self,
+        cx: &Context<'_>,
+        item: ShardingItem,
+        before: &Ledger,
+        after: Ledger,
+    ) -> Ledger {
+        let settled = after.settled_until().filter(|fire| Some(*fire) > before.settled_until());
+        let Some(until) = settled else { return after };
+        let (next, noted) = (after.next_fire, after.is_busy() && before.is_busy());
+        let gap = self.gap(before, until).filter(|_| !noted || !mutant::is(Mutant::NotedOverHoles));
+        let reported = cx.local.gaps_reported.get(&item).copied();
+        after.followed_by(next, self.judgement.version).with_gap(gap, reported)
+    }
+
+    /// Returns the record of an item that is retired now, with the fires that nothing accounts for: those since the last one that
+    /// is accounted for, and those that were noted and are dropped.
+    fn retired(
+        &mut self,
+        cx: &Context<'_>,
+        item: ShardingItem,
+        before: &Ledger,
+        after: Ledger,
+    ) -> Ledger {
+        if self.judgement.mixed || mutant::is(Mutant::RetiredInSilence) {
+            return after;
+        }
+        let reported = cx.local.gaps_reported.get(&item).copied();
+        let dropped = before.misfire.map(|noted| Gap {
+            first: noted.first,
+            until: FireTime(noted.last.0.saturating_add(1)),
+            count: Some(noted.count),
+            config: before.next_owed().1,
+            changed_to: None,
+        });
+        let seen = cx.local.last_fire_seen.map_or(i64::MIN, |FireTime(seen)| seen);
+        let until = FireTime(cx.now.wall_ms.max(seen).saturating_add(1));
+        let open = self.gap(before, until);
+        after.with_gap(dropped, reported).with_gap(open, reported)
+    }
+
+    /// Returns the gap between the last fire that a record accounts for and another one.
+    fn gap(&mut self, before: &Ledger, until: FireTime) -> Option<Gap> {
+        let gap = self.judgement.gap(before.settled_until(), before.next_owed(), until)?;
+        let same = |known: &Gap| Gap { count: None, ..*known } == gap;
+        let counted = self.counted.filter(same).unwrap_or_else(|| self.judgement.counted(gap));
+        self.counted = Some(counted);
+        Some(counted).filter(|_| !mutant::is(Mutant::GapsUnrecorded))
+    }
+}
+
 /// Plans to change the records of items as their owner; `next` says to what, or that an item stays as it is.
 fn change_items<'a>(
     duty: Duty,
@@ -311,7 +392,11 @@ fn change_items<'a>(
     items: impl Iterator<Item = OwnItem<'a>>,
     next: impl Fn(&OwnItem<'_>) -> Option<Ledger>,
 ) -> Option<Plan> {
-    let changes = items.filter_map(|own| Some(own.change_to(next(&own)?)));
+    let mut judge = GapJudge::of(cx)?;
+    let changes = items.filter_map(|own| {
+        let next = judge.accounted(cx, own.item, &own.ledger, next(&own)?);
+        Some(own.change_to(next))
+    });
     let steps = cx.within_one_plan(changes, |steps| bytes_told(steps)).flatten();
     Plan::as_owner(duty, cx, reason)?.steps(steps).if_any()
 }

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use reg_center::Version;
 use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput, StrategyRegistry};
 
-use super::{Context, Duty, static_sharding};
+use super::{Context, Duty, GapJudge, static_sharding};
 use crate::assignment::AssignmentRecord;
 use crate::items::{ItemView, Sign, merged};
 use crate::layout::NodeKind;
@@ -434,6 +435,7 @@ impl Moves {
         let chosen = chosen.into_iter().flat_map(Assignment::iter);
         let chosen = chosen.filter_map(|(item, owner)| Some((item, owner?)));
         let unfinished = kept.map(|kept| unfinished(view, kept, target.record.total_count));
+        let birth = Birth::now(cx, born);
         let mut moved = 0;
         for (item, owner) in chosen.chain(unfinished.into_iter().flatten()) {
             // All else waits where it is for the next transaction. Beside Java instances it matters what that is: they are told when
@@ -447,7 +449,8 @@ impl Moves {
             let born = born_after(cx, item, born).filter(|_| !interrupted);
             let of_java = view.java_owner(view.item(item)).is_some();
             let monitored = config.monitor_execution;
-            let steps = steps_to(view.item(item), item, owner, monitored, of_java, born);
+            let birth = Birth { last: born, ..birth };
+            let steps = steps_to(view.item(item), item, owner, monitored, of_java, birth);
             let steps = steps.filter(|_| !has_run_what_waits(cx, item, owner));
             match steps {
                 Some(steps) if moved < most || steps.is_empty() => {
@@ -467,7 +470,8 @@ impl Moves {
         let total = config.sharding_total_count;
         let beyond = view.items_from(ShardingItem::new(total)).filter(|_| may_retire(view));
         let surplus = beyond.filter(|(_, view)| view.is_surplus());
-        let mut retired = surplus.map(|(item, view)| retire(view, item));
+        let mut judge = GapJudge::of(cx);
+        let mut retired = surplus.map(|(item, view)| retire(cx, judge.as_mut(), view, item));
         moves.steps.extend(retired.by_ref().take(most - moved).flatten());
         moves.is_partial |= retired.any(|steps| !steps.is_empty());
         moves
@@ -485,6 +489,34 @@ fn has_run_what_waits(cx: &Context<'_>, item: ShardingItem, owner: &InstanceId) 
     again && !mutant::is(Mutant::HeldBackRunTwice)
 }
 
+/// What a new record says about fires.
+#[derive(Clone, Copy)]
+struct Birth {
+    /// The item has nothing to do with fires up to this one.
+    last: Option<FireTime>,
+    /// The first fire that it owes, and the configuration whose schedule has it.
+    next: Option<(FireTime, Version)>,
+}
+
+impl Birth {
+    fn now(cx: &Context<'_>, last: Option<FireTime>) -> Self {
+        let judgement = cx.judgement().filter(|judgement| !judgement.mixed);
+        let next = judgement.and_then(|judgement| {
+            let now = last.map_or(cx.now.wall_ms, |FireTime(last)| last.max(cx.now.wall_ms));
+            let next = judgement.lookup.next_after(judgement.config, FireTime(now))?;
+            Some((next, judgement.version))
+        });
+        Self { last, next: next.filter(|_| !mutant::is(Mutant::BornOwingNothing)) }
+    }
+
+    fn of(self, ledger: Ledger) -> Ledger {
+        match self.next {
+            Some((next, config)) => ledger.followed_by(Some(next), config),
+            None => ledger,
+        }
+    }
+}
+
 /// Returns the steps that give an item to its owner; empty if it is there, `None` if it is busy.
 fn steps_to(
     view: &ItemView,
@@ -492,7 +524,7 @@ fn steps_to(
     owner: &InstanceId,
     monitored: bool,
     of_java: bool,
-    born: Option<FireTime>,
+    birth: Birth,
 ) -> Option<Vec<Step>> {
     let stays = view.owner.as_ref().is_some_and(|current| current.value == *owner);
     if view.unreadable && !mutant::is(Mutant::UnreadableMoved) {
@@ -503,13 +535,14 @@ fn steps_to(
     }
     let record = match &view.ledger {
         None if monitored => {
-            Some(Step::SetLedger { item, expect: None, ledger: Ledger::new(born) })
+            let ledger = birth.of(Ledger::new(birth.last));
+            Some(Step::SetLedger { item, expect: None, ledger })
         }
         None if stays => None,
         // The view may not show the record yet, which may say that the item runs: monitoring was on before (simulation
         // seed 4042152).
         None => Some(Step::ledger_is_as_shown(item, view)),
-        Some(ledger) => match ledger.value.revive(born) {
+        Some(ledger) => match ledger.value.revive(birth.last).map(|revived| birth.of(revived)) {
             Some(revived) => {
                 Some(Step::SetLedger { item, expect: Some(ledger.version), ledger: revived })
             }
@@ -530,12 +563,21 @@ fn steps_to(
 }
 
 /// Returns the steps that take an item out of the job; none while it is busy.
-fn retire(view: &ItemView, item: ShardingItem) -> Vec<Step> {
+fn retire(
+    cx: &Context<'_>,
+    judge: Option<&mut GapJudge<'_>>,
+    view: &ItemView,
+    item: ShardingItem,
+) -> Vec<Step> {
     if view.is_busy() && !mutant::is(Mutant::BusyRetired) {
         return Vec::new();
     }
     let record = view.ledger.as_ref().and_then(|ledger| {
         let retired = ledger.value.retire()?;
+        let retired = match judge {
+            Some(judge) => judge.retired(cx, item, &ledger.value, retired),
+            None => retired,
+        };
         Some(Step::SetLedger { item, expect: Some(ledger.version), ledger: retired })
     });
     let owner = view.owner.as_ref().map(|o| Step::ClearOwner { item, version: o.version });

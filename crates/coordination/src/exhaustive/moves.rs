@@ -89,8 +89,8 @@ impl World {
         let p = process.index;
         if process.fires < self.scope.fires {
             let at = fire_time(process.fires);
-            let next = Some(fire_time(process.fires + 1));
-            let fire = Event::Fire { at, next, missed: Vec::new() };
+            // Gaps change no decision, and would only multiply the states.
+            let fire = Event::Fire { at, next: None, missed: Vec::new() };
             let mut next = self.told(state, p, fire);
             let fired = Process { fires: process.fires + 1, ..Process::clone(&next.processes[p]) };
             next.processes[p] = Arc::new(fired.sealed());

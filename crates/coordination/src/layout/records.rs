@@ -11,7 +11,7 @@ use crate::once::{OnceCall, OnceRecord};
 use crate::pending::Pending;
 use crate::trigger_record::TriggerRecord;
 use crate::{
-    AuditLog, FailureReason, FencingToken, FireRange, FireTime, Ledger, LedgerState,
+    AuditLog, FailureReason, FencingToken, FireRange, FireTime, Gap, Ledger, LedgerState,
     MAX_SHARDING_TOTAL_COUNT, ManualRequest, Outcome, RequestParameter, Run, RunSource,
 };
 
@@ -36,6 +36,11 @@ struct LedgerDoc {
     previous: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<i64>,
+    /// Whose schedule has `next`, if not that of `config`.
+    #[serde(rename = "next_config", skip_serializing_if = "Option::is_none")]
+    next_config: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    gaps: Vec<GapDoc>,
     #[serde(skip_serializing_if = "Option::is_none")]
     config: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,6 +96,43 @@ enum OutcomeDoc {
     TimedOut,
     Interrupted,
     Disabled,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct GapDoc {
+    first: i64,
+    until: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config: Option<u32>,
+    /// What was in force at its end, if the schedule may have changed within it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed: Option<u32>,
+}
+
+impl From<&Gap> for GapDoc {
+    fn from(gap: &Gap) -> Self {
+        Self {
+            first: gap.first.0,
+            until: gap.until.0,
+            count: gap.count,
+            config: gap.config.map(|version| version.0),
+            changed: gap.changed_to.map(|version| version.0),
+        }
+    }
+}
+
+impl From<GapDoc> for Gap {
+    fn from(doc: GapDoc) -> Self {
+        Self {
+            first: FireTime(doc.first),
+            until: FireTime(doc.until),
+            count: doc.count,
+            config: doc.config.map(Version),
+            changed_to: doc.changed.map(Version),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -180,6 +222,8 @@ pub(crate) fn encode_ledger(ledger: &Ledger) -> String {
         last: ledger.last_fire.map(|fire| fire.0),
         previous: ledger.previous_fire.map(|fire| fire.0),
         next: ledger.next_fire.map(|fire| fire.0),
+        next_config: ledger.next_config.map(|version| version.0),
+        gaps: ledger.gaps.iter().map(Into::into).collect(),
         config: ledger.config.map(|version| version.0),
         request: ledger.request.as_ref().map(encode_request),
         disabled: ledger.disabled,
@@ -220,6 +264,8 @@ pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, String> {
         last_fire: doc.last.map(FireTime),
         previous_fire: doc.previous.map(FireTime),
         next_fire: doc.next.map(FireTime),
+        next_config: doc.next_config.map(Version),
+        gaps: doc.gaps.into_iter().map(Into::into).collect(),
         config: doc.config.map(Version),
         request,
         disabled: doc.disabled,
@@ -481,7 +527,7 @@ mod tests {
         let by = Claimant { holder, config: Version(3), now_ms: 1_002 };
         let next = Some(FireTime(2_000));
         let running = Ledger::new(None).claim(&by, FireTime(1_000), next).unwrap();
-        let noted = running.note_misfire(FireTime(2_000)).unwrap();
+        let noted = running.note_misfire(FireTime(2_000), Some(FireTime(3_000))).unwrap();
         let orphan = noted.orphan().unwrap();
         let done = running.complete(Outcome::Failed, 1_500).unwrap();
         let retired = done.retire().unwrap();
@@ -521,7 +567,7 @@ mod tests {
     #[test]
     fn the_bytes_of_a_ledger_record_are_fixed() {
         let text = encode_ledger(&ledgers()[2]);
-        let expected = r#"{"state":"running","holder":"10.0.0.1@-@7-a","fire":1000,"source":"NORMAL","token":1,"last":1000,"next":2000,"config":3,"misfire":{"first":2000,"last":2000,"count":1},"began":1002}"#;
+        let expected = r#"{"state":"running","holder":"10.0.0.1@-@7-a","fire":1000,"source":"NORMAL","token":1,"last":1000,"next":3000,"config":3,"misfire":{"first":2000,"last":2000,"count":1},"began":1002}"#;
         assert_eq!(text, expected);
     }
 
@@ -546,6 +592,29 @@ mod tests {
         let after = |outcome| again.complete(outcome, 2_500).unwrap().failure;
         assert_eq!(after(Outcome::Interrupted), failed.failure);
         assert_eq!((after(Outcome::Succeeded), after(Outcome::Failed)), (None, None));
+    }
+
+    #[test]
+    fn gaps_and_whose_schedule_is_next_are_optional_and_their_bytes_are_fixed() {
+        let gap = |count, changed_to| Gap {
+            first: FireTime(1_000),
+            until: FireTime(3_000),
+            count,
+            config: Some(Version(3)),
+            changed_to,
+        };
+        let ledger = Ledger::new(Some(FireTime(500)))
+            .followed_by(Some(FireTime(1_000)), Version(4))
+            .with_gap(Some(gap(Some(2), None)), None)
+            .with_gap(Some(gap(None, Some(Version(4)))), None);
+        let text = encode_ledger(&ledger);
+        let expected = r#"{"state":"idle","token":0,"last":500,"next":1000,"next_config":4,"gaps":[{"first":1000,"until":3000,"count":2,"config":3},{"first":1000,"until":3000,"config":3,"changed":4}]}"#;
+        assert_eq!(text, expected);
+        assert_eq!(decode_ledger(text.as_bytes()).unwrap(), ledger);
+        let old = r#"{"state":"idle","token":1,"last":500,"next":1000,"config":3}"#;
+        let old = decode_ledger(old.as_bytes()).unwrap();
+        assert_eq!(old.next_owed(), (Some(FireTime(1_000)), Some(Version(3))));
+        assert_eq!(old.gaps, []);
     }
 
     #[test]

@@ -218,6 +218,18 @@ mutants! {
     BusyTakeOver,
     /// Fires that meet a run are not noted.
     MisfireUnnoted,
+    /// Gaps are not found.
+    GapsUnrecorded,
+    /// No gap is found where the configuration has changed since the fire before it.
+    GapsHiddenByChanges,
+    /// No gap is found between two fires that meet a run.
+    NotedOverHoles,
+    /// Instances report the gaps that they have found, and not those that a lost one has.
+    OthersGapsUnreported,
+    /// Nothing is known of the first fire of a new item.
+    BornOwingNothing,
+    /// An item is retired without a word about the fires before that.
+    RetiredInSilence,
     /// Noted fires are not run.
     MisfireUnplayed,
     /// Stale entries stay.

@@ -831,6 +831,51 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::GapsUnrecorded,
+        properties: &["S3"],
+        story: "fires that were not run are silent",
+        watcher: Told(told(
+            "tests/gaps.rs",
+            "a_gap_that_no_instance_saw_is_reported_by_the_next_claim",
+        )),
+    },
+    Row {
+        mutant: M::GapsHiddenByChanges,
+        properties: &["S3"],
+        story: "fires before a change of the configuration are silent",
+        watcher: Told(told(
+            "tests/gaps.rs",
+            "a_change_that_leaves_the_schedule_alone_hides_no_gap",
+        )),
+    },
+    Row {
+        mutant: M::NotedOverHoles,
+        properties: &["S3"],
+        story: "fires between two that met a run are silent",
+        watcher: Told(told("tests/gaps.rs", "a_hole_between_noted_misfires_is_a_gap")),
+    },
+    Row {
+        mutant: M::OthersGapsUnreported,
+        properties: &["S3"],
+        story: "fires that a lost instance found missed are silent",
+        watcher: Told(told(
+            "tests/gaps.rs",
+            "a_gap_that_a_lost_instance_found_is_reported_by_who_finds_its_run",
+        )),
+    },
+    Row {
+        mutant: M::BornOwingNothing,
+        properties: &["S3"],
+        story: "the first fires of a new item are silent",
+        watcher: Told(told("tests/gaps.rs", "a_new_item_owes_the_first_fire_after_it_was_made")),
+    },
+    Row {
+        mutant: M::RetiredInSilence,
+        properties: &["S3"],
+        story: "the last fires of a retired item are silent",
+        watcher: Told(told("tests/gaps.rs", "an_item_that_is_retired_leaves_no_fire_unexplained")),
+    },
+    Row {
         mutant: M::MisfireUnplayed,
         properties: &["L2"],
         story: "a fire that was noted is never run",

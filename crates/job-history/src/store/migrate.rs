@@ -18,12 +18,20 @@ struct Step {
     mysql: &'static str,
 }
 
-const STEPS: [Step; 1] = [Step {
-    version: 1,
-    sqlite: include_str!("../../migrations/sqlite/0001_tables.sql"),
-    postgres: include_str!("../../migrations/postgres/0001_tables.sql"),
-    mysql: include_str!("../../migrations/mysql/0001_tables.sql"),
-}];
+const STEPS: [Step; 2] = [
+    Step {
+        version: 1,
+        sqlite: include_str!("../../migrations/sqlite/0001_tables.sql"),
+        postgres: include_str!("../../migrations/postgres/0001_tables.sql"),
+        mysql: include_str!("../../migrations/mysql/0001_tables.sql"),
+    },
+    Step {
+        version: 2,
+        sqlite: include_str!("../../migrations/sqlite/0002_gap_count.sql"),
+        postgres: include_str!("../../migrations/postgres/0002_gap_count.sql"),
+        mysql: include_str!("../../migrations/mysql/0002_gap_count.sql"),
+    },
+];
 
 const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS ejob_history_version \
                         (version BIGINT NOT NULL PRIMARY KEY, applied_ms BIGINT NOT NULL)";

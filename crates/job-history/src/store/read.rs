@@ -113,14 +113,14 @@ impl Store {
         after: Option<&FireCursor>,
     ) -> Result<FirePage, Fault> {
         use ColumnKind::{Int, Text};
-        const KINDS: [ColumnKind; 12] =
-            [Text, Int, Int, Text, Text, Text, Int, Text, Int, Int, Text, Int];
+        const KINDS: [ColumnKind; 13] =
+            [Text, Int, Int, Text, Text, Text, Int, Text, Int, Int, Text, Int, Int];
         let place = after.map(|c| [c.fire_ms.into(), c.job.as_str().into(), c.item.into()]);
         let mut conditions = fire_conditions(query).after(["fire_ms", "job", "item"], place);
         let (outcome, reason) = shown_outcome();
         let sql = format!(
             "SELECT job, item, fire_ms, {outcome}, {reason}, source, token, instance, began_ms, ended_ms, left_by, \
-             gap_until_ms FROM ejob_fire f{} ORDER BY fire_ms DESC, job DESC, item DESC LIMIT ?",
+             gap_until_ms, gap_count FROM ejob_fire f{} ORDER BY fire_ms DESC, job DESC, item DESC LIMIT ?",
             conditions.to_sql()
         );
         conditions.values.push((i64::from(limit) + 1).into());
@@ -233,6 +233,7 @@ fn fire_of_row(row: Vec<Value>) -> FireRecord {
         ended: row.int().map(time),
         left_by: row.text().map(InstanceId::new),
         gap_until: row.int().map(time),
+        gap_count: row.int().and_then(|count| u32::try_from(count).ok()),
     }
 }
 

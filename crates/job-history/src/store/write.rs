@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::pool::Tx;
 use super::{ColumnKind, Fault, Store, Value};
 use crate::entry::{Entry, EventRow, FireKey};
-use crate::fire_facts::{FireFacts, Left, Missed, RunFacts};
+use crate::fire_facts::{FireFacts, GapFacts, Left, Missed, RunFacts};
 use crate::java_rows::{ExecutionRow, TraceRow};
 use crate::store_url::Kind;
 use crate::text::{clip, sql_time};
@@ -105,12 +105,12 @@ impl Store {
 }
 
 const FACT_COLUMNS: &str = "source, token, instance, began_ms, ended_ms, settled, cause, left_by, left_ms, \
-                            left_failover, missed, missed_ms, misfired, gap_until_ms";
+                            left_failover, missed, missed_ms, misfired, gap_until_ms, gap_count";
 
 async fn merge_fire(tx: &mut Tx, key: &FireKey, facts: &FireFacts) -> Result<(), Fault> {
     use ColumnKind::{Int, Text};
-    const KINDS: [ColumnKind; 14] =
-        [Text, Int, Text, Int, Int, Text, Text, Text, Int, Int, Text, Int, Int, Int];
+    const KINDS: [ColumnKind; 15] =
+        [Text, Int, Text, Int, Int, Text, Text, Text, Int, Int, Text, Int, Int, Int, Int];
     let lock = if tx.kind() == Kind::Sqlite { "" } else { " FOR UPDATE" };
     let sql = format!(
         "SELECT {FACT_COLUMNS} FROM ejob_fire WHERE job = ? AND item = ? AND fire_ms = ?{lock}"
@@ -162,7 +162,8 @@ fn columns_of(facts: &FireFacts) -> Vec<Value> {
         missed.map(|missed| missed.reason.as_str()).into(),
         missed.map(|missed| missed.at_ms).into(),
         i64::from(facts.misfired).into(),
-        facts.gap_until_ms.into(),
+        facts.gap.map(|gap| gap.until_ms).into(),
+        facts.gap.and_then(|gap| gap.count).into(),
     ]
 }
 
@@ -171,7 +172,8 @@ fn facts_of_row(row: Vec<Value>) -> FireFacts {
     let (source, token, instance) = (row.text(), row.int(), row.text());
     let (began_ms, ended_ms, settled, cause) = (row.int(), row.int(), row.text(), row.text());
     let (left_by, left_ms, left_failover) = (row.text(), row.int(), row.int());
-    let (missed, missed_ms, misfired, gap_until_ms) = (row.text(), row.int(), row.int(), row.int());
+    let (missed, missed_ms, misfired) = (row.text(), row.int(), row.int());
+    let (gap_until_ms, gap_count) = (row.int(), row.int());
     FireFacts {
         run: token.zip(instance).map(|(token, instance)| RunFacts {
             token,
@@ -189,7 +191,7 @@ fn facts_of_row(row: Vec<Value>) -> FireFacts {
         }),
         missed: missed_ms.zip(missed).map(|(at_ms, reason)| Missed { at_ms, reason }),
         misfired: misfired == Some(1),
-        gap_until_ms,
+        gap: gap_until_ms.map(|until_ms| GapFacts { until_ms, count: gap_count }),
     }
 }
 

@@ -7,7 +7,7 @@ pub(crate) mod suite;
 use std::time::Duration;
 
 use coordination::{
-    FencingToken, FireRange, FireTime, JobEvent, JobName, MissReason, Outcome, RunSource,
+    FencingToken, FireRange, FireTime, Gap, JobEvent, JobName, MissReason, Outcome, RunSource,
 };
 use jiff::Timestamp;
 use job_history::{History, HistoryOptions};
@@ -104,8 +104,14 @@ impl<S: EventSubscriber> Teller<S> {
     }
 
     pub(crate) fn finds_gap(&self, ms: i64, n: u32, first: i64, until: i64) {
-        let (first, until) = (fire(first), fire(until));
-        self.tell(ms, JobEvent::Gap { item: item(n), first, until });
+        let gap = Gap {
+            first: fire(first),
+            until: fire(until),
+            count: Some(5),
+            config: None,
+            changed_to: None,
+        };
+        self.tell(ms, JobEvent::Gap { item: item(n), gap });
     }
 
     pub(crate) fn finds_orphan(&self, ms: i64, n: u32, due: i64, holder: u8, failover: bool) {

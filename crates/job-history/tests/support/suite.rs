@@ -160,7 +160,7 @@ async fn each_fire_has_one_outcome_whoever_tells_first(place: &Place) {
         let fires = fires_of(&two, job).await;
         assert_eq!(fires.iter().map(row).collect::<Vec<_>>(), expected, "{job}");
         assert_eq!(fires[3].left_by, Some(instance(1)), "who left it stays known");
-        assert_eq!(fires[4].gap_until, Some(at(60_000)));
+        assert_eq!((fires[4].gap_until, fires[4].gap_count), (Some(at(60_000)), Some(5)));
         two.close(DEADLINE).await.unwrap();
     }
 }

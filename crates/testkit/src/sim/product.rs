@@ -1,6 +1,7 @@
 //! What the simulation knows about the product beyond its public types: the names of nodes, what they hold, and how its
 //! events are made. Everything that changes with the product's details changes here.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{
@@ -173,6 +174,7 @@ pub(crate) fn coordinator(server: &ServerIp, settings: &JobSettings) -> Coordina
     let identity = Identity { job: job(), server: server.clone() };
     let coordinator =
         Coordinator::new(identity, StrategyRegistry::default()).limited_to(limits(settings));
+    let coordinator = coordinator.scheduled_by(Arc::new(fires_between));
     let coordinator = match settings.narrow {
         true => coordinator.following(OWN_ITEMS),
         false => coordinator,
@@ -241,6 +243,18 @@ pub(crate) fn fire(at: i64, rhythm: Rhythm, since: Option<FireTime>) -> Event {
     let surplus = missed.len().saturating_sub(CATCH_UP.max as usize);
     let missed = missed[surplus..].to_vec();
     Event::Fire { at: FireTime(at), next: Some(FireTime(rhythm.next_after(at))), missed }
+}
+
+/// Looks fires up in the schedule of a configuration.
+fn fires_between(
+    config: &JobConfig,
+    after: FireTime,
+    before: FireTime,
+    most: usize,
+) -> Vec<FireTime> {
+    let Some(rhythm) = Rhythm::of(config) else { return Vec::new() };
+    let fires = rhythm.between(after.0.saturating_add(1), before.0);
+    fires.map(FireTime).take(most).collect()
 }
 
 pub(crate) fn now(wall_ms: i64, registry_ms: Option<i64>, mono: Duration) -> Now {

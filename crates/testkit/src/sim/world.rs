@@ -281,7 +281,11 @@ impl World {
             }
             _ => {}
         }
-        if !matches!(event, JobEvent::Missed { .. }) {
+        if let JobEvent::Gap { item, gap } = event {
+            let (job, item) = (product::JOB.to_owned(), item.index());
+            let (first, until) = (gap.first.0, gap.until.0);
+            self.record_with(index, || Fact::Gap { job, item, first, until });
+        } else if !matches!(event, JobEvent::Missed { .. }) {
             let job = product::JOB.to_owned();
             let text = || event.to_string();
             self.record_with(index, || Fact::Event { job, name: name.to_owned(), text: text() });

@@ -11,6 +11,10 @@ pub(super) fn fact_of(record: &JobRecord) -> Fact {
         let item = item.map(|item| item.index());
         return Fact::Missed { job, item, fire: fire.0, reason: reason.to_string() };
     }
+    if let JobEvent::Gap { item, gap } = &record.event {
+        let (first, until) = (gap.first.0, gap.until.0);
+        return Fact::Gap { job, item: item.index(), first, until };
+    }
     let name = record.event.name().to_owned();
     Fact::Event { job, name, text: record.event.to_string() }
 }

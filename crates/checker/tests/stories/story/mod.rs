@@ -33,6 +33,7 @@ pub(crate) struct Story {
     pub(crate) config: Value,
     strategy: String,
     tamper: Option<Tamper>,
+    hides_gaps: bool,
     rseq: u64,
 }
 
@@ -70,6 +71,7 @@ impl Story {
             config,
             strategy: String::new(),
             tamper: None,
+            hides_gaps: false,
             rseq: 0,
         };
         let require = require.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();

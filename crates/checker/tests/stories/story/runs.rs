@@ -40,6 +40,7 @@ impl Story {
     pub(crate) fn only_claim(&mut self, p: &str, i: u32, source: &str, at: i64) -> &mut Self {
         let (sid, id) = self.sessions[p].clone();
         let mut ledger = self.ledgers[&i].clone();
+        let last = ledger["last"].as_i64();
         let noted = ledger.get("misfire").cloned();
         let map = ledger.as_object_mut().unwrap();
         map.retain(|key, _| !["merged", "misfire"].contains(&key.as_str()) || source == "MANUAL");
@@ -65,7 +66,18 @@ impl Story {
             &format!("/j/sharding/{i}/misfire"),
             source == "MANUAL" && self.has(&format!("/j/sharding/{i}/misfire")),
         ));
-        self.commit(p, ops)
+        self.commit(p, ops);
+        let next = last.map_or(fire(1), |last| last + 10_000);
+        if ["NORMAL", "MISFIRE"].contains(&source) && next < at && !self.hides_gaps {
+            self.says(p, Fact::Gap { job: "j".into(), item: i, first: next, until: at });
+        }
+        self
+    }
+
+    /// From now on no claim reports the fires before it that were missed.
+    pub(crate) fn hide_gaps(&mut self) -> &mut Self {
+        self.hides_gaps = true;
+        self
     }
 
     /// Claims fire `k` and begins to run it.

@@ -25,7 +25,16 @@ pub(crate) struct LedgerSeen {
     #[serde(default)]
     pub(crate) misfire: Option<RangeSeen>,
     #[serde(default)]
+    pub(crate) gaps: Vec<GapSeen>,
+    #[serde(default)]
     pub(crate) outcome: Option<String>,
+}
+
+/// Fires that were not run, from the first to before the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct GapSeen {
+    pub(crate) first: i64,
+    pub(crate) until: i64,
 }
 
 /// Fires that were merged.
@@ -57,7 +66,7 @@ pub(crate) struct Account {
     pub(crate) is_misfire: bool,
     /// What the schedule had after it, as its claim says; the checker holds that against the schedule.
     pub(crate) next: Option<i64>,
-    /// The first of the fires that the claim shows as missed before it.
+    /// The first of the fires that the record shows as missed before it.
     pub(crate) gap_from: Option<i64>,
 }
 
@@ -118,7 +127,10 @@ impl Change {
             return None;
         }
         let range = self.after.merged.unwrap_or(RangeSeen { first: fire, last: fire, count: 1 });
-        let next = self.before.as_ref().and_then(|before| before.next);
+        // A gap before noted fires was found when the first of them was noted.
+        let known = self.before.iter().flat_map(|before| &before.gaps);
+        let mut gaps = known.chain(&self.after.gaps);
+        let gap = gaps.find(|gap| gap.until == range.first);
         Some(Account {
             first: range.first,
             last: range.last,
@@ -126,7 +138,7 @@ impl Change {
             token: self.after.token,
             next: self.after.next.filter(|next| *next > range.last),
             is_misfire: self.after.has_source("MISFIRE"),
-            gap_from: next.filter(|next| *next < range.first),
+            gap_from: gap.map(|gap| gap.first),
         })
     }
 }

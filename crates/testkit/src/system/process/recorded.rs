@@ -31,6 +31,9 @@ impl Diary {
         let fact = if let JobEvent::Missed { item, fire, reason } = &record.event {
             let (item, reason) = (item.map(|item| item.index()), reason.to_string());
             Fact::Missed { job, item, fire: fire.0, reason }
+        } else if let JobEvent::Gap { item, gap } = &record.event {
+            let (first, until) = (gap.first.0, gap.until.0);
+            Fact::Gap { job, item: item.index(), first, until }
         } else {
             let name = record.event.name().to_owned();
             Fact::Event { job, name, text: record.event.to_string() }

@@ -1,0 +1,327 @@
+//! Stories of fires that were not run: each of them is reported, whatever else happened and whoever is lost afterwards.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "the scripted cluster is test code outside of test functions"
+)]
+
+mod script;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use coordination::{
+    Coordinator, Event, FireRange, FireTime, Gap, JobConfig, JobEvent, Ledger, RunSource,
+};
+use reg_center::Version;
+use script::{Cluster, job_of};
+use sharding::ShardingItem;
+
+const FIRST: usize = 0;
+const SECOND: usize = 1;
+const A_WHILE: Duration = Duration::from_secs(2);
+const A_SECOND: Duration = Duration::from_secs(1);
+const AS_IT_SETTLED: FireTime = FireTime(1_700_000_001_000);
+
+fn item(index: u32) -> ShardingItem {
+    ShardingItem::new(index)
+}
+
+/// How often a job of these stories fires, by the first field of its expression: `*` or `0/5`.
+fn period(config: &JobConfig) -> Option<i64> {
+    let seconds = config.cron.as_ref()?.split(' ').next()?;
+    Some(match seconds.strip_prefix("0/") {
+        Some(step) => 1_000 * step.parse::<i64>().unwrap(),
+        None => 1_000,
+    })
+}
+
+fn fires(config: &JobConfig, after: FireTime, before: FireTime, most: usize) -> Vec<FireTime> {
+    let Some(period) = period(config) else { return Vec::new() };
+    let fires = (after.0.div_euclid(period) + 1..).map(|nth| FireTime(nth * period));
+    fires.take_while(|fire| *fire < before).take(most).collect()
+}
+
+fn scheduled(coordinator: Coordinator, _: usize) -> Coordinator {
+    coordinator.scheduled_by(Arc::new(fires))
+}
+
+/// A settled cluster whose instances can look fires up.
+fn cluster(instances: usize, config: &JobConfig) -> Cluster {
+    Cluster::settled_with(instances, config, scheduled)
+}
+
+fn every(seconds: u32) -> JobConfig {
+    JobConfig { cron: Some(format!("0/{seconds} * * * * ?")), ..job_of(1) }
+}
+
+/// A fire comes and is run to its end, within the second.
+fn fire_and_run(cluster: &mut Cluster) -> FireTime {
+    let fire = cluster.fire();
+    for _ in 0..5 {
+        cluster.run_for(Duration::from_millis(100));
+        cluster.end_all_runs();
+    }
+    cluster.run_for(Duration::from_millis(500));
+    fire
+}
+
+/// The clocks move on and no fire comes, as in a process that is stopped.
+fn sleep(cluster: &mut Cluster, seconds: u32) {
+    cluster.run_for(A_SECOND * seconds);
+}
+
+fn after(fire: FireTime, seconds: i64) -> FireTime {
+    FireTime(fire.0 + 1_000 * seconds)
+}
+
+/// The gaps that an instance has reported since the cluster had settled; no fire comes while it does.
+fn gaps(cluster: &Cluster, instance: usize) -> Vec<(u32, Gap)> {
+    let mut gaps = all_gaps(cluster, instance);
+    gaps.retain(|(_, gap)| gap.first > AS_IT_SETTLED);
+    gaps
+}
+
+fn all_gaps(cluster: &Cluster, instance: usize) -> Vec<(u32, Gap)> {
+    let gaps = cluster.events(instance).iter().filter_map(|event| match event {
+        JobEvent::Gap { item, gap } => Some((item.index(), *gap)),
+        _ => None,
+    });
+    gaps.collect()
+}
+
+fn gap(first: FireTime, until: FireTime, count: u32) -> Gap {
+    let config = Some(Version(0));
+    Gap { first, until, count: Some(count), config, changed_to: None }
+}
+
+#[test]
+fn a_gap_that_no_instance_saw_is_reported_by_the_next_claim() {
+    let mut cluster = cluster(1, &job_of(1));
+    let last = fire_and_run(&mut cluster);
+    sleep(&mut cluster, 3);
+    let until = fire_and_run(&mut cluster);
+    let expected = [(0, gap(after(last, 1), until, 3))];
+    assert_eq!(gaps(&cluster, FIRST), expected, "{}", cluster.story());
+}
+
+#[test]
+fn without_a_schedule_to_look_up_a_gap_is_reported_and_not_counted() {
+    let mut cluster = Cluster::settled(1, &job_of(1));
+    let last = fire_and_run(&mut cluster);
+    sleep(&mut cluster, 3);
+    let until = fire_and_run(&mut cluster);
+    let expected = Gap { count: None, ..gap(after(last, 1), until, 3) };
+    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
+}
+
+#[test]
+fn a_reported_miss_hides_no_gap() {
+    let mut cluster = cluster(1, &job_of(1));
+    let last = fire_and_run(&mut cluster);
+    cluster.tell(FIRST, Event::Paused);
+    let missed = cluster.fire();
+    cluster.run_for(A_SECOND);
+    cluster.tell(FIRST, Event::Resumed);
+    sleep(&mut cluster, 3);
+    let until = fire_and_run(&mut cluster);
+    let is_miss =
+        |event: &&JobEvent| matches!(event, JobEvent::Missed { fire, .. } if *fire == missed);
+    assert_eq!(cluster.events(FIRST).iter().filter(is_miss).count(), 1, "{}", cluster.story());
+    let expected = [(0, gap(after(last, 1), until, 4))];
+    assert_eq!(gaps(&cluster, FIRST), expected, "{}", cluster.story());
+}
+
+#[test]
+fn a_hole_between_noted_misfires_is_a_gap() {
+    let mut cluster = cluster(1, &job_of(1));
+    cluster.fire();
+    cluster.run_for(A_SECOND);
+    let noted = cluster.fire();
+    cluster.run_for(A_SECOND);
+    sleep(&mut cluster, 2);
+    let later = cluster.fire();
+    cluster.run_for(A_SECOND);
+    let range = FireRange { first: noted, last: later, count: 2 };
+    assert_eq!(cluster.ledger(item(0)).misfire, Some(range), "{}", cluster.story());
+    let expected = [(0, gap(after(noted, 1), later, 2))];
+    assert_eq!(gaps(&cluster, FIRST), expected, "{}", cluster.story());
+    for _ in 0..2 {
+        cluster.end_all_runs();
+        cluster.run_for(A_WHILE);
+    }
+    sleep(&mut cluster, 1);
+    let until = fire_and_run(&mut cluster);
+    let next = (0, gap(after(later, 1), until, 5));
+    assert_eq!(gaps(&cluster, FIRST).last(), Some(&next), "{}", cluster.story());
+}
+
+#[test]
+fn a_change_that_leaves_the_schedule_alone_hides_no_gap() {
+    let mut cluster = cluster(1, &job_of(1));
+    let last = fire_and_run(&mut cluster);
+    cluster.configure(&JobConfig { job_parameter: "newer".into(), ..job_of(1) });
+    sleep(&mut cluster, 3);
+    let until = fire_and_run(&mut cluster);
+    let expected = [(0, gap(after(last, 1), until, 3))];
+    assert_eq!(gaps(&cluster, FIRST), expected, "{}", cluster.story());
+}
+
+#[test]
+fn fires_of_a_former_schedule_that_were_missed_before_the_change_are_a_gap() {
+    let mut cluster = cluster(1, &every(1));
+    let last = fire_and_run(&mut cluster);
+    sleep(&mut cluster, 2);
+    cluster.configure(&every(5));
+    sleep(&mut cluster, 1);
+    let until = fire_and_run(&mut cluster);
+    let expected =
+        Gap { count: None, changed_to: Some(Version(1)), ..gap(after(last, 1), until, 1) };
+    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
+}
+
+#[test]
+fn fires_of_a_former_schedule_after_the_change_are_none() {
+    let mut cluster = cluster(1, &every(1));
+    let last = fire_and_run(&mut cluster);
+    cluster.run_for(Duration::from_millis(0));
+    // The next fire of the former schedule is just one second after the last, and the change comes before it.
+    cluster.configure(&JobConfig { cron: Some("0/3 * * * * ?".into()), ..job_of(1) });
+    let next = fires(&every(3), after(last, 1), FireTime(i64::MAX), 1)[0];
+    let wait = u64::try_from(next.0 - after(last, 1).0).unwrap();
+    cluster.run_for(Duration::from_millis(wait));
+    cluster.fire();
+    cluster.run_for(A_SECOND);
+    assert_eq!(cluster.ledger(item(0)).last_fire, Some(next), "{}", cluster.story());
+    assert_eq!(gaps(&cluster, FIRST), [], "{}", cluster.story());
+}
+
+#[test]
+fn fires_of_the_present_schedule_since_the_change_are_a_gap() {
+    let mut cluster = cluster(1, &every(30));
+    let last = fire_and_run(&mut cluster);
+    cluster.configure(&every(1));
+    sleep(&mut cluster, 3);
+    let until = fire_and_run(&mut cluster);
+    // The change was seen one second after the last fire, in the moment in which one of the present schedule came.
+    let expected = Gap { config: Some(Version(1)), ..gap(after(last, 2), until, 2) };
+    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
+}
+
+/// Whoever was not there when the schedule changed cannot say when that was.
+#[test]
+fn a_newcomer_judges_by_both_schedules() {
+    let mut cluster = cluster(1, &every(30));
+    let last = fire_and_run(&mut cluster);
+    cluster.crash(FIRST);
+    cluster.configure(&every(1));
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    let until = fire_and_run(&mut cluster);
+    let expected =
+        Gap { count: None, changed_to: Some(Version(1)), ..gap(after(last, 1), until, 1) };
+    assert_eq!(gaps(&cluster, SECOND), [(0, expected)], "{}", cluster.story());
+}
+
+#[test]
+fn a_new_item_owes_the_first_fire_after_it_was_made() {
+    let mut cluster = cluster(1, &job_of(1));
+    // Settling has taken two seconds, and the record was made within the first.
+    let until = fire_and_run(&mut cluster);
+    let expected = [(0, gap(after(until, -1), until, 1))];
+    assert_eq!(all_gaps(&cluster, FIRST), expected, "{}", cluster.story());
+}
+
+#[test]
+fn an_item_that_is_retired_leaves_no_fire_unexplained() {
+    let mut cluster = cluster(1, &job_of(2));
+    let last = fire_and_run(&mut cluster);
+    sleep(&mut cluster, 2);
+    cluster.configure(&job_of(1));
+    cluster.run_for(A_SECOND);
+    // The fires at the seconds 1, 2 and 3 after the last one: the change comes with the third.
+    let retired = gaps(&cluster, FIRST);
+    let [(1, gap)] = retired.as_slice() else { panic!("{retired:?}\n{}", cluster.story()) };
+    assert_eq!((gap.first, gap.count), (after(last, 1), Some(3)), "{}", cluster.story());
+}
+
+#[test]
+fn noted_fires_of_a_retired_item_are_reported_all() {
+    let mut cluster = cluster(1, &JobConfig { misfire: true, ..job_of(2) });
+    cluster.fire();
+    cluster.run_for(A_SECOND);
+    let noted = cluster.fire();
+    cluster.run_for(A_SECOND);
+    cluster.fire();
+    // Paused, so that the noted fires are not run before the item is retired.
+    cluster.run_for(Duration::from_millis(100));
+    cluster.tell(FIRST, Event::Paused);
+    cluster.end_all_runs();
+    cluster.run_for(Duration::from_millis(100));
+    cluster.configure(&job_of(1));
+    cluster.run_for(Duration::from_millis(100));
+    let retired = gaps(&cluster, FIRST);
+    let [(1, gap)] = retired.as_slice() else { panic!("{retired:?}\n{}", cluster.story()) };
+    assert_eq!((gap.first, gap.count), (noted, Some(2)), "{}", cluster.story());
+}
+
+#[test]
+fn a_gap_that_a_lost_instance_found_is_reported_by_who_finds_its_run() {
+    let mut cluster = cluster(2, &job_of(2));
+    let last = fire_and_run(&mut cluster);
+    sleep(&mut cluster, 2);
+    let until = cluster.fire();
+    for instance in [FIRST, SECOND] {
+        cluster.execute_all(instance);
+    }
+    let owner = cluster.ledger(item(0)).run().map(|run| run.holder.clone()).unwrap();
+    let victim = usize::from(*cluster.id_of(FIRST) != owner);
+    // It is gone before it hears that its claim was committed.
+    cluster.crash(victim);
+    cluster.run_for(Duration::from_secs(5));
+    assert_eq!(gaps(&cluster, victim), [], "{}", cluster.story());
+    let reported = gaps(&cluster, 1 - victim);
+    let expected = (0, gap(after(last, 1), until, 2));
+    assert!(reported.contains(&expected), "{reported:?}\n{}", cluster.story());
+}
+
+#[test]
+fn a_gap_stays_in_the_record_until_the_instance_that_reported_it_claims_again() {
+    let mut cluster = cluster(1, &job_of(1));
+    fire_and_run(&mut cluster);
+    sleep(&mut cluster, 2);
+    fire_and_run(&mut cluster);
+    let kept = |ledger: &Ledger| ledger.gaps.iter().filter(|gap| gap.first > AS_IT_SETTLED).count();
+    assert_eq!(kept(cluster.ledger(item(0))), 1, "{}", cluster.story());
+    fire_and_run(&mut cluster);
+    assert_eq!(kept(cluster.ledger(item(0))), 0, "{}", cluster.story());
+    assert_eq!(gaps(&cluster, FIRST).len(), 1, "{}", cluster.story());
+}
+
+#[test]
+fn fires_that_a_lost_instance_noted_are_reported_by_who_runs_them() {
+    let config = JobConfig { misfire: true, ..job_of(1) };
+    let mut cluster = cluster(2, &config);
+    let run = cluster.fire();
+    cluster.run_for(A_SECOND);
+    cluster.fire();
+    cluster.run_for(A_SECOND);
+    cluster.fire();
+    cluster.run_for(A_SECOND);
+    let owner = cluster.runs_for(run).next().map(|(instance, _)| instance).unwrap();
+    cluster.crash(owner);
+    cluster.run_for(A_WHILE);
+    for _ in 0..3 {
+        cluster.end_all_runs();
+        cluster.run_for(A_WHILE);
+    }
+    let replayed = cluster.runs().any(|(_, start)| start.source == RunSource::Misfire);
+    assert!(replayed, "{}", cluster.story());
+    let noted = cluster.events(1 - owner).iter().filter_map(|event| match event {
+        JobEvent::MisfireNoted { waiting, .. } => Some(waiting.last),
+        _ => None,
+    });
+    let noted: Vec<_> = noted.collect();
+    assert_eq!(noted, [after(run, 1), after(run, 2)], "{}", cluster.story());
+}

@@ -1,0 +1,1 @@
+ALTER TABLE ejob_fire ADD COLUMN IF NOT EXISTS gap_count BIGINT;

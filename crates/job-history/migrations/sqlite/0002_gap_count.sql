@@ -1,0 +1,1 @@
+ALTER TABLE ejob_fire ADD COLUMN gap_count BIGINT;
