@@ -617,6 +617,7 @@ impl Ledger {
             last_fire: self.last_fire.min(Some(present)),
             previous_fire: self.previous_fire.filter(|fire| *fire < present),
             next_fire: None,
+            next_config: None,
             misfire: noted.map(|range| FireRange { last: range.last.min(present), ..range }),
             ..self.clone()
         })
@@ -724,7 +725,8 @@ mod tests {
         assert!(once.claim(&other(), FireTime(600), None).is_some());
         assert_eq!(once.claim(&other(), present, None), None, "it may have been run before");
         let noted = |fires: &[i64]| {
-            let note = |ledger: Ledger, fire: &i64| ledger.note_misfire(FireTime(*fire)).unwrap();
+            let note =
+                |ledger: Ledger, fire: &i64| ledger.note_misfire(FireTime(*fire), None).unwrap();
             let noted = fires.iter().fold(running(), note);
             noted.complete(Outcome::Succeeded, 0).unwrap()
         };

@@ -187,7 +187,8 @@ async fn the_reply_to_a_write_carries_the_time_of_the_server() {
     ];
     for (n, (case, before, write)) in rows.into_iter().enumerate() {
         let center = connect(options(&format!("/time/{n}"))).await;
-        commit(&connect(options(&format!("/time/{n}"))).await, before).await;
+        let other = connect(options(&format!("/time/{n}"))).await;
+        commit(&other, before).await;
         assert_eq!(center.clock_reading(), None, "{case}: nothing was written");
         commit(&center, write).await;
         let reading = center.clock_reading();
@@ -241,7 +242,8 @@ async fn an_unreachable_registry_is_told_in_time() {
     let invalid = ZookeeperCenter::connect(ZookeeperOptions::new("zk-1:0")).await;
     assert!(matches!(invalid, Err(ConnectError::Options(_))), "{invalid:?}");
     // Not after the timeout.
-    let options = ZookeeperOptions::new("one.invalid:2181,two.invalid").connect_timeout(PATIENCE * 10);
+    let options =
+        ZookeeperOptions::new("one.invalid:2181,two.invalid").connect_timeout(PATIENCE * 10);
     let unknown = within("an answer", ZookeeperCenter::connect(options)).await;
     let Err(ConnectError::UnknownHosts { hosts }) = unknown else { panic!("{unknown:?}") };
     assert!(hosts.contains("one.invalid (") && hosts.contains("two.invalid ("), "{hosts}");

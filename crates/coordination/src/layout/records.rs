@@ -37,7 +37,7 @@ struct LedgerDoc {
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<i64>,
     /// Whose schedule has `next`, if not that of `config`.
-    #[serde(rename = "next_config", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     next_config: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     gaps: Vec<GapDoc>,
