@@ -75,7 +75,8 @@ impl EventSubscriber for MetricsSubscriber {
             JobEvent::Suspended
             | JobEvent::Reconnected { .. }
             | JobEvent::SessionLost { .. }
-            | JobEvent::SessionStarted { .. } => {}
+            | JobEvent::SessionStarted { .. }
+            | JobEvent::ClockAgrees => {}
             _ => {}
         }
     }

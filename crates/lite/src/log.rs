@@ -55,10 +55,11 @@ fn log(event: &JobEvent) {
         JobEvent::MisfireNoted { item, waiting } => debug!(%item, %waiting, "misfire noted"),
         JobEvent::Missed { item, fire, reason } => {
             let (item, fire_time) = (item.map(|item| item.index()), timestamp(*fire));
-            match reason {
-                // Reported once, when the clocks begin to differ.
-                MissReason::ClockDiffers => debug!(item, %fire_time, %reason, "fire missed"),
-                _ => warn!(item, %fire_time, %reason, "fire missed"),
+            // An event of its own warns once, when the clocks begin to differ.
+            if *reason == MissReason::ClockDiffers {
+                debug!(item, %fire_time, %reason, "fire missed");
+            } else {
+                warn!(item, %fire_time, %reason, "fire missed");
             }
         }
         JobEvent::Gap { item, gap } => {
