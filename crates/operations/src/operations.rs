@@ -104,27 +104,34 @@ impl Operations {
         (self.wall)()
     }
 
-    /// Returns the registry's time, or that of [`wall_clock`](Self::wall_clock) if the registry has no clock or does not tell
-    /// its time.
+    /// Returns the present without a request: the registry's time if the reply to a write of this session carried it, else
+    /// that of [`wall_clock`](Self::wall_clock).
+    #[must_use]
+    pub fn present(&self) -> Timestamp {
+        let own = self.now();
+        let reading = self.registry().clock_reading();
+        let time = reading.map(|reading| Timestamp::try_from(reading.nearest_to(own.into())));
+        time.and_then(Result::ok).unwrap_or(own)
+    }
+
+    /// Returns the registry's time, or [`present`](Self::present) if the registry has no clock or does not tell its time.
     ///
     /// If no reply to a write has carried the time yet, it touches the node of ElasticJob's clock check in the job of the
-    /// snapshot: a write, which whoever may only read is refused. Nothing is written for a job without a configuration.
+    /// snapshot. The registry refuses this write to a user that may only read. Nothing is written for a job without a
+    /// configuration. Call it before a repair that depends on the time; a diagnosis alone takes [`present`](Self::present).
     pub async fn registry_now(&self, job: Option<&JobSnapshot>) -> Timestamp {
-        let own = self.now();
         let job = job.filter(|job| job.has_config());
         if let Some(job) = job.filter(|_| self.registry().clock_reading().is_none()) {
             let probe = job.view().layout().system_time();
             match self.registry().registry_time(&probe).await {
                 Ok(None) => {}
-                Ok(Some(time)) => return Timestamp::try_from(time).unwrap_or(own),
+                Ok(Some(time)) => return Timestamp::try_from(time).unwrap_or_else(|_| self.now()),
                 Err(error) => {
                     tracing::debug!(%error, "the registry's time is not known; the own clock is taken");
                 }
             }
         }
-        let reading = self.registry().clock_reading();
-        let time = reading.map(|reading| Timestamp::try_from(reading.nearest_to(own.into())));
-        time.and_then(Result::ok).unwrap_or(own)
+        self.present()
     }
 
     pub(crate) fn registry(&self) -> &dyn RegistryCenter {

@@ -117,8 +117,13 @@ impl DoctorArguments {
                 Namespace { jobs: vec![operations.job(job).await?], ..Namespace::default() }
             }
         };
-        let configured = namespace.jobs.iter().find(|job| job.has_config());
-        let now = operations.registry_now(configured).await;
+        // Only a repair may write, and asking for the registry's time is a write.
+        let now = if self.apply {
+            let configured = namespace.jobs.iter().find(|job| job.has_config());
+            operations.registry_now(configured).await
+        } else {
+            operations.present()
+        };
         Ok(Reading { namespace, now })
     }
 

@@ -165,7 +165,7 @@ impl WhyArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let operations = cx.operations().await?;
         let job = operations.job(&self.job).await?;
-        let now = operations.registry_now(Some(&job)).await;
+        let now = operations.present();
         let reasons = match self.item {
             None => why_not_running(&job, now),
             Some(item) => {

@@ -59,7 +59,7 @@ const CHECKS: [fn(&Case<'_>) -> Vec<Finding>; 7] = [
 ///
 /// With an `earlier` snapshot of the same job, taken at least some seconds before, what has not moved in between is told as
 /// stuck. Without one a fault that may pass by itself is a warning. `now` is the time of the snapshot, by the registry's
-/// clock if it has one: see [`Operations::registry_now`](crate::Operations::registry_now).
+/// clock if that is known: see [`Operations::present`](crate::Operations::present).
 ///
 /// # Examples
 /// ```
