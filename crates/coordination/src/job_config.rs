@@ -141,6 +141,15 @@ impl MaxTimeDiff {
         present_ms.saturating_add(i64::from(tolerance) * 1_000)
     }
 
+    /// Returns how far the instance's clock is ahead of the registry's, in milliseconds, if that is beyond the bound; negative
+    /// if it is behind. `None` within the bound, and if the registry's time is not known.
+    #[must_use]
+    pub fn exceeded_by(self, now: Now) -> Option<i64> {
+        let bound_ms = i64::from(self.seconds()?) * 1_000;
+        let ahead_ms = now.wall_ms.saturating_sub(now.registry_ms?);
+        (ahead_ms.saturating_abs() > bound_ms).then_some(ahead_ms)
+    }
+
     /// Returns the present time by the registry's clock if it is known and compared, or else by the instance's.
     pub(crate) fn present_ms(self, now: Now) -> i64 {
         now.registry_ms.filter(|_| self != Self::Off).unwrap_or(now.wall_ms)

@@ -209,7 +209,21 @@ fn fires_of_the_present_schedule_since_the_change_are_a_gap() {
     assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
 }
 
-/// Whoever was not there when the schedule changed cannot say when that was.
+/// The connection is back before the feed has brought what changed meanwhile.
+#[test]
+fn a_change_during_an_outage_counts_from_its_beginning() {
+    let mut cluster = cluster(1, &every(30));
+    let last = fire_and_run(&mut cluster);
+    cluster.tell(FIRST, Event::Suspended);
+    cluster.configure(&every(1));
+    cluster.let_time_pass(A_SECOND * 3);
+    cluster.resume(FIRST);
+    let until = fire_and_run(&mut cluster);
+    let expected = Gap { config: Some(Version(1)), ..gap(after(last, 2), until, 2) };
+    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
+}
+
+/// An instance that was not there when the schedule changed does not know when that was.
 #[test]
 fn a_newcomer_judges_by_both_schedules() {
     let mut cluster = cluster(1, &every(30));

@@ -1,4 +1,5 @@
-//! Asking the registry for its time, if a job has a `max_time_diff` of its own and no reply has carried the time lately.
+//! Asking the registry for its time: if the clocks seem to differ, and if a job has a `max_time_diff` of its own and no reply
+//! has carried the time lately.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +17,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// bounds are whole seconds.
 pub(crate) const FRESH: Duration = Duration::from_secs(3_600);
 
+/// How long an answer is trusted which says that the clocks differ. An instance that misses its fires writes nothing, so that no
+/// reply renews the registry's time. The time that is known goes wrong when the host sleeps, and when the registry's own clock
+/// is corrected.
+pub(crate) const TRUSTED: Duration = Duration::from_secs(60);
+
 /// What a check has found. It holds for every fire that has come by then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClockVerdict {
+    /// The fires may be handed on.
     Agrees,
-    /// It differs too much, or nobody knows.
+    /// The clocks differ by more than the job's own bound, or the registry's time is not known.
     Differs,
 }
 
@@ -29,7 +36,9 @@ pub(crate) enum ClockVerdict {
 pub(crate) struct ClockCheck {
     pub(crate) seams: Seams,
     pub(crate) probe: NodePath,
-    pub(crate) bound: Duration,
+    /// The job's own bound. Without one the answer only renews what is known of the registry's time: the coordinator compares
+    /// it, and an unknown time stops no fire.
+    pub(crate) bound: Option<Duration>,
 }
 
 impl ClockCheck {
@@ -40,16 +49,16 @@ impl ClockCheck {
     }
 
     async fn verdict(&self) -> ClockVerdict {
-        match self.difference().await {
-            Ok(difference) if difference <= self.bound => ClockVerdict::Agrees,
-            Ok(difference) => {
-                tracing::warn!(?difference, bound = ?self.bound, "clock differs from the registry's");
+        match (self.difference().await, self.bound) {
+            (Ok(difference), Some(bound)) if difference > bound => {
+                tracing::warn!(?difference, ?bound, "clock differs from the registry's");
                 ClockVerdict::Differs
             }
-            Err(reason) => {
+            (Err(reason), Some(_)) => {
                 tracing::warn!(reason, "the registry's clock could not be read");
                 ClockVerdict::Differs
             }
+            (Ok(_), _) | (Err(_), None) => ClockVerdict::Agrees,
         }
     }
 

@@ -77,6 +77,8 @@ pub(crate) struct State {
     pub(crate) changed_at: Option<Timestamp>,
     /// Fires that wait for the registry's clock, in order.
     pub(crate) unchecked_fires: Vec<FireTime>,
+    /// When the registry was last asked for its time before a fire, by the monotonic clock.
+    pub(crate) clock_asked: Option<Duration>,
     /// What is wrong with the schedule of the configuration in force.
     pub(crate) schedule_fault: Option<InvalidConfig>,
     pub(crate) shutdown: Option<Shutdown>,

@@ -474,6 +474,7 @@ impl Registration {
                 fires_since,
                 changed_at: None,
                 unchecked_fires: Vec::new(),
+                clock_asked: None,
                 schedule_fault: None,
                 shutdown: None,
                 paused_by_program: false,

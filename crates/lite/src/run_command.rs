@@ -11,7 +11,7 @@ use coordination::{
 use jiff::Timestamp;
 use tracing::Instrument;
 
-use crate::clock_check::{ClockCheck, ClockVerdict, FRESH};
+use crate::clock_check::{ClockCheck, ClockVerdict, FRESH, TRUSTED};
 use crate::commit::Commit;
 use crate::config_check::{Timing, timing_of};
 use crate::context::timestamp;
@@ -97,32 +97,44 @@ impl Driver {
         self.state.config = Some(config);
     }
 
-    /// A fire is due. If the job has a bound of its own and the registry's time is not known well enough for it, the fire is
-    /// handed on once the registry has answered.
+    /// A fire is due. If the registry's time is not known well enough to judge it, the fire is handed on once the registry
+    /// has answered.
     ///
     /// One check is under way at a time, and what comes meanwhile waits for it too: a later fire that overtook an
     /// earlier one would make it vanish.
     pub(crate) fn fired(&mut self, at: FireTime) {
-        let bound = self.unchecked_bound();
         let is_under_way = !self.state.unchecked_fires.is_empty();
-        if bound.is_none() && !is_under_way {
-            return self.fire(at);
+        if is_under_way {
+            return self.state.unchecked_fires.push(at);
         }
-        self.state.unchecked_fires.push(at);
-        if let Some(bound) = bound.filter(|_| !is_under_way) {
-            self.check_clock(bound);
+        match self.needed_check() {
+            None => self.fire(at),
+            Some(check) => {
+                self.state.unchecked_fires.push(at);
+                self.state.clock_asked = Some(self.seams.clock.monotonic());
+                self.seams.spawn.spawn(Box::pin(check.run(self.answers.clone())));
+            }
         }
     }
 
-    /// Returns the bound that has to be checked by asking for the registry's time. Otherwise the coordinator compares what
-    /// is known.
-    fn unchecked_bound(&self) -> Option<Duration> {
-        let MaxTimeDiff::Seconds(bound) = self.state.config.as_ref()?.max_time_diff else {
-            return None;
-        };
+    /// Returns the check that has to come before a fire. Otherwise the coordinator compares what is known.
+    fn needed_check(&self) -> Option<ClockCheck> {
+        let max_time_diff = self.state.config.as_ref()?.max_time_diff;
         let reading = self.seams.registry.clock_reading();
         let is_fresh = reading.is_some_and(|reading| reading.since_sent <= FRESH);
-        (!is_fresh).then(|| Duration::from_secs(bound.into()))
+        let bound = match max_time_diff {
+            MaxTimeDiff::Seconds(bound) => Some(Duration::from_secs(bound.into())),
+            MaxTimeDiff::Default | MaxTimeDiff::Off => None,
+        };
+        let seems_wrong = max_time_diff.exceeded_by(self.seams.now()).is_some();
+        let is_needed = (bound.is_some() && !is_fresh) || (seems_wrong && !self.has_asked_lately());
+        let (seams, probe) = (self.seams.clone(), Layout::new(&self.job).system_time());
+        is_needed.then_some(ClockCheck { seams, probe, bound })
+    }
+
+    fn has_asked_lately(&self) -> bool {
+        let now = self.seams.clock.monotonic();
+        self.state.clock_asked.is_some_and(|asked| now.saturating_sub(asked) < TRUSTED)
     }
 
     fn fire(&mut self, at: FireTime) {
@@ -163,15 +175,6 @@ impl Driver {
         let call = Call { listener, job: self.job.clone(), stage, fire, token, guard };
         let task = call.run(self.answers.clone());
         self.seams.spawn.spawn(Box::pin(task.instrument(self.state.span.clone())));
-    }
-
-    fn check_clock(&self, bound: Duration) {
-        let check = ClockCheck {
-            seams: self.seams.clone(),
-            probe: Layout::new(&self.job).system_time(),
-            bound,
-        };
-        self.seams.spawn.spawn(Box::pin(check.run(self.answers.clone())));
     }
 
     pub(crate) fn clock_checked(&mut self, verdict: ClockVerdict) {

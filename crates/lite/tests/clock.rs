@@ -28,6 +28,8 @@ struct WithClock {
     answers_from: Duration,
     /// Whether its replies to writes carry its time, and how old the last one is.
     last_reply: Mutex<Option<Duration>>,
+    /// How far it was ahead when it gave that reply, if its clock has been corrected since.
+    ahead_then: Mutex<Option<Duration>>,
     asked: AtomicUsize,
 }
 
@@ -39,6 +41,7 @@ impl WithClock {
             ahead: Mutex::new(ahead),
             answers_from,
             last_reply: Mutex::new(None),
+            ahead_then: Mutex::new(None),
             asked: AtomicUsize::new(0),
         })
     }
@@ -96,11 +99,13 @@ impl RegistryCenter for WithClock {
         self.clock.sleep_until(self.answers_from).await;
         let ahead = *self.ahead.lock();
         let ahead = ahead.ok_or(Error::Unavailable { act: "ask for the time" })?;
+        *self.ahead_then.lock() = None;
         Ok(Some(SystemTime::from(self.clock.wall()) + ahead))
     }
 
     fn clock_reading(&self) -> Option<ClockReading> {
-        let (age, ahead) = ((*self.last_reply.lock())?, (*self.ahead.lock())?);
+        let ahead = self.ahead_then.lock().or(*self.ahead.lock());
+        let (age, ahead) = ((*self.last_reply.lock())?, ahead?);
         let time = SystemTime::from(self.clock.wall()) + ahead - age;
         Some(ClockReading { time, since_sent: age, since_received: age })
     }
@@ -155,7 +160,46 @@ async fn a_clock_that_differs_stops_fires_by_default_and_is_reported_once() {
     *center.ahead.lock() = Some(Duration::from_secs(60));
     runs.until("a fire after the repair", |seen| seen.len() == 1).await;
     assert_eq!(handle.status().await.unwrap().clock_differs_by, None);
-    assert_eq!(center.asked.load(Ordering::Relaxed), 0, "a request was added");
+    assert_eq!(center.asked.load(Ordering::Relaxed), 1, "once a minute while the clocks differ");
+}
+
+/// An instance that misses its fires writes nothing that could renew what it knows.
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_only_seems_to_differ_stops_no_fire() {
+    let center = WithClock::new(Some(Duration::ZERO), Duration::ZERO);
+    *center.last_reply.lock() = Some(Duration::from_secs(8));
+    let scheduler = center.scheduler();
+    let runs = Runs::default();
+    let config = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).build().unwrap();
+    let handle = scheduler.schedule(config, runs.job()).await.unwrap();
+    runs.until("a fire with clocks that agree", |seen| seen.len() == 1).await;
+
+    *center.ahead_then.lock() = Some(YEAR);
+    let seen = runs.until("the next fire", |seen| seen.len() == 2).await;
+
+    assert_eq!(seen[1].at(), 20, "no fire was missed");
+    assert_eq!(handle.status().await.unwrap().clock_differs_by, None);
+    assert_eq!(center.asked.load(Ordering::Relaxed), 1, "to be sure");
+}
+
+#[tokio::test(start_paused = true)]
+async fn clocks_that_differ_are_compared_again_after_a_minute() {
+    let center = WithClock::new(Some(YEAR), Duration::ZERO);
+    *center.last_reply.lock() = Some(Duration::ZERO);
+    let scheduler = center.scheduler();
+    let runs = Runs::default();
+    let config = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).build().unwrap();
+    let handle = scheduler.schedule(config, runs.job()).await.unwrap();
+    let mut events = handle.events();
+    fates(&mut events, 2).await;
+
+    *center.ahead_then.lock() = Some(YEAR);
+    *center.ahead.lock() = Some(Duration::ZERO);
+    let seen = runs
+        .until("a fire after the registry's clock was corrected", |seen| !seen.is_empty())
+        .await;
+
+    assert_eq!(seen[0].at(), 70, "the first fire came after 10 s");
 }
 
 #[tokio::test(start_paused = true)]

@@ -276,11 +276,16 @@ impl RegistryCenter for ZookeeperCenter {
     }
 
     async fn registry_time(&self, probe: &NodePath) -> Result<Option<SystemTime>> {
+        let sent = Instant::now();
         self.touch(probe).await?;
         let look =
             |client: zk::Client| self.one(async move { client.check_stat(probe.as_str()).await });
         match self.ask("ask for the time", probe, look).await? {
-            Some(stat) => Ok(Some(convert::written_at(&stat))),
+            Some(stat) => {
+                let time = convert::written_at(&stat);
+                self.shared.server_clock.note(time, sent, Instant::now());
+                Ok(Some(time))
+            }
             None => Err(Error::Refused {
                 act: "ask for the time",
                 cause: format!("{probe} was deleted at the same time"),

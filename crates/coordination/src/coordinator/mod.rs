@@ -159,8 +159,6 @@ pub struct Coordinator {
     /// What it waits for, and since when.
     waiting: Option<(&'static str, Duration)>,
     told: Told,
-    /// Since when, by the wall clock, the feed has brought nothing for lack of a connection.
-    unheard_since: Option<FireTime>,
 }
 
 /// What was said last, so that everything is said once.
@@ -292,7 +290,6 @@ impl Coordinator {
             settings: Settings::default(),
             waiting: None,
             told: Told::default(),
-            unheard_since: None,
         }
     }
 

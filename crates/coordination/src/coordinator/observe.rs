@@ -21,11 +21,14 @@ use crate::trigger_record::TriggerRecord;
 use crate::view::{ConfigState, Versioned};
 use crate::{
     Command, DropReason, FencingToken, FireTime, JobConfig, JobEvent, Ledger, MaxTimeDiff, Now,
-    OnceCall, OnceStage, Outcome, RequestParameter, RunSource, StartItem,
+    OnceCall, OnceStage, Outage, Outcome, RequestParameter, RunSource, StartItem,
 };
 
 /// Items with the tokens under which they may be claimed.
 type SentClaims = BTreeSet<(ShardingItem, FencingToken)>;
+
+/// How long after an outage the feed may bring changes that were made during it, in milliseconds.
+const CATCH_UP_MS: i64 = 10_000;
 
 impl Coordinator {
     pub(super) fn observe(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -54,8 +57,7 @@ impl Coordinator {
                 if self.told.config.as_ref() != Some(&config.value) {
                     let before = self.told.config.as_deref();
                     let known = self.local.in_force;
-                    // What came while nothing was heard from the registry may have come at any time since.
-                    let at = self.unheard_since.unwrap_or(FireTime(now.wall_ms));
+                    let at = self.changed_since(now);
                     let found = (&*config.value, config.version);
                     self.local.in_force = Some(InForce::noted(known, before, found, at));
                     self.told.config = Some(Arc::clone(&config.value));
@@ -71,9 +73,16 @@ impl Coordinator {
             out.push(Command::Emit(JobEvent::ConfigRejected { reason }));
         }
         self.told.config_fault = fault;
-        if self.connected {
-            self.unheard_since = None;
-        }
+    }
+
+    /// Returns the earliest time of a change that the feed has just brought. One that comes with the end of an outage may have
+    /// been made at any time since its beginning; the feed brings it some moments after the connection is back.
+    fn changed_since(&self, now: Now) -> FireTime {
+        let reaches = |outage: &Outage| {
+            outage.until_ms.is_none_or(|until| now.wall_ms < until.saturating_add(CATCH_UP_MS))
+        };
+        let outage = self.outage.filter(reaches);
+        FireTime(outage.map_or(now.wall_ms, |outage| outage.from_ms))
     }
 
     /// Reports once that the clocks differ, and takes back a fire that came before that was known.
@@ -110,9 +119,7 @@ impl Coordinator {
 
     /// Returns how far this instance's clock is ahead of the registry's, in milliseconds, if that is beyond the bound.
     pub(super) fn clock_differs_by(&self, now: Now) -> Option<i64> {
-        let bound_ms = i64::from(self.max_time_diff().seconds()?) * 1_000;
-        let ahead_ms = now.wall_ms.saturating_sub(now.registry_ms?);
-        (ahead_ms.saturating_abs() > bound_ms).then_some(ahead_ms)
+        self.max_time_diff().exceeded_by(now)
     }
 
     fn observe_membership(&mut self, out: &mut Vec<Command>) {

@@ -87,7 +87,6 @@ impl Coordinator {
         let was_connected = std::mem::take(&mut self.connected);
         if was_connected {
             self.outage = Some(Outage::beginning(now));
-            self.unheard_since.get_or_insert(FireTime(now.wall_ms));
         }
         was_connected
     }

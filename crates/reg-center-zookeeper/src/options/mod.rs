@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use reg_center::NodePath;
 
-#[cfg(feature = "tls")]
 pub(crate) use check::host_and_port;
 pub use error::OptionsError;
 #[cfg(feature = "sasl")]
@@ -269,7 +268,6 @@ impl ZookeeperOptions {
     }
 
     /// Returns the addresses, each once.
-    #[cfg(feature = "tls")]
     pub(crate) fn addresses(&self) -> impl Iterator<Item = &str> {
         self.addresses.split(',')
     }
