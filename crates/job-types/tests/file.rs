@@ -368,9 +368,25 @@ fn mistakes_are_named_with_field_value_and_what_is_valid() {
             script("command = 'echo a | cat > f'"),
             "script.command is \"echo a | cat > f\", with the operator | of a shell; valid is one program",
         ),
-        ("list", script("command = 'a && b'"), "with the operator && of a shell"),
-        ("end", script("command = 'a; b'"), "with the operator a; of a shell"),
-        ("redirection", script("command = 'a 2>&1'"), "with the operator 2>&1 of a shell"),
+        ("list", script("command = 'a && b'"), "with the operator & of a shell"),
+        ("end", script("command = 'a; b'"), "with the operator ; of a shell"),
+        ("redirection", script("command = 'a 2>&1'"), "with the operator > of a shell"),
+        ("pipe in a word", script("command = 'echo a|cat'"), "with the operator | of a shell"),
+        ("list in a word", script("command = 'a;b'"), "with the operator ; of a shell"),
+        ("input in a word", script("command = 'a<b'"), "with the operator < of a shell"),
+        ("after quotes", script("command = 'a \"b\"|c'"), "with the operator | of a shell"),
+        (
+            "after a comment",
+            script("command = \"a # it's\\n|b\""),
+            "with the operator | of a shell",
+        ),
+        ("substitution", script("command = 'a $(x)'"), "with the operator $( of a shell"),
+        ("backtick", script("command = 'a `x`'"), "with the operator ` of a shell"),
+        (
+            "max_time_diff",
+            job("stored = true\nmax_time_diff = 'never'"),
+            "max_time_diff is \"never\"; valid is a time of whole seconds from 1s, such as 5s, or off",
+        ),
         (
             "context",
             script("command = 'a'\ncontext = 'args'"),
@@ -522,7 +538,7 @@ async fn a_declared_job_runs_as_it_is_declared() {
         [[jobs]]
         name = "quoted"
         sharding_total_count = 1
-        script = { command = "test '|' = '|'" }
+        script = { command = "test '|;' = \"|;\" -a x\\&y = 'x&y' -a 'a`$(x)' = 'a`$(x)' # ; b" }
         "#,
     );
     let stage = Stage::new();

@@ -101,7 +101,13 @@ fn config(doc: &JobDoc) -> Result<JobConfig, Invalid> {
     match doc.max_time_diff.as_deref() {
         None => {}
         Some("off") => job = job.compare_clocks(false),
-        Some(bound) => job = job.max_time_diff(duration("max_time_diff", bound)?),
+        Some(bound) => {
+            let bound = duration("max_time_diff", bound).map_err(|_| {
+                let valid = "a time of whole seconds from 1s, such as 5s, or off";
+                Invalid::new("max_time_diff", format!("{bound:?}"), valid)
+            })?;
+            job = job.max_time_diff(bound);
+        }
     }
     if let Some(interval) = &doc.reconcile_interval {
         job = job.reconcile_interval(duration("reconcile_interval", interval)?);
@@ -189,10 +195,7 @@ fn context(name: Option<&str>) -> Result<ScriptContext, Invalid> {
 /// Splits a command line. Without a shell its operators would be arguments, which is hardly meant.
 fn without_operators(line: &str) -> Result<Script, Invalid> {
     let script = Script::parse(line)?;
-    // A word that is the same after its quotes were removed had none.
-    let is_plain = |word: &str| line.split_whitespace().any(|plain| plain == word);
-    let operator = script.argv().find(|word| is_operator(word) && is_plain(word));
-    match operator {
+    match operator(line) {
         None => Ok(script),
         Some(operator) => {
             let valid = "one program and its arguments; a command of a shell is `shell` in place of \
@@ -203,12 +206,34 @@ fn without_operators(line: &str) -> Result<Script, Invalid> {
     }
 }
 
-/// Returns true if a shell would take the word for a pipe, a list or a redirection.
-fn is_operator(word: &str) -> bool {
-    let redirects = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '&');
-    matches!(word, "|" | "|&" | "||" | "&" | "&&")
-        || word.ends_with(';')
-        || redirects.starts_with(['<', '>'])
+/// Returns the first operator of a shell outside of quotes and comments: a pipe, a list, a
+/// redirection or a command substitution. Expects that every quote has its end.
+fn operator(line: &str) -> Option<&'static str> {
+    const OPERATORS: [&str; 7] = ["|", "&", ";", "<", ">", "`", "$("];
+    let (mut quote, mut begins_word) = (None, true);
+    let mut rest = line.chars();
+    loop {
+        let text = rest.as_str();
+        let c = rest.next()?;
+        let is_delimiter = matches!(c, ' ' | '\t' | '\n') && quote.is_none();
+        match (quote, c) {
+            (None | Some('"'), '\\') => drop(rest.next()),
+            (Some(open), _) if open == c => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '#') if begins_word => {
+                let comment = text.split('\n').next().unwrap_or_default();
+                rest = text[comment.len()..].chars();
+            }
+            (None, _) => {
+                let found = OPERATORS.into_iter().find(|operator| text.starts_with(operator));
+                if found.is_some() {
+                    return found;
+                }
+            }
+        }
+        begins_word = is_delimiter;
+    }
 }
 
 fn from_words(argv: Vec<String>) -> Result<Script, Invalid> {

@@ -61,7 +61,7 @@ pub(super) const KEYS: [(&str, &str); 77] = [
     ("jobs.jitter", A_TIME),
     ("jobs.job_parameter", TEXT),
     ("jobs.max_concurrency", "1 or more, or no such key: no limit"),
-    ("jobs.max_time_diff", A_TIME),
+    ("jobs.max_time_diff", "a time of whole seconds from 1s in quotes, such as \"5s\", or \"off\""),
     ("jobs.misfire", FLAG),
     ("jobs.monitor_execution", FLAG),
     ("jobs.name", "a text of 1 to 128 bytes in quotes, such as \"report\""),
