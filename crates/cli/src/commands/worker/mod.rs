@@ -95,10 +95,7 @@ impl WorkerArguments {
                 return Err(fault);
             }
         };
-        // Without a user all nodes are open, which is no news.
-        if cx.connect().has_user()
-            && let Some(open) = signals.unless(cx.open_nodes()).await.flatten()
-        {
+        if let Some(open) = signals.unless(cx.open_nodes(None)).await.flatten() {
             tracing::warn!("{open}");
             cx.say(&format!("warning: {open}"));
         }
