@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use clap::Args;
+use coordination::JobName;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use reg_center::{NodePath, RegistryCenter};
 use reg_center_zookeeper::{ConnectError, ZookeeperCenter, ZookeeperOptions};
@@ -140,12 +141,16 @@ pub trait Registries: Send + Sync {
     /// [`Fault`]: an option cannot be used, the registry does not answer, or there is no such namespace.
     async fn open(&self, place: &Place) -> Result<Arc<dyn RegistryCenter>, Fault>;
 
-    /// Returns the nodes of a namespace and of its jobs that everybody may change, with their access control lists. Registries
-    /// without access control have none.
+    /// Returns the nodes of a namespace, and of its jobs or only of one, that clients without credentials may change,
+    /// with their access control lists. Registries without access control have none.
     ///
     /// # Errors
     /// [`Fault`]: as for [`Registries::open`].
-    async fn open_nodes(&self, _: &Place) -> Result<Vec<(String, String)>, Fault> {
+    async fn open_nodes(
+        &self,
+        _: &Place,
+        _: Option<&JobName>,
+    ) -> Result<Vec<(String, String)>, Fault> {
         Ok(Vec::new())
     }
 }
@@ -166,9 +171,13 @@ impl Registries for ZookeeperRegistries {
         Ok(connect(options_here, place).await?)
     }
 
-    async fn open_nodes(&self, place: &Place) -> Result<Vec<(String, String)>, Fault> {
+    async fn open_nodes(
+        &self,
+        place: &Place,
+        job: Option<&JobName>,
+    ) -> Result<Vec<(String, String)>, Fault> {
         let center = connect(options(place)?.namespace(&place.namespace), place).await?;
-        let found = open_nodes(&center).await;
+        let found = open_nodes(&center, job).await;
         // A session that is not closed ends by its timeout; nothing hangs on it.
         let _ = center.close().await;
         let shown = |(path, acl): (NodePath, String)| {
@@ -192,10 +201,16 @@ fn options(place: &Place) -> Result<ZookeeperOptions, Fault> {
     place.connect.security.secure(options)
 }
 
-/// Looks at the namespace, its jobs and their configurations. A node whose list must not be read is not open.
-async fn open_nodes(center: &ZookeeperCenter) -> reg_center::Result<Vec<(NodePath, String)>> {
+/// Looks at the namespace, its jobs or only one, and their configurations. A node whose list must not be read is not open.
+async fn open_nodes(
+    center: &ZookeeperCenter,
+    job: Option<&JobName>,
+) -> reg_center::Result<Vec<(NodePath, String)>> {
     let root = NodePath::root();
-    let jobs = center.children(&root).await?.unwrap_or_default();
+    let jobs = match job {
+        Some(job) => vec![job.to_string()],
+        None => center.children(&root).await?.unwrap_or_default(),
+    };
     let jobs = jobs.iter().filter_map(|name| root.join(name).ok()).take(MAX_JOBS_LOOKED_AT);
     let paths = jobs.flat_map(|job| [Some(job.clone()), job.join("config").ok()]).flatten();
     let paths: Vec<_> = std::iter::once(root.clone()).chain(paths).collect();

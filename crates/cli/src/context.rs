@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use coordination::JobName;
 use indicatif::{ProgressBar, ProgressStyle};
 use operations::{By, Operations, ReadBounds};
 use parking_lot::Mutex;
@@ -121,12 +122,21 @@ impl<'a> Context<'a> {
         Ok(registry)
     }
 
-    /// Returns a sentence about the nodes of the namespace that everybody may change, or `None` if there is none or that
-    /// cannot be found out.
-    pub(crate) async fn open_nodes(&self) -> Option<String> {
-        let (connect, namespace) = (self.connect.clone(), self.connect.namespace().ok()?);
-        let place = Place { connect, namespace, may_create: false, session_timeout: None };
-        let open = self.registries.open_nodes(&place).await.ok()?;
+    /// Returns a sentence about the nodes of the namespace, or of one job in it, that clients without
+    /// credentials may change, or about why the nodes could not be examined. `None` if there are none,
+    /// and if the registry is given no user: all nodes are open then, as intended.
+    pub(crate) async fn open_nodes(&self, job: Option<&JobName>) -> Option<String> {
+        if !self.connect.has_user() {
+            return None;
+        }
+        let open = match self.find_open_nodes(job).await {
+            Ok(open) => open,
+            Err(fault) => {
+                return Some(format!(
+                    "the access control lists of the nodes could not be examined: {fault}"
+                ));
+            }
+        };
         let (path, acl) = open.first()?;
         let others = match open.len() - 1 {
             0 => String::new(),
@@ -135,6 +145,12 @@ impl<'a> Context<'a> {
         Some(format!(
             "{path}{others} can be changed without credentials: its access control list is {acl}"
         ))
+    }
+
+    async fn find_open_nodes(&self, job: Option<&JobName>) -> Result<Vec<(String, String)>, Fault> {
+        let (connect, namespace) = (self.connect.clone(), self.connect.namespace()?);
+        let place = Place { connect, namespace, may_create: false, session_timeout: None };
+        self.registries.open_nodes(&place, job).await
     }
 
     /// Ends all sessions.

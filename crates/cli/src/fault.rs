@@ -89,6 +89,11 @@ impl Fault {
         self.exit
     }
 
+    /// Returns true if the registry did not answer, or its answer was lost: the same call may succeed later.
+    pub(crate) fn may_pass(&self) -> bool {
+        matches!(self.exit, Exit::Unreachable | Exit::Unknown)
+    }
+
     /// Returns the document for programs.
     pub(crate) fn json(&self) -> Value {
         let Self { exit, message } = self;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
+use coordination::JobName;
 use job_types::ScriptLauncher;
 use tracing_subscriber::EnvFilter;
 
@@ -81,7 +82,7 @@ fn listen_to_log(arguments: &[OsString]) -> Result<(), Fault> {
     let format = LogFormat::parse(&std::env::var("EJOB_LOG_FORMAT").unwrap_or_default())?;
     let log = tracing_subscriber::fmt().with_env_filter(filter);
     match format {
-        LogFormat::Text => log.with_writer(Log).fmt_fields(TextFields).init(),
+        LogFormat::Text => log.with_writer(Log).with_ansi(false).fmt_fields(TextFields).init(),
         // A line that is cut is no document any more; values are bounded where they enter events.
         LogFormat::Json => log.with_writer(std::io::stderr).json().init(),
     }
@@ -171,7 +172,10 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Config(given) => given.run(cx).await,
         Command::Create(given) => given.run(cx).await,
         Command::Plan(given) => given.run(cx).await,
-        Command::Doctor(given) => Ok(with_remark(given.run(cx).await?, cx).await),
+        Command::Doctor(given) => {
+            let job = given.job().cloned();
+            Ok(with_remark(given.run(cx).await?, cx, job.as_ref()).await)
+        }
         Command::History(given) => given.run(cx).await,
         Command::Export(given) => given.run(cx).await,
         Command::Import(given) => given.run(cx).await,
@@ -180,9 +184,9 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
     }
 }
 
-/// Adds that nodes are open to everybody, which is no fault of a job.
-async fn with_remark(mut page: Page, cx: &Context<'_>) -> Page {
-    let Some(open) = cx.open_nodes().await else { return page };
+/// Adds that clients without credentials may change nodes, which is no fault of a job.
+async fn with_remark(mut page: Page, cx: &Context<'_>, job: Option<&JobName>) -> Page {
+    let Some(open) = cx.open_nodes(job).await else { return page };
     if let Some(document) = page.json.as_object_mut() {
         document.insert("remarks".to_owned(), serde_json::json!([open]));
     }
@@ -255,7 +259,7 @@ mod tests {
     use std::sync::Arc;
 
     use async_trait::async_trait;
-    use reg_center::RegistryCenter;
+    use reg_center::{MemoryRegistry, RegistryCenter};
 
     use super::*;
     use crate::Place;
@@ -285,6 +289,43 @@ mod tests {
             let text = String::from_utf8([out, err].concat()).unwrap();
             assert_eq!(found, exit, "{words:?}: {text}");
             assert!(text.contains(part), "{words:?}: {text}");
+        }
+    }
+
+    /// Its nodes can be read, and their access control lists cannot.
+    struct NoLists(MemoryRegistry);
+
+    #[async_trait]
+    impl Registries for NoLists {
+        async fn open(&self, _: &Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
+            Ok(Arc::new(self.0.connect()))
+        }
+
+        async fn open_nodes(
+            &self,
+            _: &Place,
+            _: Option<&JobName>,
+        ) -> Result<Vec<(String, String)>, Fault> {
+            Err(Fault::new(Exit::Unreachable, "no answer"))
+        }
+    }
+
+    #[tokio::test]
+    async fn lists_that_cannot_be_examined_are_not_taken_for_closed_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let digest = folder.path().join("digest");
+        std::fs::write(&digest, "anna:secret").unwrap();
+        let with_user = ["--digest-file", digest.to_str().unwrap()];
+        let remark = "the access control lists of the nodes could not be examined: no answer";
+        let expected = format!("remark: {remark}\n");
+        for (words, expected) in [(&with_user[..], expected.as_str()), (&[], "")] {
+            let line = ["ejob", "doctor", "--namespace", "/jobs"];
+            let line = line.iter().chain(words).copied();
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            let registries = NoLists(MemoryRegistry::new());
+            let exit = run(line, &registries, &mut out, &mut err).await;
+            let (out, err) = (String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap());
+            assert_eq!((exit, err.as_str()), (Exit::Done, expected), "{out}");
         }
     }
 }

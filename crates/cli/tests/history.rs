@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use coordination::{FencingToken, FireTime, JobEvent, JobName, Outcome, RunSource};
+use coordination::{FencingToken, FireTime, Gap, JobEvent, JobName, Outcome, RunSource};
 use jiff::Timestamp;
 use job_history::{History, HistoryOptions};
 use lite::{EventSubscriber, JobRecord, RunReport};
@@ -72,6 +72,39 @@ async fn a_long_reason_is_cut_in_the_table_and_whole_in_the_document() {
     let fires = document(done(folder.path(), &["--json"]).as_bytes());
     let expected: String = CAUSE.repeat(200).chars().take(4_000).collect();
     assert_eq!(fires["fires"][0]["reason"], expected);
+}
+
+#[tokio::test]
+async fn a_gap_is_shown_beside_any_outcome() {
+    let folder = tempfile::tempdir().unwrap();
+    let now = store(folder.path()).await;
+    let options = HistoryOptions::sqlite(folder.path().join("h.db"));
+    let history = History::open(options).await.unwrap();
+    let until = now - 5 * MINUTE_MS;
+    let rows = [(0, now - 10 * MINUTE_MS, Some(3)), (1, now - 20 * MINUTE_MS, None)];
+    for (item, first, count) in rows {
+        let gap = Gap {
+            first: FireTime(first),
+            until: FireTime(until),
+            count,
+            config: None,
+            changed_to: None,
+        };
+        let event = JobEvent::Gap { item: ShardingItem::new(item), gap };
+        let job = JobName::new("report").unwrap();
+        let at = Timestamp::from_millisecond(now).unwrap();
+        history.subscriber().on_event(&JobRecord { job, instance: None, at, event });
+    }
+    history.close(Duration::from_secs(60)).await.unwrap();
+    let until = Timestamp::from_millisecond(until).unwrap();
+    let shown = done(folder.path(), &["--item", "1"]);
+    assert!(shown.contains(&format!("the fires up to before {until} were not run: ")), "{shown}");
+    // The table cuts the long reason of the failed run; the gap stands before it.
+    let shown = done(folder.path(), &["--outcome", "failed", "--from", "30m"]);
+    assert!(
+        shown.contains(&format!("a gap of 3 fires up to before {until} begins here")),
+        "{shown}"
+    );
 }
 
 #[tokio::test]

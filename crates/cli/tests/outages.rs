@@ -142,3 +142,25 @@ async fn an_answer_that_cannot_be_written_is_a_failure() {
         assert_eq!((exit, &*err), (Exit::Partly, said), "{line:?}, {kind:?}");
     }
 }
+
+/// A worker that went on would never run the job that it could not register.
+#[tokio::test(start_paused = true)]
+async fn a_worker_ends_if_the_registry_goes_while_it_registers_jobs() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("jobs.toml");
+    let job = |name| {
+        format!(
+            "[[jobs]]\nname = '{name}'\nsharding_total_count = 1\nscript = {{ argv = ['true'] }}\n"
+        )
+    };
+    std::fs::write(&file, job("a") + &job("b")).unwrap();
+    let world = World::new();
+    // Nothing has to be written to register this one.
+    let stored = encode_config(&JobConfig::new(JobName::new("a").unwrap(), 1));
+    world.write(&[("/a", ""), ("/a/config", &stored)]).await;
+    let line = ["worker", file.to_str().unwrap(), "--server-ip", "10.0.0.1", "--drain", "1s"];
+    let said = world.ejob_with(Then::RequestLostAndAway, 1, &line).await;
+    assert_eq!(said.exit, Exit::Unreachable, "{said:?}");
+    assert!(said.err.contains("job b: waited ") && !said.out.contains("ready: "), "{said:?}");
+    assert_eq!(world.stored("/b/config"), None, "{said:?}");
+}

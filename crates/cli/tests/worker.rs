@@ -570,7 +570,7 @@ async fn too_few_open_files_are_an_error_that_names_the_limit() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_with_credentials_names_nodes_that_are_open_to_everybody() {
+async fn a_worker_with_credentials_names_nodes_that_are_open_without_credentials() {
     let folder = folder_with_gate();
     std::fs::write(folder.path().join("digest"), "anna:secret\n").unwrap();
     let digest = ["--digest-file", "digest"];
@@ -590,9 +590,15 @@ async fn a_worker_with_credentials_names_nodes_that_are_open_to_everybody() {
     late.logged("can be changed without credentials").await;
     late.signal("-TERM").await;
     assert_eq!(late.end().await, Some(0));
-    let doctor = run(folder.path(), "/open", &["doctor"]).await;
-    let remark = String::from_utf8(doctor.stderr).unwrap();
-    assert!(remark.starts_with("remark: /open and 2 more can be changed"), "{remark}");
+    let doctor = async |words: &[&str]| {
+        let output = run(folder.path(), "/open", &[&["doctor"], words].concat()).await;
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(doctor(&[]).await, "", "without credentials all nodes are open, as wanted");
+    for words in [&digest[..], &["hold", "--digest-file", "digest"]] {
+        let remark = doctor(words).await;
+        assert!(remark.starts_with("remark: /open and 2 more can be changed"), "{remark}");
+    }
 
     let closed = Worker::start(folder.path(), "/closed", &digest).await;
     assert_eq!(warnings(&closed), Vec::<String>::new());

@@ -342,7 +342,7 @@ mod tests {
                 Some("the item is retired"),
             ),
             (
-                "nobody there",
+                "no instance",
                 vec![gap()],
                 "gap",
                 Some("no instance was there, or none could reach the registry"),

@@ -15,7 +15,7 @@ use crate::{Allow, Http, HttpJob, Invalid, Script, ScriptContext, ScriptLauncher
 /// | ElasticJob 3.x | the property `script.command.line`, or those that begin with `http.` |
 ///
 /// A command line is split by the rules of [`Script::parse`] and run without a shell; `${env:…}`
-/// and `${file:…}` in it mean nothing, so that nobody learns this worker's secrets by a definition.
+/// and `${file:…}` in it mean nothing, so that a definition does not reveal this worker's secrets.
 /// Each run goes by the configuration that it sees: a change is in force with the next one, and is
 /// checked against the list then. As with ElasticJob, the last argument of the command is the
 /// context: [`ScriptContext::Argument`].

@@ -9,6 +9,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::doctor::future_fires;
 use crate::held::{self, LiveServers, last_change, moment};
+use crate::statistics::{failing_items, item_brief};
 use crate::{JobSnapshot, next_fires};
 
 /// A reason why a job, or an item of it, is not running. The first of several is the one to look at first.
@@ -106,6 +107,15 @@ pub enum WhyNot {
         /// To whom.
         to: String,
     },
+    /// Items run, and failed in their last run.
+    Failing {
+        /// Which items.
+        items: Vec<u32>,
+        /// How many items were looked at: all of the job, or one.
+        of: usize,
+        /// Why the run that ended last failed, if its record says so.
+        failure: Option<String>,
+    },
     /// There is no reason: it waits for its next fire. Never beside a reason.
     WaitsForFire {
         /// When that is, in milliseconds since 1970 UTC.
@@ -180,6 +190,17 @@ impl fmt::Display for WhyNot {
                 moment(*fire_ms)
             ),
             Self::Moves { to } => write!(f, "it moves to {to} as soon as it can"),
+            Self::Failing { items, of, failure } => {
+                let failed = match of {
+                    1 => "the last run failed".to_owned(),
+                    of => format!("{} of {of} items failed in their last run", items.len()),
+                };
+                match (failure, of) {
+                    (None, _) => f.write_str(&failed),
+                    (Some(reason), 1) => write!(f, "{failed}: {reason}"),
+                    (Some(reason), _) => write!(f, "{failed}; the last reason: {reason}"),
+                }
+            }
             Self::WaitsForFire { at_ms } => {
                 write!(f, "nothing stands in its way; it fires next at {}", moment(*at_ms))
             }
@@ -210,6 +231,7 @@ pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
     reasons.extend(of_paused(job));
     let future = future_fires(job, now).take(MOST_ITEMS);
     reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
+    reasons.extend(failing(job, failing_items(job), job.items().len()));
     with_schedule(reasons, job, now)
 }
 
@@ -227,6 +249,8 @@ pub fn why_item_not_running(job: &JobSnapshot, item: ShardingItem, now: Timestam
     reasons.extend(of_item(job, item));
     let future = future_fires(job, now).find(|(other, _)| *other == item);
     reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
+    let failed = failing_items(job).into_iter().filter(|other| *other == item).collect();
+    reasons.extend(failing(job, failed, 1));
     let after = future.and_then(|(_, fire)| Timestamp::from_millisecond(fire.0).ok());
     with_schedule(reasons, job, after.unwrap_or(now))
 }
@@ -236,6 +260,14 @@ const MOST_ITEMS: usize = 8;
 
 fn future_fire(job: &JobSnapshot, item: ShardingItem, fire: FireTime) -> WhyNot {
     WhyNot::FutureFire { job: job.job().to_string(), item: item.index(), fire_ms: fire.0 }
+}
+
+/// Returns the failure of items with the reason that was recorded last; `None` if no item is failing.
+fn failing(job: &JobSnapshot, items: Vec<ShardingItem>, of: usize) -> Option<WhyNot> {
+    let last =
+        items.iter().map(|item| item_brief(job, *item)).max_by_key(|brief| brief.ended_ms)?;
+    let items = items.iter().map(|item| item.index()).collect();
+    Some(WhyNot::Failing { items, of, failure: last.failure })
 }
 
 fn of_config(job: &JobSnapshot) -> Vec<WhyNot> {

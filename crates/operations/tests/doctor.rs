@@ -344,7 +344,7 @@ async fn what_ours_mend_by_themselves_has_no_fix_and_is_mended() {
     let found = diagnose(&world.now(), None, noon());
     let run = found.iter().find(|finding| finding.code == Code::RunOfNobody).unwrap();
     assert_eq!(run.fix, None);
-    world.until("ours to have mended it", |job| diagnose(job, None, noon()).is_empty()).await;
+    world.until("the repair by the instance", |job| diagnose(job, None, noon()).is_empty()).await;
     within("leaving", member.handle.shutdown(support::DEADLINE)).await.unwrap();
 }
 

@@ -131,7 +131,7 @@ async fn items_of_instances_that_are_gone_are_shown_and_not_failed_at() {
     }
 }
 
-/// A taken-over run and the last run that has ended are told apart.
+/// A taken-over run is distinguished from the last run that has ended.
 #[tokio::test]
 async fn an_item_that_runs_elsewhere_shows_who_runs_it_and_since_when() {
     let world = World::new();

@@ -135,6 +135,41 @@ async fn a_pause_of_one_server_is_a_reason_and_says_that_the_others_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn failures_of_the_last_runs_are_a_reason_and_something_stands_in_the_way() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    world.fail(&[1, 2]);
+    world.operations().trigger(&job(), None, &by()).await.unwrap();
+    let failed = |job: &operations::JobSnapshot| operations::job_brief(job).failing_items == 2;
+    let mut now = world.until("two failures", failed).await;
+    let failing = |items: &[u32], of| {
+        let failure = Some("it shall fail".to_owned());
+        WhyNot::Failing { items: items.to_vec(), of, failure }
+    };
+    let expected = [failing(&[1, 2], 4), WhyNot::OnRequestOnly];
+    assert_eq!(why_not_running(&now, noon()), expected);
+    let text = "2 of 4 items failed in their last run; the last reason: it shall fail";
+    assert_eq!(expected[0].to_string(), text);
+    let item = |job: &operations::JobSnapshot, item| {
+        why_item_not_running(job, ShardingItem::new(item), noon())
+    };
+    assert_eq!(item(&now, 2), [failing(&[2], 1), WhyNot::OnRequestOnly]);
+    assert_eq!(item(&now, 2)[0].to_string(), "the last run failed: it shall fail");
+    assert_eq!(item(&now, 0), [WhyNot::OnRequestOnly]);
+
+    // With a schedule, a failing job does not read as one that is in order.
+    let config = every_ten_seconds().build().unwrap();
+    let revision = world.operations().config(&job()).await.unwrap().revision;
+    world.operations().update_config(&config, revision, &by()).await.unwrap();
+    now = world.until("the schedule", |job| job.config().is_some_and(|c| c.cron.is_some())).await;
+    let reasons = why_not_running(&now, noon());
+    assert!(
+        matches!(reasons[..], [WhyNot::Failing { .. }, WhyNot::NextFire { .. }]),
+        "{reasons:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_run_that_goes_on_is_named_with_its_holder() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;

@@ -56,6 +56,11 @@ impl Least {
 }
 
 impl DoctorArguments {
+    /// Returns the only job to examine; `None` for all.
+    pub(crate) fn job(&self) -> Option<&JobName> {
+        self.job.as_ref()
+    }
+
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let by = match self.apply {
             true => Some(self.signed.by_with_reason("doctor --fix --apply")?),

@@ -297,16 +297,25 @@ fn fire_row(fire: &FireRecord) -> Vec<String> {
     ]
 }
 
-/// The reason, and for a gap its end and how many fires it has.
+/// The reason, and the end and the number of fires of a gap that begins here. A fire may both have
+/// another outcome and begin a gap.
 fn why(fire: &FireRecord) -> String {
     let reason = fire.reason.clone().unwrap_or_default();
-    let is_gap = fire.outcome.as_str() == FireOutcome::gap().as_str();
-    let Some(until) = fire.gap_until.filter(|_| is_gap) else { return reason };
-    match fire.gap_count {
-        Some(1) => format!("1 fire was not run: {reason}"),
-        Some(count) => format!("{count} fires up to before {until} were not run: {reason}"),
-        None => format!("the fires up to before {until} were not run: {reason}"),
+    let Some(until) = fire.gap_until else { return reason };
+    if fire.outcome.as_str() == FireOutcome::gap().as_str() {
+        return match fire.gap_count {
+            Some(1) => format!("1 fire was not run: {reason}"),
+            Some(count) => format!("{count} fires up to before {until} were not run: {reason}"),
+            None => format!("the fires up to before {until} were not run: {reason}"),
+        };
     }
+    let gap = match fire.gap_count {
+        Some(1) => format!("a gap of 1 fire up to before {until} begins here"),
+        Some(count) => format!("a gap of {count} fires up to before {until} begins here"),
+        None => format!("a gap up to before {until} begins here"),
+    };
+    // First, because a table cuts long reasons.
+    if reason.is_empty() { gap } else { format!("{gap}; {reason}") }
 }
 
 fn fire_document(fire: &FireRecord) -> Value {

@@ -62,9 +62,10 @@ impl Conditions {
 const RUN_AGAIN: &str = "EXISTS (SELECT 1 FROM ejob_fire later WHERE later.job = f.job \
     AND later.item = f.item AND later.fire_ms > f.fire_ms AND later.token > f.token)";
 
-/// An event that ends the incarnation: no run of it goes on.
+/// An event that ends the incarnation for the job: no run of it goes on. All jobs of a process have
+/// the same instance id, and each has an event of its own.
 const SESSION_OVER: &str = "EXISTS (SELECT 1 FROM ejob_event e WHERE e.at_ms >= f.began_ms \
-    AND e.instance = f.instance AND e.kind IN ('left', 'session_lost'))";
+    AND e.job = f.job AND e.instance = f.instance AND e.kind IN ('left', 'session_lost'))";
 
 /// Returns the columns `outcome` and `reason` as they are shown: a run that is over is not
 /// `running`, although its end never came here because its process was killed, or is in another

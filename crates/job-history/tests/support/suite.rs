@@ -341,6 +341,12 @@ async fn a_run_that_is_over_without_a_recorded_end_is_not_running(place: &Place)
     let since = words("unknown", "no end is recorded here; the item has run again since");
     assert_eq!(outcomes().await, [since.clone(), running()]);
 
+    // The same process has left another job, and goes on with this one.
+    let left = JobEvent::Left { instance: instance(1) };
+    teller(&history, "cut-off", 1).tell(25_000, left);
+    history.flush(DEADLINE).await.unwrap();
+    assert_eq!(outcomes().await, [since.clone(), running()]);
+
     a.tell(30_000, JobEvent::SessionLost { instance: instance(1) });
     history.flush(DEADLINE).await.unwrap();
     let over = words("unknown", "no end is recorded here; the session of the instance is over");

@@ -169,7 +169,7 @@ impl World {
         self.clock.sleep_until(until).await;
     }
 
-    /// Returns the time on the clock that everybody shares.
+    /// Returns the time on the clock that all instances share.
     pub(crate) fn time(&self) -> Timestamp {
         self.clock.wall()
     }

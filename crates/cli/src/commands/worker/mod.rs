@@ -95,10 +95,7 @@ impl WorkerArguments {
                 return Err(fault);
             }
         };
-        // Without a user all nodes are open, which is no news.
-        if cx.connect().has_user()
-            && let Some(open) = signals.unless(cx.open_nodes()).await.flatten()
-        {
+        if let Some(open) = signals.unless(cx.open_nodes(None)).await.flatten() {
             tracing::warn!("{open}");
             cx.say(&format!("warning: {open}"));
         }
@@ -197,11 +194,12 @@ impl WorkerArguments {
 }
 
 impl WorkerArguments {
-    /// Registers the jobs side by side, and prints in which fields a stored configuration wins over the file. A job that
-    /// cannot be registered does not stop the others.
+    /// Registers the jobs side by side, and prints in which fields a stored configuration wins over the file. A job that is
+    /// refused does not stop the others.
     ///
     /// # Errors
-    /// The fault of the first job if none can be registered.
+    /// The fault of the first job if none can be registered, and a fault that may pass: the next start of the worker
+    /// registers that job, where this process would go on without it.
     async fn register(
         &self,
         cx: &Context<'_>,
@@ -220,6 +218,9 @@ impl WorkerArguments {
                 Err(error) => {
                     let fault = Fault::from(error);
                     tracing::error!(%job, %fault, "the job is not registered");
+                    if fault.may_pass() {
+                        return Err(fault);
+                    }
                     refused.push(RefusedJob { job, fault });
                 }
             }
