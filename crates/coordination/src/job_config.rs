@@ -597,7 +597,9 @@ mod tests {
     #[test]
     fn what_coordination_relies_on_is_checked_field_by_field() {
         type Change = fn(&mut JobConfig);
-        let rows: [(&str, Change, Option<&str>); 13] = [
+        let rows: [(&str, Change, Option<&str>); 15] = [
+            ("a bound of 0", |c| c.max_time_diff = MaxTimeDiff::Seconds(0), Some("max_time_diff")),
+            ("the least bound", |c| c.max_time_diff = MaxTimeDiff::Seconds(1), None),
             ("defaults", |_| {}, None),
             ("no items", |c| c.sharding_total_count = 0, Some("sharding_total_count")),
             ("too many items", |c| c.sharding_total_count = 100_001, Some("sharding_total_count")),
