@@ -901,7 +901,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_begins_with_what_the_schedule_had_next_and_nobody_ran() {
+    fn a_gap_begins_with_the_next_scheduled_fire_that_no_instance_ran() {
         let claimed = idle().claim(&me(), FireTime(200), Some(FireTime(300))).unwrap();
         let done = claimed.complete(Outcome::Succeeded, 0).unwrap();
         let rows = [
@@ -920,12 +920,12 @@ mod tests {
                 Some(400),
             ),
             (
-                "nobody knows what came after a noted one",
+                "the record does not say what came after a noted one",
                 &claimed.note_misfire(FireTime(400), None).unwrap(),
                 500,
                 None,
             ),
-            ("nobody knows the schedule", &idle(), 400, None),
+            ("the record does not say what the schedule has", &idle(), 400, None),
         ];
         for (case, ledger, fire, expected) in rows {
             assert_eq!(ledger.gap_before(FireTime(fire)), expected.map(FireTime), "{case}");

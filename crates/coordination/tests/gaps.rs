@@ -1,4 +1,4 @@
-//! Stories of fires that were not run: each of them is reported, whatever else happened and whoever is lost afterwards.
+//! Stories of fires that were not run: each of them is reported, even if the instance that found it is lost.
 
 #![expect(
     clippy::unwrap_used,
@@ -209,7 +209,7 @@ fn fires_of_the_present_schedule_since_the_change_are_a_gap() {
     assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
 }
 
-/// Whoever was not there when the schedule changed cannot say when that was.
+/// An instance that joins after the schedule changed does not know the time of the change.
 #[test]
 fn a_newcomer_judges_by_both_schedules() {
     let mut cluster = cluster(1, &every(30));
@@ -326,7 +326,7 @@ fn reported_after_loss(noted: u32) -> (Vec<FireRange>, FireTime) {
 }
 
 #[test]
-fn fires_that_a_lost_instance_noted_are_reported_by_who_runs_them() {
+fn fires_that_a_lost_instance_noted_are_reported_by_the_next_owner() {
     let (noted, run) = reported_after_loss(2);
     let last: Vec<_> = noted.iter().map(|range| range.last).collect();
     assert_eq!(last, [after(run, 1), after(run, 2)]);
