@@ -34,6 +34,8 @@ pub struct JobFacts {
     pub name: String,
     /// Whether the job is monitored. Fires of a job without monitoring are counted, not judged.
     pub monitored: bool,
+    /// Whether another instance takes over the runs of a lost one.
+    pub failover: bool,
     /// The configurations in the order in which they took effect; at least one.
     pub configs: Vec<ConfigSpan>,
 }

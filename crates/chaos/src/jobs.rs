@@ -19,6 +19,7 @@ pub(crate) struct Declared {
     pub(crate) cron: &'static str,
     pub(crate) total: u32,
     pub(crate) monitored: bool,
+    pub(crate) failover: bool,
     /// Further fields of the job's table.
     fields: &'static str,
     /// How long a script takes, in milliseconds: the least and the most.
@@ -32,7 +33,8 @@ pub(crate) const JOBS: [Declared; 4] = [
         cron: "* * * * * ?",
         total: 8,
         monitored: true,
-        fields: "failover = true",
+        failover: true,
+        fields: "",
         takes_ms: (20, 300),
     },
     Declared {
@@ -40,7 +42,8 @@ pub(crate) const JOBS: [Declared; 4] = [
         cron: "0/5 * * * * ?",
         total: 6,
         monitored: true,
-        fields: "misfire = true\nfailover = true",
+        failover: true,
+        fields: "misfire = true",
         takes_ms: (1_000, 8_000),
     },
     Declared {
@@ -48,7 +51,8 @@ pub(crate) const JOBS: [Declared; 4] = [
         cron: "0/2 * * * * ?",
         total: 3,
         monitored: true,
-        fields: "failover = true\ncatch_up = { window = \"5m\", max = 100 }",
+        failover: true,
+        fields: "catch_up = { window = \"5m\", max = 100 }",
         takes_ms: (20, 200),
     },
     Declared {
@@ -56,6 +60,7 @@ pub(crate) const JOBS: [Declared; 4] = [
         cron: "0/2 * * * * ?",
         total: 4,
         monitored: false,
+        failover: false,
         fields: "monitor_execution = false",
         takes_ms: (20, 500),
     },
@@ -64,7 +69,7 @@ pub(crate) const JOBS: [Declared; 4] = [
 /// Returns the file of jobs. Each script is `program item …`, which appends to `lines`.
 pub(crate) fn file(program: &Path, lines: &Path, seed: u64) -> String {
     let table = |job: &Declared| {
-        let Declared { name, cron, total, fields, takes_ms: (least, most), .. } = job;
+        let Declared { name, cron, total, failover, fields, takes_ms: (least, most), .. } = job;
         let arguments = [
             program.display().to_string(),
             "item".to_owned(),
@@ -75,7 +80,7 @@ pub(crate) fn file(program: &Path, lines: &Path, seed: u64) -> String {
         ];
         format!(
             "[[jobs]]\nname = \"{name}\"\ncron = \"{cron}\"\nsharding_total_count = {total}\n\
-             {fields}\nscript = {{ argv = {arguments:?} }}\n\n"
+             failover = {failover}\n{fields}\nscript = {{ argv = {arguments:?} }}\n\n"
         )
     };
     JOBS.iter().map(table).collect()

@@ -230,6 +230,7 @@ impl<'a> Operator<'a> {
         let facts = |job: &crate::jobs::Declared| JobFacts {
             name: job.name.to_owned(),
             monitored: job.monitored,
+            failover: job.failover,
             configs: self.configs.get(job.name).cloned().unwrap_or_default(),
         };
         JOBS.iter().map(facts).collect()

@@ -47,6 +47,7 @@ fn all_ran() -> Evidence {
         jobs: vec![JobFacts {
             name: "a".to_owned(),
             monitored: true,
+            failover: false,
             configs: vec![span(i64::MIN, i64::MIN, "* * * * * ?", 2)],
         }],
         lines: lines.collect(),
@@ -138,6 +139,41 @@ fn each_record_explains_a_fire_that_did_not_run() {
         let mut evidence = one_did_not_run();
         evidence.events.push(event(kind, Some(1), fire, OTHER));
         assert!(verdict(&evidence).is_clean(), "{kind}");
+    }
+}
+
+#[test]
+fn an_orphaned_run_of_a_job_with_failover_has_to_be_taken_over_or_ended() {
+    let fire = T + 4_000;
+    for is_row in [true, false] {
+        let with_failover = || {
+            let mut evidence = one_did_not_run();
+            evidence.jobs[0].failover = true;
+            if is_row {
+                evidence.rows.push(row(fire, "orphaned"));
+            } else {
+                evidence.events.push(event("orphaned", Some(1), fire, OTHER));
+            }
+            evidence
+        };
+        assert_eq!(verdict(&with_failover()).unexplained.len(), 1);
+        let mut without_failover = with_failover();
+        without_failover.jobs[0].failover = false;
+        assert!(verdict(&without_failover).is_clean());
+        let mut ended = with_failover();
+        ended.rows.push(row(fire, "interrupted"));
+        assert!(verdict(&ended).is_clean());
+        let mut taken_over = with_failover();
+        taken_over.lines.extend(run(1, fire, 5, fire + 100, fire + 200));
+        assert!(verdict(&taken_over).is_clean());
+        let mut removed = with_failover();
+        removed.jobs[0].configs.push(span(T + 4_500, T + 5_000, "* * * * * ?", 1));
+        assert!(verdict(&removed).is_clean());
+        let mut removed_before = with_failover();
+        let configs = &mut removed_before.jobs[0].configs;
+        configs.insert(0, span(T - 9_000, T - 8_000, "* * * * * ?", 1));
+        configs[1] = span(T - 5_000, T - 4_000, "* * * * * ?", 2);
+        assert_eq!(verdict(&removed_before).unexplained.len(), 1);
     }
 }
 

@@ -8,7 +8,7 @@ use reg_center::Version;
 use crate::mutant::{self, Mutant};
 use crate::{FireTime, JobConfig};
 
-/// How many gaps a ledger record keeps at most; the oldest leaves first.
+/// How many gaps a ledger record keeps at most; beyond that the two oldest are merged.
 pub(crate) const MAX_GAPS: usize = 4;
 /// How many fires of a gap are counted at most. A gap of more has no count.
 const MOST_COUNTED: usize = 10_000;
@@ -16,21 +16,52 @@ const MOST_COUNTED: usize = 10_000;
 /// Scheduled fires of an item that no instance ran, noted or skipped.
 ///
 /// A fire in it may have been reported with a reason before ([`JobEvent::Missed`](crate::JobEvent::Missed)); then that reason
-/// explains it.
+/// explains it. A record with more than 4 unreported gaps merges the two oldest: fires between them may have been run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Gap {
     /// The first of these fires.
     pub first: FireTime,
     /// The exclusive end: the fire that was claimed, noted or skipped next, or the moment at which the item was retired.
     pub until: FireTime,
-    /// How many fires, at least 1. `None` if another schedule may have come into force in between, or if there are more than
-    /// 10 000.
+    /// How many fires, at least 1. `None` if another schedule may have come into force in between, if fires between merged gaps
+    /// may have been run, or if there are more than 10 000.
     pub count: Option<u32>,
     /// The registry version of the configuration whose schedule has the first fire; `None` if the record does not say.
     pub config: Option<Version>,
     /// The registry version of the configuration in force at the end, if its schedule may differ from that of `config`. The
     /// fires up to the change are judged by the former schedule; the record does not say when the change came.
     pub changed_to: Option<Version>,
+}
+
+impl Gap {
+    /// Returns true if both ends of the gap are ends of these gaps: it is one of them, or several of them merged.
+    pub(crate) fn is_among(&self, gaps: &[Self]) -> bool {
+        if mutant::is(Mutant::GapsReportedByEnd) {
+            return gaps.iter().any(|gap| gap.until >= self.until);
+        }
+        let has_first = gaps.iter().any(|gap| gap.first == self.first);
+        has_first && gaps.iter().any(|gap| gap.until == self.until)
+    }
+
+    /// Returns one gap from the beginning of this one to the end of a later one.
+    pub(crate) fn merged_with(self, later: Self) -> Self {
+        let counts = self.count.zip(later.count).filter(|_| self.until == later.first);
+        let count = counts.and_then(|(one, other)| one.checked_add(other));
+        let newer = later.config.filter(|config| Some(*config) != self.config);
+        let changed_to = later.changed_to.or(newer).or(self.changed_to);
+        let count = count.filter(|_| changed_to.is_none());
+        Self { until: later.until, count, changed_to, ..self }
+    }
+
+    /// Returns the part of the gap up to `present`, the last scheduled fire until now; `None` if it begins later.
+    pub(crate) fn ended_by(&self, present: FireTime) -> Option<Self> {
+        if self.until <= present || mutant::is(Mutant::FutureGapsKept) {
+            return Some(*self);
+        }
+        let until = FireTime(present.0.saturating_add(1));
+        let count = self.count.filter(|_| self.until == until);
+        (self.first <= present).then_some(Self { until, count, ..*self })
+    }
 }
 
 impl fmt::Display for Gap {
@@ -92,8 +123,7 @@ impl Lookup {
     ) -> Option<Vec<FireTime>> {
         let (lookup, count) = (self.0.as_ref()?, usize::try_from(count).ok()?);
         let (after, before) = (first.0.saturating_sub(1), last.0.saturating_add(1));
-        let most = count.min(MOST_COUNTED) + 1;
-        let fires = lookup(config, FireTime(after), FireTime(before), most);
+        let fires = lookup(config, FireTime(after), FireTime(before), count.saturating_add(1));
         (fires.len() == count).then_some(fires)
     }
 }

@@ -29,7 +29,7 @@ pub const MAX_JITTER_MS: u32 = 86_400_000;
 /// | `failover` | false | what a lost instance left unfinished is run again elsewhere; needs `monitor_execution` |
 /// | `misfire` | true | fires that met the running item are run once afterwards |
 /// | `monitor_execution` | true | runs are claimed in the registry; without it there is no fencing, failover or accounting |
-/// | `max_time_diff` | default, 60 s | a fire is missed if the clock of its instance differs more from the registry's |
+/// | `max_time_diff` | default, 60 s | a bound in seconds, from 1: a fire is missed if the clock of its instance differs more from the registry's |
 /// | `reconcile_interval_minutes` | 10 | how often everything is looked at again without an event; 0 is never |
 /// | `catch_up` | `None` | fires that nobody ran in their time are each run afterwards, within bounds; `misfire` then only merges nothing |
 /// | `static_sharding` | false | items stay with their instances, whoever comes and goes |
@@ -61,7 +61,8 @@ pub struct JobConfig {
     pub misfire: bool,
     /// Whether runs are claimed in the registry.
     pub monitor_execution: bool,
-    /// By how much the clock of an instance may differ from the registry's.
+    /// By how much the clock of an instance may differ from the registry's, 1 to 4 294 967 295 seconds; default 60 s. An
+    /// instance whose clock differs by more misses its fires.
     pub max_time_diff: MaxTimeDiff,
     /// How often everything is looked at again without an event, in minutes.
     pub reconcile_interval_minutes: u32,
@@ -97,7 +98,8 @@ pub enum MaxTimeDiff {
     /// [`DEFAULT_MAX_TIME_DIFF_SECONDS`]. The stored document has ElasticJob's `-1`.
     #[default]
     Default,
-    /// So many seconds.
+    /// A bound in seconds, 1 to 4 294 967 295. [`JobConfig::check`] refuses 0: the clocks of two machines always differ. A
+    /// stored document may have it.
     Seconds(u32),
     /// The clocks are not compared.
     Off,
@@ -264,6 +266,10 @@ impl JobConfig {
         if self.catch_up.is_some() && !(self.misfire && self.monitor_execution) {
             let valid = "none, or misfire = true and monitor_execution = true: without claims nobody knows what was missed";
             return Err(InvalidConfig::new("catch_up", "set", valid));
+        }
+        if self.max_time_diff == MaxTimeDiff::Seconds(0) {
+            let valid = "1 to 4294967295 seconds, the default, or off: the clocks of two machines always differ";
+            return Err(InvalidConfig::new("max_time_diff", "0s", valid));
         }
         if let Some(days) = self.excluded_days.as_ref().filter(|_| self.cron.is_none()) {
             let valid =
@@ -600,7 +606,9 @@ mod tests {
     #[test]
     fn what_coordination_relies_on_is_checked_field_by_field() {
         type Change = fn(&mut JobConfig);
-        let rows: [(&str, Change, Option<&str>); 13] = [
+        let rows: [(&str, Change, Option<&str>); 15] = [
+            ("a bound of 0", |c| c.max_time_diff = MaxTimeDiff::Seconds(0), Some("max_time_diff")),
+            ("the least bound", |c| c.max_time_diff = MaxTimeDiff::Seconds(1), None),
             ("defaults", |_| {}, None),
             ("no items", |c| c.sharding_total_count = 0, Some("sharding_total_count")),
             ("too many items", |c| c.sharding_total_count = 100_001, Some("sharding_total_count")),

@@ -379,12 +379,15 @@ impl Ledger {
         Self { next_fire: next, next_config, ..self }
     }
 
-    /// Notes a gap. What was reported for certain by `reported` leaves.
-    pub(crate) fn with_gap(mut self, gap: Option<Gap>, reported: Option<FireTime>) -> Self {
-        self.gaps.retain(|known| Some(known.until) > reported);
+    /// Notes a gap. The gaps that this process has reported leave.
+    pub(crate) fn with_gap(mut self, gap: Option<Gap>, reported: &[Gap]) -> Self {
+        self.gaps.retain(|known| !known.is_among(reported));
         self.gaps.extend(gap);
-        let surplus = self.gaps.len().saturating_sub(MAX_GAPS);
-        self.gaps.drain(..surplus);
+        while self.gaps.len() > MAX_GAPS
+            && let [oldest, next, ..] = *self.gaps
+        {
+            self.gaps.splice(..2, [oldest.merged_with(next)]);
+        }
         self
     }
 
@@ -605,20 +608,25 @@ impl Ledger {
     }
 
     /// Idle or retired → the same, with nothing settled after `present`, the last scheduled fire until now: an operator repairs
-    /// what a wrong clock has left. The only step that lowers the last fire. `None` while a run is unfinished, and if nothing
-    /// after `present` is settled.
+    /// what a wrong clock has left. The only step that lowers the last fire. Gaps end with `present` at the latest. `None` while
+    /// a run is unfinished, and if nothing after `present` is settled.
     #[must_use]
     pub fn settle_back(&self, present: FireTime) -> Option<Self> {
         if self.is_busy() || self.settled_until() <= Some(present) {
             return None;
         }
         let noted = self.misfire.filter(|range| range.first <= present);
+        let is_lowered = self.last_fire > Some(present);
+        let gaps = self.gaps.iter().filter_map(|gap| gap.ended_by(present));
         Some(Self {
             last_fire: self.last_fire.min(Some(present)),
             previous_fire: self.previous_fire.filter(|fire| *fire < present),
             next_fire: None,
             next_config: None,
             misfire: noted.map(|range| FireRange { last: range.last.min(present), ..range }),
+            gaps: gaps.collect(),
+            // The item was disabled at the later fire, perhaps not at `present`.
+            outcome: self.outcome.filter(|of| *of != Outcome::Disabled || !is_lowered),
             ..self.clone()
         })
     }
@@ -737,6 +745,37 @@ mod tests {
             assert_eq!(busy.settle_back(FireTime(150)), None, "{busy:?}");
         }
         assert!(ahead(&idle()).retire().unwrap().settle_back(present).is_some());
+        let skipped = idle().skip_disabled(FireTime(9_000), None).unwrap();
+        assert_eq!(skipped.settle_back(present).unwrap().outcome, None, "that fire is not settled");
+    }
+
+    fn gap(first: i64, until: i64, count: Option<u32>) -> Gap {
+        let (first, until) = (FireTime(first), FireTime(until));
+        Gap { first, until, count, config: None, changed_to: None }
+    }
+
+    #[test]
+    fn the_oldest_gaps_are_merged_if_a_record_has_too_many() {
+        let record = |gaps: &[Gap]| {
+            gaps.iter().fold(idle(), |record, gap| record.with_gap(Some(*gap), &[])).gaps
+        };
+        let [a, b, c, d, e] = [0, 1_000, 2_000, 3_000, 4_000].map(|at| gap(at, at + 500, Some(2)));
+        assert_eq!(record(&[a, b, c, d]), [a, b, c, d]);
+        assert_eq!(record(&[a, b, c, d, e]), [gap(0, 1_500, None), c, d, e]);
+        let adjacent = gap(500, 900, Some(3));
+        assert_eq!(record(&[a, adjacent, c, d, e]), [gap(0, 900, Some(5)), c, d, e]);
+        let merged = idle().with_gap(Some(gap(0, 1_500, None)), &[a, b]);
+        assert_eq!(merged.with_gap(None, &[a, b]).gaps, [], "both were reported");
+    }
+
+    #[test]
+    fn a_record_that_is_set_back_has_no_gaps_of_the_future() {
+        let present = FireTime(500);
+        let mut ahead = idle().skip_disabled(FireTime(9_000), None).unwrap();
+        ahead.gaps =
+            vec![gap(200, 400, Some(2)), gap(450, 9_000, Some(80)), gap(600, 9_000, Some(70))];
+        let set_back = ahead.settle_back(present).unwrap();
+        assert_eq!(set_back.gaps, [gap(200, 400, Some(2)), gap(450, 501, None)]);
     }
 
     #[test]
@@ -862,7 +901,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_begins_with_what_the_schedule_had_next_and_nobody_ran() {
+    fn a_gap_begins_with_the_next_scheduled_fire_that_no_instance_ran() {
         let claimed = idle().claim(&me(), FireTime(200), Some(FireTime(300))).unwrap();
         let done = claimed.complete(Outcome::Succeeded, 0).unwrap();
         let rows = [
@@ -881,12 +920,12 @@ mod tests {
                 Some(400),
             ),
             (
-                "nobody knows what came after a noted one",
+                "the record does not say what came after a noted one",
                 &claimed.note_misfire(FireTime(400), None).unwrap(),
                 500,
                 None,
             ),
-            ("nobody knows the schedule", &idle(), 400, None),
+            ("the record does not say what the schedule has", &idle(), 400, None),
         ];
         for (case, ledger, fire, expected) in rows {
             assert_eq!(ledger.gap_before(FireTime(fire)), expected.map(FireTime), "{case}");

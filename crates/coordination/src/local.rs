@@ -14,7 +14,8 @@ use crate::mutant::{self, Mutant};
 use crate::runs::{LocalRun, Runs};
 use crate::view::{Triggered, Versioned};
 use crate::{
-    FencingToken, FireTime, JobConfig, Ledger, OnceStage, Outcome, RequestParameter, Run, RunSource,
+    FencingToken, FireTime, Gap, JobConfig, Ledger, OnceStage, Outcome, RequestParameter, Run,
+    RunSource,
 };
 
 /// Whether the instance takes part.
@@ -163,8 +164,8 @@ pub(crate) struct Local {
     pub(crate) last_fire_seen: Option<FireTime>,
     /// Since when the schedule in force is in force.
     pub(crate) in_force: Option<InForce>,
-    /// The end of the last gap of each item that this process reported.
-    pub(crate) gaps_reported: BTreeMap<ShardingItem, FireTime>,
+    /// The last gaps of each item that this process reported, in the order of the reports.
+    pub(crate) gaps_reported: BTreeMap<ShardingItem, Vec<Gap>>,
     /// A fire of a job that is not monitored, which waits until a Java leader has assigned items anew.
     pub(crate) unmonitored_fire: Option<FireTime>,
     pub(crate) unmonitored_request: Option<UnmonitoredRequest>,

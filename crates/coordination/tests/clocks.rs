@@ -8,9 +8,14 @@
 
 mod script;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use coordination::{ClockDifference, Duty, FireTime, JobConfig, JobEvent, MaxTimeDiff, MissReason};
+use coordination::{
+    ClockDifference, Duty, FireTime, Gap, JobConfig, JobEvent, Layout, MaxTimeDiff, MissReason,
+    OperatorStep,
+};
+use reg_center::Version;
 use script::{Cluster, job_of};
 use sharding::ShardingItem;
 
@@ -185,4 +190,99 @@ fn a_due_fire_of_the_future_is_not_taken_over() {
     let due = cluster.data_of("coordination/assignment").unwrap_or_default();
     assert!(due.contains(&fire.0.to_string()), "the record has the fire: {due}");
     assert!(cluster.ledger(item(0)).last_fire < Some(fire), "{}", cluster.story());
+}
+
+/// The schedule of these stories has a fire each second.
+fn scheduled(instances: usize, config: &JobConfig) -> Cluster {
+    Cluster::settled_with(instances, config, |coordinator, _| {
+        let fires = |_: &JobConfig, after: FireTime, before: FireTime, most| {
+            let fires = (after.0.div_euclid(1_000) + 1..).map(|nth| FireTime(nth * 1_000));
+            fires.take_while(|fire| *fire < before).take(most).collect()
+        };
+        coordinator.scheduled_by(Arc::new(fires))
+    })
+}
+
+/// The gaps that an instance has reported, without those from before a fire.
+fn gaps_since(cluster: &Cluster, instance: usize, fire: FireTime) -> Vec<Gap> {
+    let gaps = cluster.events(instance).iter().filter_map(|event| match event {
+        JobEvent::Gap { gap, .. } if gap.first > fire => Some(*gap),
+        _ => None,
+    });
+    gaps.collect()
+}
+
+/// Returns a cluster of one instance whose item 0 was run ahead by a year and then set back by an operator, with the last fire
+/// by the right clock and the present one of the operator. The instance has reported a gap of a year, and lives on.
+fn set_back() -> (Cluster, FireTime, FireTime) {
+    let mut cluster = scheduled(1, &job_of(1));
+    let run = |cluster: &mut Cluster| {
+        let fire = cluster.fire_by_own_clock(FIRST);
+        cluster.run_for(Duration::from_millis(500));
+        cluster.end_all_runs();
+        cluster.run_for(Duration::from_millis(500));
+        fire
+    };
+    let last = run(&mut cluster);
+    cluster.set_clock_ahead(FIRST, YEAR_MS);
+    let ahead = run(&mut cluster);
+    cluster.set_clock_ahead(FIRST, 0);
+    let reported = gaps_since(&cluster, FIRST, last);
+    let [false_gap] = reported.as_slice() else { panic!("{reported:?}\n{}", cluster.story()) };
+    assert_eq!((false_gap.first, false_gap.until), (FireTime(last.0 + 1_000), ahead));
+    let present = FireTime(cluster.wall_ms() - 1_000);
+    let record = cluster.truth().item(item(0)).ledger.clone().unwrap();
+    let ledger = Box::new(record.value.settle_back(present).unwrap());
+    let step = OperatorStep::SettleBack { item: item(0), ledger, version: record.version };
+    cluster.operate(&Layout::new(&job_of(1).job_name).change(&[step]));
+    (cluster, last, present)
+}
+
+#[test]
+fn fires_that_are_missed_after_an_item_was_set_back_are_a_gap() {
+    let (mut cluster, _, present) = set_back();
+    cluster.run_for(A_WHILE);
+    let until = cluster.fire_by_own_clock(FIRST);
+    cluster.run_for(A_WHILE);
+    let reported = gaps_since(&cluster, FIRST, present);
+    let (first, config) = (FireTime(present.0 + 1_000), Some(Version(0)));
+    let missed = Gap { first, until, count: Some(2), config, changed_to: None };
+    assert_eq!(reported, [missed], "{}", cluster.story());
+}
+
+#[test]
+fn a_gap_of_a_record_that_was_set_back_ends_now() {
+    let (mut cluster, last, present) = set_back();
+    let gaps = &cluster.ledger(item(0)).gaps;
+    let ends: Vec<_> = gaps.iter().map(|gap| (gap.first, gap.until, gap.count)).collect();
+    let missed = (FireTime(last.0 + 1_000), FireTime(present.0 + 1), None);
+    assert_eq!(ends.last(), Some(&missed), "{}", cluster.story());
+    cluster.run_for(A_WHILE);
+    cluster.fire_by_own_clock(FIRST);
+    cluster.run_for(A_WHILE);
+    let reported = gaps_since(&cluster, FIRST, last);
+    assert!(reported.iter().any(|gap| gap.until == missed.1), "{reported:?}\n{}", cluster.story());
+}
+
+/// The difference is within the bound.
+#[test]
+fn new_items_owe_no_fires_of_a_leader_with_a_wrong_clock() {
+    for ahead_ms in [-50_000, 50_000] {
+        let mut cluster = scheduled(1, &job_of(1));
+        cluster.show_registry_time(FIRST);
+        cluster.set_clock_ahead(FIRST, ahead_ms);
+        let made = cluster.wall_ms();
+        cluster.configure(&job_of(2));
+        cluster.run_for(A_WHILE);
+        cluster.set_clock_ahead(FIRST, 0);
+        let until = cluster.fire_by_own_clock(FIRST);
+        cluster.run_for(A_WHILE);
+        let gaps = cluster.events(FIRST).iter().filter_map(|event| match event {
+            JobEvent::Gap { item, gap } if item.index() == 1 => Some((gap.first, gap.until)),
+            _ => None,
+        });
+        let gaps: Vec<_> = gaps.collect();
+        let first = FireTime(made + 1_000);
+        assert_eq!(gaps, [(first, until)], "{ahead_ms} ms\n{}", cluster.story());
+    }
 }

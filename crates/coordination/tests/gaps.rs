@@ -1,4 +1,4 @@
-//! Stories of fires that were not run: each of them is reported, whatever else happened and whoever is lost afterwards.
+//! Stories of fires that were not run: each of them is reported, even if the instance that found it is lost.
 
 #![expect(
     clippy::unwrap_used,
@@ -223,7 +223,7 @@ fn a_change_during_an_outage_counts_from_its_beginning() {
     assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
 }
 
-/// An instance that was not there when the schedule changed does not know when that was.
+/// An instance that joins after the schedule changed does not know the time of the change.
 #[test]
 fn a_newcomer_judges_by_both_schedules() {
     let mut cluster = cluster(1, &every(30));
@@ -313,16 +313,16 @@ fn a_gap_stays_in_the_record_until_the_instance_that_reported_it_claims_again() 
     assert_eq!(gaps(&cluster, FIRST).len(), 1, "{}", cluster.story());
 }
 
-#[test]
-fn fires_that_a_lost_instance_noted_are_reported_by_who_runs_them() {
+/// Returns the ranges that an instance reports about fires that a lost instance noted, and the first fire.
+fn reported_after_loss(noted: u32) -> (Vec<FireRange>, FireTime) {
     let config = JobConfig { misfire: true, ..job_of(1) };
     let mut cluster = cluster(2, &config);
     let run = cluster.fire();
     cluster.run_for(A_SECOND);
-    cluster.fire();
-    cluster.run_for(A_SECOND);
-    cluster.fire();
-    cluster.run_for(A_SECOND);
+    for _ in 0..noted {
+        cluster.fire();
+        cluster.run_for(A_SECOND);
+    }
     let owner = cluster.runs_for(run).next().map(|(instance, _)| instance).unwrap();
     cluster.crash(owner);
     cluster.run_for(A_WHILE);
@@ -333,9 +333,22 @@ fn fires_that_a_lost_instance_noted_are_reported_by_who_runs_them() {
     let replayed = cluster.runs().any(|(_, start)| start.source == RunSource::Misfire);
     assert!(replayed, "{}", cluster.story());
     let noted = cluster.events(1 - owner).iter().filter_map(|event| match event {
-        JobEvent::MisfireNoted { waiting, .. } => Some(waiting.last),
+        JobEvent::MisfireNoted { waiting, .. } => Some(*waiting),
         _ => None,
     });
-    let noted: Vec<_> = noted.collect();
-    assert_eq!(noted, [after(run, 1), after(run, 2)], "{}", cluster.story());
+    (noted.collect(), run)
+}
+
+#[test]
+fn fires_that_a_lost_instance_noted_are_reported_by_the_next_owner() {
+    let (noted, run) = reported_after_loss(2);
+    let last: Vec<_> = noted.iter().map(|range| range.last).collect();
+    assert_eq!(last, [after(run, 1), after(run, 2)]);
+}
+
+#[test]
+fn many_fires_that_a_lost_instance_noted_are_reported_by_one_event() {
+    assert_eq!(reported_after_loss(100).0.len(), 100);
+    let (noted, run) = reported_after_loss(101);
+    assert_eq!(noted, [FireRange { first: after(run, 1), last: after(run, 101), count: 101 }]);
 }

@@ -90,7 +90,7 @@ impl ZookeeperCenter {
     }
 
     /// Returns the access control list of a node as text, such as `world:anyone:cdrwa`, if anyone may change the node, and
-    /// `None` if nobody but authenticated users may, or there is no such node.
+    /// `None` if only authenticated users may, or there is no such node.
     ///
     /// # Errors
     /// [`Error::NotAuthorized`] if the list must not be read, and those of [`RegistryCenter::read`].

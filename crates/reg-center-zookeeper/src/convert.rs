@@ -134,7 +134,7 @@ const PERMISSIONS: [(zk::Permission, char); 5] = [
     (zk::Permission::ADMIN, 'a'),
 ];
 
-/// Returns true if an entry lets everybody do more than read.
+/// Returns true if an entry lets any client do more than read.
 pub(crate) fn is_open(acl: &zk::Acl) -> bool {
     let changes = |(permission, letter): &(zk::Permission, char)| {
         *letter != 'r' && acl.permission().has(*permission)

@@ -3,10 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Run;
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, JobFacts};
 
 /// Events about one fire of one item, each of which explains it.
-const EXPLAINING_EVENTS: [&str; 3] = ["missed", "misfire_noted", "orphaned"];
+const EXPLAINING_EVENTS: [&str; 2] = ["missed", "misfire_noted"];
+/// The event and the outcome of a run whose instance was lost. They explain a fire only if no
+/// instance has to take the run over.
+const ORPHANED: &str = "orphaned";
 /// Events about an item that its owner writes.
 const OWNERS_EVENTS: [&str; 3] = ["missed", "misfire_noted", "gap"];
 /// Outcomes of a history that are no explanation. A claim alone is none: if the claimed run was
@@ -28,6 +31,7 @@ type Item<'a> = (&'a str, u32);
 pub(super) struct Records<'a> {
     ran: BTreeSet<(Item<'a>, i64)>,
     recorded: BTreeSet<(Item<'a>, i64)>,
+    orphaned: BTreeSet<(Item<'a>, i64)>,
     /// First fire and exclusive end.
     gaps: BTreeMap<Item<'a>, Vec<(i64, i64)>>,
     /// The instances that missed a fire with all of their items.
@@ -49,7 +53,9 @@ impl<'a> Records<'a> {
         }
         for row in &evidence.rows {
             let item = (row.job.as_str(), row.item);
-            if !OPEN_OUTCOMES.contains(&row.outcome.as_str()) {
+            if row.outcome == ORPHANED {
+                records.orphaned.insert((item, row.fire_ms));
+            } else if !OPEN_OUTCOMES.contains(&row.outcome.as_str()) {
                 records.recorded.insert((item, row.fire_ms));
             }
             if let Some(until) = row.gap_until_ms {
@@ -74,6 +80,9 @@ impl<'a> Records<'a> {
                 (Some(item), _) if EXPLAINING_EVENTS.contains(&event.kind.as_str()) => {
                     records.recorded.insert(((&event.job, item), fire_ms));
                 }
+                (Some(item), _) if event.kind == ORPHANED => {
+                    records.orphaned.insert(((&event.job, item), fire_ms));
+                }
                 (None, Some(instance)) if event.kind == "missed" => {
                     records.missed_by.entry((&event.job, fire_ms)).or_default().push(instance);
                 }
@@ -83,12 +92,18 @@ impl<'a> Records<'a> {
         records
     }
 
-    pub(super) fn explain(&self, job: &'a str, item: u32, fire_ms: i64) -> Option<Explanation> {
-        let key = ((job, item), fire_ms);
+    pub(super) fn explain(
+        &self,
+        job: &'a JobFacts,
+        item: u32,
+        fire_ms: i64,
+    ) -> Option<Explanation> {
+        let key = ((job.name.as_str(), item), fire_ms);
         if self.ran.contains(&key) {
             return Some(Explanation::Ran);
         }
         let is_recorded = self.recorded.contains(&key)
+            || (self.orphaned.contains(&key) && !is_taken_over(job, item, fire_ms))
             || self.is_in_gap(key.0, fire_ms)
             || self.is_missed_by_owner(key.0, fire_ms);
         is_recorded.then_some(Explanation::Recorded)
@@ -110,6 +125,13 @@ impl<'a> Records<'a> {
         let owners = [before, after].into_iter().flatten().map(|(_, owner)| server(owner));
         owners.into_iter().any(|owner| missed_by.iter().any(|by| server(by) == owner))
     }
+}
+
+/// Returns true if an instance has to take over a run of the fire whose instance was lost. The run
+/// of an item that the job has no longer is abandoned.
+fn is_taken_over(job: &JobFacts, item: u32, fire_ms: i64) -> bool {
+    let mut later = job.configs.iter().filter(|config| config.settled_ms > fire_ms);
+    job.failover && later.all(|config| config.total > item)
 }
 
 /// Returns the server IP of an instance.

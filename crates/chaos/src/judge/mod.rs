@@ -88,16 +88,16 @@ pub fn judge(evidence: &Evidence) -> Result<Judgement, String> {
     Ok(judgement)
 }
 
-fn tally(
+fn tally<'a>(
     evidence: &Evidence,
-    job: &JobFacts,
-    records: &Records<'_>,
+    job: &'a JobFacts,
+    records: &Records<'a>,
     unexplained: &mut Vec<Unexplained>,
 ) -> Result<Tally, String> {
     let mut tally = Tally { job: job.name.clone(), monitored: job.monitored, ..Tally::default() };
     for Due { item, fire_ms, for_sure } in due::fires(job, evidence.first_ms, evidence.last_ms)? {
         tally.due += 1;
-        match records.explain(&job.name, item, fire_ms) {
+        match records.explain(job, item, fire_ms) {
             Some(Explanation::Ran) => tally.ran += 1,
             Some(Explanation::Recorded) => tally.recorded += 1,
             None if !for_sure => tally.not_there += 1,

@@ -87,7 +87,7 @@ fn s3_a_fire_that_was_not_run_is_reported() {
             ("the gap is too short", |s| {
                 away(s).hide_gaps().round(3).says("a", gap(0, 1, 2)).says("b", gap(1, 2, 3));
             }),
-            ("nobody says of which items", |s| {
+            ("the report names no items", |s| {
                 away(s).hide_gaps().says("a", missed(None, 2)).says("b", missed(None, 2)).round(3);
             }),
         ],

@@ -10,6 +10,7 @@ use sharding::{InstanceId, ShardingItem};
 use super::{
     ASSIGNMENT_WAIT, Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage, UnsureAssignment,
 };
+use crate::gap::MAX_GAPS;
 use crate::local::Doubt;
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
@@ -19,6 +20,12 @@ use crate::{
     Command, FireRange, FireTime, Gap, JobConfig, JobEvent, Ledger, LedgerState, ManualRequest,
     MissReason, Now, Outcome, Reply, RunSource, Ticket,
 };
+
+/// How many noted fires of an item are reported one by one after another process was lost. A longer range is reported by one
+/// event, so that a step of the coordinator stays bounded.
+const MAX_NOTED_REPORTED: u32 = 100;
+/// How many gaps of an item a process remembers to have reported: those of the record before its last write and after it.
+const MAX_GAPS_REPORTED: usize = 2 * MAX_GAPS;
 
 impl Coordinator {
     pub(super) fn replied(
@@ -187,7 +194,8 @@ impl Coordinator {
         };
         // The former record may be of an instance that was lost before it reported what it had skipped.
         for fire in [before, written].into_iter().filter_map(skipped) {
-            if self.told.skipped.get(&item) < Some(&fire) {
+            // Not by order: an operator may have set the record back since.
+            if self.told.skipped.get(&item) != Some(&fire) {
                 self.told.skipped.insert(item, fire);
                 missed(fire, MissReason::ItemDisabled);
             }
@@ -221,10 +229,13 @@ impl Coordinator {
         }
         gaps.sort_by_key(|gap| gap.until);
         for gap in gaps {
-            if self.local.gaps_reported.get(&item) < Some(&gap.until) {
-                self.local.gaps_reported.insert(item, gap.until);
+            let reported = self.local.gaps_reported.entry(item).or_default();
+            if !gap.is_among(reported) {
+                reported.push(gap);
                 out.push(Command::Emit(JobEvent::Gap { item, gap }));
             }
+            let surplus = reported.len().saturating_sub(MAX_GAPS_REPORTED);
+            reported.drain(..surplus);
         }
     }
 
@@ -236,16 +247,21 @@ impl Coordinator {
         noted: Option<FireRange>,
         out: &mut Vec<Command>,
     ) {
-        let unreported = |range: &FireRange| self.told.noted.get(&item) < Some(&range.last);
+        // Not by order: an operator may have set the record back since.
+        let unreported = |range: &FireRange| self.told.noted.get(&item) != Some(&range.last);
         let Some(range) = noted.filter(unreported) else { return };
         self.told.noted.insert(item, range.last);
-        let config = self.view.config();
+        let config = self.view.config().filter(|_| range.count <= MAX_NOTED_REPORTED);
         let each = config.and_then(|config| {
             let lookup = &self.settings.lookup;
             lookup.exactly(config, (range.first, range.last), range.count)
         });
+        let Some(each) = each else {
+            out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting: range }));
+            return;
+        };
         let mut waiting = FireRange { count: 0, ..range };
-        for last in each.unwrap_or_else(|| vec![range.last]) {
+        for last in each {
             waiting = FireRange { last, count: waiting.count + 1, ..waiting };
             out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting }));
         }

@@ -51,7 +51,7 @@ use crate::local::{Due, Local};
 use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::JobView;
-use crate::{Claimant, FireTime, JobConfig, Ledger, Now, ServerIp, ServerState};
+use crate::{Claimant, FireTime, JobConfig, Ledger, MaxTimeDiff, Now, ServerIp, ServerState};
 
 /// How many items one transaction takes at most, whatever the registry takes: beyond some hundred, larger ones gain
 /// nothing.
@@ -209,6 +209,19 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// Returns the bound on the difference between an instance's clock and the registry's.
+    pub(crate) fn max_time_diff(&self) -> MaxTimeDiff {
+        self.view.config().map_or(MaxTimeDiff::Default, |config| config.max_time_diff)
+    }
+
+    /// Returns the present time in milliseconds since 1970 UTC, by the registry's clock if it is known and compared.
+    pub(crate) fn present_ms(&self) -> i64 {
+        if mutant::is(Mutant::GapsByOwnClock) {
+            return self.now.wall_ms;
+        }
+        self.max_time_diff().present_ms(self.now)
+    }
+
     /// Returns what the schedule has after the fire that is due.
     pub(crate) fn next_of(&self, due: &Due) -> Option<FireTime> {
         self.judgement().and_then(|judgement| judgement.next_after(due.at, due.next))
@@ -344,7 +357,7 @@ impl<'a> GapJudge<'a> {
         let Some(until) = settled else { return after };
         let (next, noted) = (after.next_fire, after.is_busy() && before.is_busy());
         let gap = self.gap(before, until).filter(|_| !noted || !mutant::is(Mutant::NotedOverHoles));
-        let reported = cx.local.gaps_reported.get(&item).copied();
+        let reported = cx.local.gaps_reported.get(&item).map_or(&[][..], |gaps| gaps);
         after.followed_by(next, self.judgement.version).with_gap(gap, reported)
     }
 
@@ -360,7 +373,7 @@ impl<'a> GapJudge<'a> {
         if self.judgement.mixed || mutant::is(Mutant::RetiredInSilence) {
             return after;
         }
-        let reported = cx.local.gaps_reported.get(&item).copied();
+        let reported = cx.local.gaps_reported.get(&item).map_or(&[][..], |gaps| gaps);
         let dropped = before.misfire.map(|noted| Gap {
             first: noted.first,
             until: FireTime(noted.last.0.saturating_add(1)),
@@ -368,8 +381,12 @@ impl<'a> GapJudge<'a> {
             config: before.next_owed().1,
             changed_to: None,
         });
-        let seen = cx.local.last_fire_seen.map_or(i64::MIN, |FireTime(seen)| seen);
-        let until = FireTime(cx.now.wall_ms.max(seen).saturating_add(1));
+        let present = cx.present_ms();
+        // A fire of the future comes from a wrong clock.
+        let horizon = cx.max_time_diff().horizon_ms(present);
+        let seen = cx.local.last_fire_seen.filter(|seen| seen.0 <= horizon);
+        let until = seen.map_or(present, |FireTime(seen)| seen.max(present));
+        let until = FireTime(until.saturating_add(1));
         let open = self.gap(before, until);
         after.with_gap(dropped, reported).with_gap(open, reported)
     }

@@ -14,7 +14,7 @@ use crate::mutant::{self, Mutant};
 use crate::pending::Pending;
 use crate::plan::{Plan, Step};
 use crate::view::JobView;
-use crate::{FireTime, JobConfig, Ledger, MaxTimeDiff};
+use crate::{FireTime, JobConfig, Ledger};
 
 /// Assigns items anew when the inputs of the assignment have changed, and lets items follow that could not before.
 ///
@@ -149,10 +149,10 @@ fn waits_for_java(cx: &Context<'_>, moves: &Moves) -> bool {
 /// Returns the last fire that any instance is known to have seen: new items have nothing to do with it. A fire that lies in the
 /// future comes from a wrong clock, and stands for the present.
 fn last_fire(cx: &Context<'_>) -> Option<FireTime> {
-    let bound = cx.view.config().map_or(MaxTimeDiff::Default, |config| config.max_time_diff);
-    let present = bound.present_ms(cx.now);
+    let present = cx.max_time_diff().present_ms(cx.now);
     let last = cx.view.last_fires().map(|(_, last)| last).max(cx.local.last_fire_seen)?;
-    let in_future = last.0 > bound.horizon_ms(present) && !mutant::is(Mutant::BornInFuture);
+    let in_future =
+        last.0 > cx.max_time_diff().horizon_ms(present) && !mutant::is(Mutant::BornInFuture);
     // Scheduled fires come on whole seconds.
     Some(if in_future { FireTime(present - present.rem_euclid(1_000)) } else { last })
 }
@@ -502,7 +502,8 @@ impl Birth {
     fn now(cx: &Context<'_>, last: Option<FireTime>) -> Self {
         let judgement = cx.judgement().filter(|judgement| !judgement.mixed);
         let next = judgement.and_then(|judgement| {
-            let now = last.map_or(cx.now.wall_ms, |FireTime(last)| last.max(cx.now.wall_ms));
+            let present = cx.present_ms();
+            let now = last.map_or(present, |FireTime(last)| last.max(present));
             let next = judgement.lookup.next_after(judgement.config, FireTime(now))?;
             Some((next, judgement.version))
         });

@@ -14,8 +14,8 @@ const SCRIPT_CLASS: &str = "com.dangdang.ddframe.job.api.script.ScriptJob";
 /// The field of this project that switches the comparison of clocks off: `"off"`. Java reads `maxTimeDiffSeconds` alone.
 const MAX_TIME_DIFF: &str = "maxTimeDiff";
 
-/// Writes the document. What is ours is appended: `timeZone`, `staticSharding`, `catchUp`, `excludedDays`,
-/// `jitterMilliseconds` and `maxTimeDiff` where they are set. Fields that the document had before and nobody here knows follow at the end. Java
+/// Writes the document. The fields of this project are appended where they are set: `timeZone`, `staticSharding`, `catchUp`,
+/// `excludedDays`, `jitterMilliseconds` and `maxTimeDiff`. Unknown fields of the former document follow at the end. Java
 /// instances skip both. At unknown properties they fail, and did so before.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     let mut json = Writer::default();

@@ -226,6 +226,10 @@ mutants! {
     NotedOverHoles,
     /// Instances report the gaps that they have found, and not those that a lost one has.
     OthersGapsUnreported,
+    /// A gap counts as reported if a later one was, although an operator has set the record back since.
+    GapsReportedByEnd,
+    /// A record that an operator sets back keeps the gaps that end in the future.
+    FutureGapsKept,
     /// Nothing is known of the first fire of a new item.
     BornOwingNothing,
     /// An item is retired without a word about the fires before that.
@@ -358,6 +362,8 @@ mutants! {
     BornBefore,
     /// New items begin after a fire that lies in the future.
     BornInFuture,
+    /// The first and the last fire that an item owes are found by the leader's own clock.
+    GapsByOwnClock,
     /// Instances fire although their clock differs from the registry's by more than the bound.
     WrongClockFires,
     /// A fire that lies in the future stays due once the registry's clock is known.

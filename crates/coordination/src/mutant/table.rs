@@ -864,6 +864,21 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::GapsReportedByEnd,
+        properties: &["S3"],
+        story: "fires that are missed after an operator has set an item back are silent",
+        watcher: Told(told(
+            "tests/clocks.rs",
+            "fires_that_are_missed_after_an_item_was_set_back_are_a_gap",
+        )),
+    },
+    Row {
+        mutant: M::FutureGapsKept,
+        properties: &["S3"],
+        story: "a record that was set back says that the fires of a year were not run",
+        watcher: Told(told("tests/clocks.rs", "a_gap_of_a_record_that_was_set_back_ends_now")),
+    },
+    Row {
         mutant: M::BornOwingNothing,
         properties: &["S3"],
         story: "the first fires of a new item are silent",
@@ -1385,6 +1400,15 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S14"],
         story: "a wrong clock has run an item ahead by a year, and items that are added later wait for a year",
         watcher: Told(told("tests/clocks.rs", "new_items_are_not_born_in_the_future")),
+    },
+    Row {
+        mutant: M::GapsByOwnClock,
+        properties: &["S3"],
+        story: "a leader whose clock is 50 s behind makes items that owe fires from before they were made",
+        watcher: Told(told(
+            "tests/clocks.rs",
+            "new_items_owe_no_fires_of_a_leader_with_a_wrong_clock",
+        )),
     },
     Row {
         mutant: M::WrongClockFires,

@@ -536,7 +536,7 @@ impl Cluster {
         self.tell(instance, Event::Wake);
     }
 
-    /// Tells one instance that the fire scheduled for this moment by its own clock is due.
+    /// Passes one instance the fire that is scheduled for this moment by its own clock.
     pub(crate) fn fire_by_own_clock(&mut self, instance: usize) -> FireTime {
         let at = FireTime(self.now_of(instance).wall_ms);
         let next = Some(FireTime(at.0 + 1_000));

@@ -65,7 +65,8 @@ pub(super) async fn the_registry_tells_its_time_or_that_it_has_none(stage: &Stag
     let probe = path("/clock/probe");
     let mut last = None;
     for round in 0..3 {
-        let asked = stage.within("the time is told", actor.center.registry_time(&probe)).await;
+        let asked =
+            stage.within("the registry returns its time", actor.center.registry_time(&probe)).await;
         let time = asked.unwrap_or_else(|error: Error| panic!("round {round}: {error}"));
         assert!(last <= time, "round {round}: {time:?} after {last:?}");
         last = time;
