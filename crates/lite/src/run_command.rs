@@ -128,8 +128,10 @@ impl Driver {
         };
         let seems_wrong = max_time_diff.exceeded_by(self.seams.now()).is_some();
         let is_needed = (bound.is_some() && !is_fresh) || (seems_wrong && !self.has_asked_lately());
-        let (seams, probe) = (self.seams.clone(), Layout::new(&self.job).system_time());
-        is_needed.then_some(ClockCheck { seams, probe, bound })
+        is_needed.then(|| {
+            let probe = Layout::new(&self.job).system_time();
+            ClockCheck { seams: self.seams.clone(), probe, bound }
+        })
     }
 
     fn has_asked_lately(&self) -> bool {
