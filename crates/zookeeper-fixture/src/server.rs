@@ -158,8 +158,10 @@ impl Server {
         let limit = self.options.start_limit();
         let deadline = Instant::now() + limit;
         loop {
-            if let Ok(Some(mode)) = self.mode() {
-                return Ok(mode);
+            // Not counted in `words_answered`: a server that is starting answers before it counts.
+            let answer = four_letter::ask(self.address(), "srvr");
+            if let Some(mode) = answer.ok().as_deref().and_then(four_letter::mode) {
+                return Ok(mode.to_owned());
             }
             self.fail_if_exited()?;
             if Instant::now() >= deadline {
@@ -235,11 +237,12 @@ impl Server {
         Ok(answer)
     }
 
-    /// Returns how many requests this server has received from clients since it was last started.
+    /// Returns how many requests this server has received since it was last started.
     ///
     /// Counted are packets: one per request, transaction, ping, or opening or closing of a session.
     /// The four-letter commands sent through this value are taken out, so the difference of two
-    /// counts is exactly what clients sent in between.
+    /// counts is exactly what clients sent in between. One count alone includes the few questions
+    /// that waited for the server to serve.
     ///
     /// # Errors
     /// As [`Server::four_letter`], and [`Error::UnexpectedAnswer`] from a server without a quorum.
