@@ -213,7 +213,8 @@ mod tests {
         let put = |path, data: &'static str| {
             let path = NodePath::parse(path).unwrap();
             let (created, modified) = (Revision(1), Revision(1));
-            let stat = Stat { version: Version(0), created, modified, owner: None };
+            let stat =
+                Stat { version: Version(0), created, modified, modified_at: None, owner: None };
             Change::Put(Node { path, data: data.into(), stat })
         };
         let changes = vec![put("/job/config", "t0ps3cret"), put("/job/servers/10.0.0.1", "PAUSED")];

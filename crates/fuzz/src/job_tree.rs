@@ -99,6 +99,7 @@ pub(crate) fn node(
         version: Version(version),
         created: Revision(1),
         modified: Revision(modified),
+        modified_at: None,
         owner,
     };
     Node { path: path(relative), data: data.into(), stat }

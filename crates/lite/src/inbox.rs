@@ -156,8 +156,13 @@ mod tests {
     use super::*;
 
     fn put(n: usize) -> Change {
-        let stat =
-            Stat { version: Version(0), created: Revision(1), modified: Revision(1), owner: None };
+        let stat = Stat {
+            version: Version(0),
+            created: Revision(1),
+            modified: Revision(1),
+            modified_at: None,
+            owner: None,
+        };
         let path = NodePath::root().join(&format!("{n:05}")).unwrap();
         Change::Put(Node { path, data: Bytes::new(), stat })
     }

@@ -25,6 +25,7 @@ fn node(path: &str, data: &str) -> Node {
         version: Version(0),
         created: Revision(1),
         modified: Revision(1),
+        modified_at: None,
         owner: None::<SessionId>,
     };
     Node { path: NodePath::parse(path).unwrap(), data: data.to_owned().into(), stat }

@@ -20,6 +20,7 @@ fn stat(stat: &zk::Stat) -> Stat {
         version: Version(stat.version.cast_unsigned()),
         created: Revision(stat.czxid.cast_unsigned()),
         modified: Revision(stat.mzxid.cast_unsigned()),
+        modified_at: Some(written_at(stat)),
         owner: (stat.ephemeral_owner != 0).then_some(SessionId(stat.ephemeral_owner)),
     }
 }
@@ -235,11 +236,13 @@ mod tests {
             num_children: 0,
         };
         assert_eq!(told(&silent), None);
-        let eloquent = zk::Stat { czxid: 5, mzxid: 6, version: 1, ephemeral_owner: -7, ..silent };
+        let eloquent =
+            zk::Stat { czxid: 5, mzxid: 6, mtime: 7, version: 1, ephemeral_owner: -7, ..silent };
         let expected = Stat {
             version: Version(1),
             created: Revision(5),
             modified: Revision(6),
+            modified_at: Some(SystemTime::UNIX_EPOCH + Duration::from_millis(7)),
             owner: Some(SessionId(-7)),
         };
         assert_eq!(told(&eloquent), Some(expected));

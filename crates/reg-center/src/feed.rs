@@ -224,6 +224,7 @@ mod tests {
             version: Version(version),
             created: Revision(1),
             modified: Revision(u64::from(version) + 1),
+            modified_at: None,
             owner: None,
         };
         Node { path: NodePath::root().join(name).unwrap(), data: Bytes::new(), stat }

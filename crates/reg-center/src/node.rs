@@ -1,6 +1,7 @@
 //! What a registry stores: nodes, and what it knows about them.
 
 use std::fmt;
+use std::time::SystemTime;
 
 use bytes::Bytes;
 
@@ -57,6 +58,8 @@ pub struct Stat {
     pub created: Revision,
     /// The last write.
     pub modified: Revision,
+    /// When the last write was, by the clock of the registry; `None` if the registry has no clock.
+    pub modified_at: Option<SystemTime>,
     /// The session whose end removes the node; `None` for a persistent node.
     pub owner: Option<SessionId>,
 }

@@ -125,7 +125,13 @@ pub struct Status {
 /// let config = Node {
 ///     path: Layout::new(&JobName::new("report")?).config_path(),
 ///     data: encode_config(&JobConfig::new(JobName::new("report")?, 3)).into(),
-///     stat: Stat { version: Version(0), created: Revision(1), modified: Revision(1), owner: None },
+///     stat: Stat {
+///         version: Version(0),
+///         created: Revision(1),
+///         modified: Revision(1),
+///         modified_at: None,
+///         owner: None,
+///     },
 /// };
 /// let snapshot = vec![Change::Init, Change::Entry(config), Change::Ready];
 /// coordinator.handle(now, Event::Registry(snapshot), &mut commands);

@@ -134,7 +134,8 @@ impl Registry {
         let mut view = JobView::new(layout.clone());
         let entries = self.nodes.iter().map(|(path, entry)| {
             let (created, modified) = (Revision(1), Revision(1));
-            let stat = Stat { version: CURRENT, created, modified, owner: entry.owner };
+            let stat =
+                Stat { version: CURRENT, created, modified, modified_at: None, owner: entry.owner };
             Change::Entry(Node { path: path.clone(), data: entry.data.clone(), stat })
         });
         for change in std::iter::once(Change::Init).chain(entries).chain([Change::Ready]) {

@@ -182,7 +182,7 @@ mod tests {
 
     fn node(path: &str, data: &str) -> Node {
         let (version, created) = (Version(0), Revision(1));
-        let stat = Stat { version, created, modified: created, owner: None };
+        let stat = Stat { version, created, modified: created, modified_at: None, owner: None };
         let data = Bytes::from(data.to_owned());
         Node { path: NodePath::parse(path).unwrap(), data, stat }
     }

@@ -204,7 +204,8 @@ table! { $
         reading::after_a_sync_a_read_sees_the_writes_of_others,
         reading::many_nodes_are_read_in_the_order_of_their_paths,
         reading::the_registry_tells_its_time_or_that_it_has_none,
-        reading::a_time_that_comes_with_a_reply_is_that_of_the_registry;
+        reading::a_time_that_comes_with_a_reply_is_that_of_the_registry,
+        reading::a_node_carries_the_registrys_time_of_its_last_write;
     guarantee_11 (11):
         limits::a_transaction_over_the_limit_is_refused_with_both_numbers,
         limits::a_transaction_at_the_limit_is_taken;

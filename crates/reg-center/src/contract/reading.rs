@@ -1,7 +1,7 @@
 //! Guarantee 10: read your writes, and after a sync also the others'.
 
 use super::stage::{Stage, path};
-use crate::{Error, Lifetime, Txn};
+use crate::{Change, Error, Lifetime, Node, Txn};
 
 pub(super) async fn a_read_sees_the_own_writes(stage: &Stage<'_>) {
     let actor = stage.actor().await;
@@ -89,4 +89,35 @@ pub(super) async fn a_time_that_comes_with_a_reply_is_that_of_the_registry(stage
     assert!(before.is_some_and(|before| before <= reading.time), "{reading:?} after {before:?}");
     assert!(after.is_some_and(|after| reading.time <= after), "{reading:?} before {after:?}");
     assert!(reading.since_received <= reading.since_sent, "{reading:?}");
+}
+
+pub(super) async fn a_node_carries_the_registrys_time_of_its_last_write(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let probe = path("/clock/probe");
+    let ask = async || {
+        let asked = stage.within("the time is told", actor.center.registry_time(&probe)).await;
+        asked.expect("there is a connection")
+    };
+    actor.commit(Txn::new().create(path("/n"), "", Lifetime::Persistent)).await;
+    let before = ask().await;
+    actor.commit(Txn::new().put(path("/n"), "newer")).await;
+    let after = ask().await;
+    let mut feed = actor.center.watch(&path("/n"));
+    let mut listed: Vec<Node> = Vec::new();
+    loop {
+        match stage.within("the node is listed", feed.next()).await {
+            Some(Change::Entry(node)) => listed.push(node),
+            Some(Change::Ready) => break,
+            Some(Change::Init) => {}
+            other => panic!("{other:?} before the snapshot is complete"),
+        }
+    }
+    let read = actor.node("/n").await;
+    let all = stage.within("it is read", actor.center.read_all(&[path("/n")])).await;
+    let all = all.expect("there is a connection").into_iter().flatten();
+    for node in listed.into_iter().chain([read]).chain(all) {
+        let written = node.stat.modified_at;
+        assert_eq!(written.is_some(), before.is_some(), "a clock: {written:?}, {before:?}");
+        assert!(before <= written && written <= after, "{before:?} {written:?} {after:?}");
+    }
 }

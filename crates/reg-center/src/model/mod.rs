@@ -1,4 +1,4 @@
-//! The registry as a synchronous, deterministic state machine: no clock, no threads, no randomness.
+//! The registry as a synchronous, deterministic state machine: no threads, no randomness, and the time that its owner sets.
 //!
 //! [`Model`] is what the in-memory registry runs behind its lock and what a simulation drives directly. Two models
 //! that are fed the same calls are equal.
@@ -7,6 +7,7 @@ mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
+use std::time::SystemTime;
 
 use bytes::Bytes;
 
@@ -40,6 +41,7 @@ pub struct Model {
     revision: Revision,
     sessions: BTreeSet<SessionId>,
     last_session: i64,
+    clock: Option<SystemTime>,
 }
 
 impl Default for Model {
@@ -53,10 +55,27 @@ impl Model {
     #[must_use]
     pub fn new() -> Self {
         let mut tree = Tree::default();
-        let root =
-            Stat { version: Version(0), created: Revision(0), modified: Revision(0), owner: None };
+        let root = Stat {
+            version: Version(0),
+            created: Revision(0),
+            modified: Revision(0),
+            modified_at: None,
+            owner: None,
+        };
         tree.insert(Node { path: NodePath::root(), data: Bytes::new(), stat: root });
-        Self { tree, revision: Revision(0), sessions: BTreeSet::new(), last_session: 0 }
+        Self {
+            tree,
+            revision: Revision(0),
+            sessions: BTreeSet::new(),
+            last_session: 0,
+            clock: None,
+        }
+    }
+
+    /// Sets the clock of the registry, which stands still until it is set again: later writes carry this time
+    /// ([`Stat::modified_at`]). `None`, as at the beginning, is a registry without a clock.
+    pub fn set_clock(&mut self, now: Option<SystemTime>) {
+        self.clock = now;
     }
 
     /// Returns the revision of the last write.
@@ -142,6 +161,7 @@ impl Model {
             tree: &mut self.tree,
             session,
             revision: Revision(self.revision.0 + 1),
+            clock: self.clock,
             before: Vec::new(),
         };
         let mut stats = Vec::with_capacity(ops.len());
@@ -168,6 +188,7 @@ struct Attempt<'a> {
     tree: &'a mut Tree,
     session: SessionId,
     revision: Revision,
+    clock: Option<SystemTime>,
     before: Vec<(NodePath, Option<Node>)>,
 }
 
@@ -209,8 +230,13 @@ impl Attempt<'_> {
             Lifetime::Persistent => None,
             Lifetime::Ephemeral => Some(self.session),
         };
-        let stat =
-            Stat { version: Version(0), created: self.revision, modified: self.revision, owner };
+        let stat = Stat {
+            version: Version(0),
+            created: self.revision,
+            modified: self.revision,
+            modified_at: self.clock,
+            owner,
+        };
         self.write(Node { path: path.clone(), data: data.clone(), stat });
         Ok(stat)
     }
@@ -222,7 +248,12 @@ impl Attempt<'_> {
         expect: Expect,
     ) -> Result<Stat, ConflictReason> {
         let old = self.check(path, expect)?;
-        let stat = Stat { version: old.version.next(), modified: self.revision, ..old };
+        let stat = Stat {
+            version: old.version.next(),
+            modified: self.revision,
+            modified_at: self.clock,
+            ..old
+        };
         self.write(Node { path: path.clone(), data: data.clone(), stat });
         Ok(stat)
     }

@@ -59,8 +59,13 @@ mod tests {
     #[test]
     fn a_subtree_holds_no_namesakes_and_children_no_grandchildren() {
         let mut tree = Tree::default();
-        let stat =
-            Stat { version: Version(0), created: Revision(1), modified: Revision(1), owner: None };
+        let stat = Stat {
+            version: Version(0),
+            created: Revision(1),
+            modified: Revision(1),
+            modified_at: None,
+            owner: None,
+        };
         for text in ["/a", "/a-b", "/a/x", "/a/x/deep", "/a/y", "/ab", "/b"] {
             let path = NodePath::parse(text).unwrap();
             tree.insert(Node { path, data: Bytes::new(), stat });

@@ -25,7 +25,13 @@ fn path(name: &str) -> NodePath {
 
 fn node(name: &str, version: u32) -> Node {
     let modified = Revision(u64::from(version) + 1);
-    let stat = Stat { version: Version(version), created: Revision(1), modified, owner: None };
+    let stat = Stat {
+        version: Version(version),
+        created: Revision(1),
+        modified,
+        modified_at: None,
+        owner: None,
+    };
     Node { path: path(name), data: Bytes::new(), stat }
 }
 
