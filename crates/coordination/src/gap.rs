@@ -142,33 +142,86 @@ impl fmt::Debug for Lookup {
     }
 }
 
-/// Since when the schedule in force is in force, as far as this process has seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct InForce {
-    /// The first version of the configuration with this schedule that this process has seen.
+/// How many schedules a process remembers at most; an older one is as one that it has not seen.
+const MAX_SCHEDULES: usize = 8;
+
+/// A schedule while it was in force.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Epoch {
+    /// The first configuration with this schedule.
+    config: Arc<JobConfig>,
+    /// The first and the last version with this schedule; this process has seen all in between.
     from: Version,
-    /// The latest time before which it was not in force; `None` if it was in force when this process first looked.
-    since: Option<FireTime>,
-    /// The job was not monitored before: what ran then is not in the records.
-    unmonitored_before: bool,
+    to: Version,
+    /// It came into force at this time at the latest: the date of `from`.
+    latest: FireTime,
+    /// It came into force at this time at the earliest; `None` if this process has seen no configuration before. The two are the
+    /// same unless this process has not seen a version in between.
+    earliest: Option<FireTime>,
 }
 
-impl InForce {
-    /// Notes a configuration that has come into force, or was found in force, at a time at the earliest.
-    pub(crate) fn noted(
-        known: Option<Self>,
-        before: Option<&JobConfig>,
-        (config, version): (&JobConfig, Version),
-        at: FireTime,
-    ) -> Self {
-        let (Some(known), Some(before)) = (known, before) else {
-            return Self { from: version, since: None, unmonitored_before: false };
-        };
-        if is_same_schedule(before, config) {
-            return known;
+/// The schedules that this process has seen in force, and when they came into force.
+///
+/// The date of a configuration is the time of the registry's clock at the write of it, or the time at which this process saw it
+/// if the registry has no clock or the job compares no clocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Schedules {
+    /// Oldest first; the last one is in force.
+    epochs: Vec<Epoch>,
+    /// The date of the last configuration that this process has seen.
+    last_date: Option<FireTime>,
+    /// When this process saw the schedule in force, by its own clock, or the last fire that it had seen then: fires up to that may be
+    /// those of a former one.
+    seen_at: Option<FireTime>,
+}
+
+impl Schedules {
+    /// Returns true if this configuration is the last one that was noted, or has the same version and schedule.
+    pub(crate) fn has_noted(&self, config: &JobConfig, version: Version) -> bool {
+        let is_it = |epoch: &Epoch| epoch.to == version && is_same_schedule(&epoch.config, config);
+        self.epochs.last().is_some_and(is_it)
+    }
+
+    /// Notes a configuration that this process sees now.
+    pub(crate) fn note(
+        &mut self,
+        config: &Arc<JobConfig>,
+        version: Version,
+        date: FireTime,
+        seen_at: Option<FireTime>,
+    ) {
+        let last_date = self.last_date.replace(date);
+        let last = self.epochs.last_mut();
+        let is_next = last.as_ref().is_some_and(|last| last.to.next() == version);
+        if let Some(last) = last
+            && is_next
+            && is_same_schedule(&last.config, config)
+        {
+            last.to = version;
+            return;
         }
-        let unmonitored_before = config.monitor_execution && !before.monitor_execution;
-        Self { from: version, since: Some(at), unmonitored_before }
+        let earliest = if is_next { Some(date) } else { last_date };
+        let config = Arc::clone(config);
+        self.epochs.push(Epoch { config, from: version, to: version, latest: date, earliest });
+        self.seen_at = seen_at;
+        let surplus = self.epochs.len().saturating_sub(MAX_SCHEDULES);
+        self.epochs.drain(..surplus);
+    }
+
+    /// Returns the place of the schedule of a version, or of the first one after it if this process has not seen the version.
+    fn place_of(&self, version: Version) -> Result<usize, usize> {
+        let after = self.epochs.partition_point(|epoch| epoch.from <= version);
+        let place = after.checked_sub(1).filter(|place| version <= self.epochs[*place].to);
+        place.ok_or(after)
+    }
+
+    /// Returns the exclusive end of a schedule: the latest time at which the next one came into force.
+    fn end_of(&self, place: usize) -> FireTime {
+        self.epochs.get(place + 1).map_or(FireTime(i64::MAX), |next| next.latest)
+    }
+
+    fn is_last(&self, place: usize) -> bool {
+        place + 1 == self.epochs.len()
     }
 }
 
@@ -181,67 +234,155 @@ fn is_same_schedule(one: &JobConfig, other: &JobConfig) -> bool {
     of(one) == of(other)
 }
 
-/// The schedule in force, as far as gaps are judged by it.
+/// By what gaps are judged.
 #[derive(Clone, Copy)]
 pub(crate) struct Judgement<'a> {
     pub(crate) lookup: &'a Lookup,
+    /// The configuration in force.
     pub(crate) config: &'a JobConfig,
     pub(crate) version: Version,
-    pub(crate) in_force: Option<InForce>,
+    pub(crate) schedules: &'a Schedules,
     /// Java instances run items without a record: what the record does not say is not looked up.
     pub(crate) mixed: bool,
 }
 
 impl Judgement<'_> {
-    /// Returns what the schedule has after a fire that is accounted for now. A fire of a former schedule is followed by the first
-    /// one since the change.
-    pub(crate) fn next_after(&self, fire: FireTime, known: Option<FireTime>) -> Option<FireTime> {
-        let changed = self.in_force.and_then(|in_force| in_force.since);
-        match changed.filter(|since| *since > fire) {
-            Some(since) if self.lookup.0.is_some() => self.lookup.next_after(self.config, since),
-            Some(_) | None if known.is_some() => known,
-            Some(_) | None => self.lookup.next_after(self.config, fire),
+    /// Returns the next fire after one that is accounted for now, and the version of the configuration whose schedule has it.
+    /// A fire of a former schedule is followed by those of the same one up to the change. `known` is what the fire's own
+    /// schedule has next.
+    pub(crate) fn next_after(
+        &self,
+        fire: FireTime,
+        known: Option<FireTime>,
+    ) -> (Option<FireTime>, Version) {
+        let Schedules { epochs, seen_at, .. } = self.schedules;
+        let is_present = Some(fire) > *seen_at && epochs.last().is_none_or(|e| e.latest <= fire);
+        if let Some(known) = known.filter(|_| is_present || self.lookup.0.is_none()) {
+            return (Some(known), self.version);
         }
+        let next_in = |(place, epoch): (usize, &Epoch)| {
+            let after = epoch.earliest.map_or(fire, |earliest| fire.max(before(earliest)));
+            let end = self.schedules.end_of(place);
+            let is_owed = epoch.config.monitor_execution && !self.schedules.is_last(place);
+            let next = self.lookup.next_after(&epoch.config, after);
+            Some((next.filter(|next| is_owed && *next < end)?, epoch.from))
+        };
+        let former = epochs.iter().enumerate().find_map(next_in);
+        let forgotten = is_present || mutant::is(Mutant::FormerFiresForgotten);
+        if let Some((next, version)) = former.filter(|_| !forgotten) {
+            return (Some(next), version);
+        }
+        let earliest = epochs.last().and_then(|epoch| epoch.earliest);
+        let after = earliest.map_or(fire, |earliest| fire.max(before(earliest)));
+        (self.lookup.next_after(self.config, after), self.version)
     }
 
-    /// Returns the gap after a fire that was accounted for and before the next one that is; what the schedule had after the
-    /// former is `next`, by the schedule of version `by`.
-    pub(crate) fn gap(
+    /// Returns the gaps after a fire that was accounted for and before the next one that is, in their order: one at most, unless
+    /// the job was not monitored in between. What the schedule had after the former fire is `next`, by the schedule of version
+    /// `by`.
+    pub(crate) fn gaps(
         &self,
         settled: Option<FireTime>,
         (next, by): (Option<FireTime>, Option<Version>),
         until: FireTime,
-    ) -> Option<Gap> {
-        let looked_up =
-            |after: FireTime| self.lookup.next_after(self.config, after).filter(|_| !self.mixed);
-        let after_settled = || settled.and_then(looked_up);
-        let now = Some(self.version);
-        let in_force = self.in_force;
-        if mutant::is(Mutant::GapsHiddenByChanges) && by != now {
-            return None;
+    ) -> Vec<Gap> {
+        if mutant::is(Mutant::GapsHiddenByChanges) && by != Some(self.version) {
+            return Vec::new();
         }
-        let is_same = in_force.is_none_or(|in_force| {
-            by.is_none_or(|by| (in_force.from..=self.version).contains(&by))
-        });
-        let (first, config, changed_to) = match in_force.and_then(|in_force| in_force.since) {
-            _ if is_same => (next.or_else(after_settled)?, by.or(now), None),
-            None => (next.into_iter().chain(after_settled()).min()?, by, now),
-            Some(since) => {
-                let unmonitored = in_force.is_some_and(|in_force| in_force.unmonitored_before);
-                let former = next.filter(|next| *next < since && !unmonitored);
-                match former {
-                    Some(first) => (first, by, now),
-                    None => (looked_up(settled.map_or(since, |fire| fire.max(since)))?, now, None),
+        let Schedules { epochs, .. } = self.schedules;
+        let looked_up = |config: &JobConfig, after: FireTime| {
+            self.lookup.next_after(config, after).filter(|_| !self.mixed)
+        };
+        let last = epochs.len().saturating_sub(1);
+        let of_record = by.map_or(Ok(last), |by| self.schedules.place_of(by));
+        let mut gaps = GapsUntil { until, found: Vec::new(), open: None };
+        if let Err(after) = of_record {
+            let end = epochs.get(after).map_or(until, |epoch| epoch.latest);
+            gaps.add(next, end, by, None);
+        }
+        let mut former = by;
+        let first = of_record.unwrap_or_else(|after| after);
+        for (place, epoch) in epochs.iter().enumerate().skip(first) {
+            let is_last = self.schedules.is_last(place);
+            let version = Some(if is_last { self.version } else { epoch.from });
+            let end = self.schedules.end_of(place);
+            if !epoch.config.monitor_execution {
+                gaps.close();
+                if mutant::is(Mutant::GapsBeforeUnmonitoredHidden) {
+                    gaps.found.clear();
+                }
+            } else if of_record == Ok(place) {
+                let first = next.or_else(|| looked_up(&epoch.config, settled?));
+                gaps.add(first, end, by.or(version), None);
+            } else {
+                let is_dated = former.map(Version::next) == Some(epoch.from)
+                    || epoch.earliest == Some(epoch.latest);
+                let earliest = if is_dated { Some(epoch.latest) } else { epoch.earliest };
+                let after = settled.max(earliest.map(before)).unwrap_or(before(epoch.latest));
+                let first = looked_up(&epoch.config, after);
+                match is_dated {
+                    true => gaps.add(first, end, version, None),
+                    false => gaps.add(first, end, former.or(version), version),
                 }
             }
-        };
-        (first < until).then_some(Gap { first, until, count: None, config, changed_to })
+            former = version;
+        }
+        gaps.close();
+        gaps.found
     }
 
-    /// Counts the fires of a gap, if one schedule was in force all the time.
+    /// Counts the fires of a gap, if the schedule in force was in force all the time.
     pub(crate) fn counted(&self, gap: Gap) -> Gap {
-        let is_certain = gap.changed_to.is_none() && !self.mixed;
+        let place_of = |version| self.schedules.place_of(version);
+        let is_present =
+            |version| place_of(version).is_ok_and(|place| self.schedules.is_last(place));
+        let is_certain =
+            gap.changed_to.is_none() && gap.config.is_none_or(is_present) && !self.mixed;
         let count = is_certain.then(|| self.lookup.count(self.config, gap.first, gap.until));
         Gap { count: count.flatten(), ..gap }
+    }
+}
+
+/// Returns the time before a date: a schedule that came into force on that date has the fires on it.
+fn before(date: FireTime) -> FireTime {
+    FireTime(date.0.saturating_sub(1))
+}
+
+/// Collects the gaps before a fire, from one schedule after the other.
+struct GapsUntil {
+    until: FireTime,
+    found: Vec<Gap>,
+    /// The gap that the next schedule continues.
+    open: Option<Gap>,
+}
+
+impl GapsUntil {
+    /// Adds what a schedule has up to its end, `first` being the first of its fires.
+    fn add(
+        &mut self,
+        first: Option<FireTime>,
+        end: FireTime,
+        config: Option<Version>,
+        changed_to: Option<Version>,
+    ) {
+        let until = end.min(self.until);
+        let first = first.filter(|first| *first < until);
+        match (&mut self.open, first) {
+            // A schedule that came into force at an unknown time may have had earlier fires.
+            (Some(open), first) if open.until < self.until || first.is_some() => {
+                open.first = first.map_or(open.first, |first| first.min(open.first));
+                open.until = until.max(open.until);
+                open.changed_to = changed_to.or(config);
+            }
+            (None, Some(first)) => {
+                self.open = Some(Gap { first, until, count: None, config, changed_to });
+            }
+            (Some(_), _) | (None, None) => {}
+        }
+    }
+
+    /// The next schedule continues no gap.
+    fn close(&mut self) {
+        self.found.extend(self.open.take());
     }
 }

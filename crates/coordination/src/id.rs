@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use reg_center::NodePath;
@@ -150,6 +151,15 @@ impl FireTime {
     #[must_use]
     pub fn of_request(ms: i64) -> Self {
         Self(if mutant::is(Mutant::EvenRequests) { ms - ms % 1_000 } else { ms | 1 })
+    }
+
+    /// Returns a time in whole milliseconds, rounded towards 1970.
+    pub(crate) fn of(time: SystemTime) -> Self {
+        let ms = |since: Duration| i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+        Self(match time.duration_since(SystemTime::UNIX_EPOCH) {
+            Ok(since) => ms(since),
+            Err(before) => -ms(before.duration()),
+        })
     }
 }
 

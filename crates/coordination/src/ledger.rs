@@ -379,10 +379,14 @@ impl Ledger {
         Self { next_fire: next, next_config, ..self }
     }
 
-    /// Notes a gap. The gaps that this process has reported leave.
-    pub(crate) fn with_gap(mut self, gap: Option<Gap>, reported: &[Gap]) -> Self {
+    /// Notes gaps. The gaps that this process has reported leave.
+    pub(crate) fn with_gaps(
+        mut self,
+        gaps: impl IntoIterator<Item = Gap>,
+        reported: &[Gap],
+    ) -> Self {
         self.gaps.retain(|known| !known.is_among(reported));
-        self.gaps.extend(gap);
+        self.gaps.extend(gaps);
         while self.gaps.len() > MAX_GAPS
             && let [oldest, next, ..] = *self.gaps
         {
@@ -757,15 +761,15 @@ mod tests {
     #[test]
     fn the_oldest_gaps_are_merged_if_a_record_has_too_many() {
         let record = |gaps: &[Gap]| {
-            gaps.iter().fold(idle(), |record, gap| record.with_gap(Some(*gap), &[])).gaps
+            gaps.iter().fold(idle(), |record, gap| record.with_gaps([*gap], &[])).gaps
         };
         let [a, b, c, d, e] = [0, 1_000, 2_000, 3_000, 4_000].map(|at| gap(at, at + 500, Some(2)));
         assert_eq!(record(&[a, b, c, d]), [a, b, c, d]);
         assert_eq!(record(&[a, b, c, d, e]), [gap(0, 1_500, None), c, d, e]);
         let adjacent = gap(500, 900, Some(3));
         assert_eq!(record(&[a, adjacent, c, d, e]), [gap(0, 900, Some(5)), c, d, e]);
-        let merged = idle().with_gap(Some(gap(0, 1_500, None)), &[a, b]);
-        assert_eq!(merged.with_gap(None, &[a, b]).gaps, [], "both were reported");
+        let merged = idle().with_gaps([gap(0, 1_500, None)], &[a, b]);
+        assert_eq!(merged.with_gaps([], &[a, b]).gaps, [], "both were reported");
     }
 
     #[test]

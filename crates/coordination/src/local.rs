@@ -8,7 +8,7 @@ use reg_center::Version;
 use sharding::ShardingItem;
 
 use crate::foreign::Foreign;
-use crate::gap::InForce;
+use crate::gap::Schedules;
 use crate::latch::Latch;
 use crate::mutant::{self, Mutant};
 use crate::runs::{LocalRun, Runs};
@@ -162,8 +162,7 @@ pub(crate) struct Local {
     pub(crate) due: Option<Due>,
     /// The last scheduled fire that came, due or not.
     pub(crate) last_fire_seen: Option<FireTime>,
-    /// Since when the schedule in force is in force.
-    pub(crate) in_force: Option<InForce>,
+    pub(crate) schedules: Schedules,
     /// The last gaps of each item that this process reported, in the order of the reports.
     pub(crate) gaps_reported: BTreeMap<ShardingItem, Vec<Gap>>,
     /// A fire of a job that is not monitored, which waits until a Java leader has assigned items anew.

@@ -179,6 +179,8 @@ pub struct JobView {
     /// Those that the next snapshot will show.
     follows_next: Followed,
     config: ConfigState,
+    /// When its document was written, by the registry's clock.
+    config_written_at: Option<FireTime>,
     instances: BTreeMap<InstanceId, InstanceView>,
     /// Nodes of Java instances of 2.1.5 that outlive them: an operator's request has come too late.
     ghosts: BTreeMap<InstanceId, Version>,
@@ -235,6 +237,7 @@ impl JobView {
             followed: Followed::All,
             follows_next: Followed::All,
             config: ConfigState::Absent,
+            config_written_at: None,
             instances: BTreeMap::new(),
             ghosts: BTreeMap::new(),
             draining: BTreeSet::new(),
@@ -497,6 +500,7 @@ impl JobView {
             }
         };
         self.config = self.config.replaced_by(read);
+        self.config_written_at = node.stat.modified_at.map(FireTime::of);
     }
 
     fn remove(&mut self, path: &NodePath) {
@@ -602,6 +606,11 @@ impl JobView {
     }
 
     /// Returns the configuration in force, with the version of the stored document, to guard against its next change.
+    /// Returns when the stored configuration was written, by the registry's clock if it has one.
+    pub(crate) fn config_written_at(&self) -> Option<FireTime> {
+        self.config_written_at
+    }
+
     pub(crate) fn config_in_force(&self) -> Option<&Versioned<Arc<JobConfig>>> {
         match &self.config {
             ConfigState::Absent => None,

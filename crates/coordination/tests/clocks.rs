@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{
-    ClockDifference, Duty, FireTime, Gap, JobConfig, JobEvent, Layout, MaxTimeDiff, MissReason,
-    OperatorStep,
+    ClockDifference, Duty, Event, FireTime, Gap, JobConfig, JobEvent, Layout, MaxTimeDiff,
+    MissReason, OperatorStep,
 };
 use reg_center::Version;
 use script::{Cluster, job_of};
@@ -105,6 +105,27 @@ fn a_fire_of_the_future_is_dropped_once_the_clock_is_known() {
     cluster.fire_by_own_clock(FIRST);
     cluster.run_for(A_WHILE);
     assert_eq!(cluster.items_run(), [0, 1], "{}", cluster.story());
+}
+
+/// The clock is set right after a timer has fired by the wrong one.
+#[test]
+fn a_fire_that_is_later_than_the_clock_is_missed_without_a_claim_too() {
+    let unmonitored = JobConfig { monitor_execution: false, ..job_of(2) };
+    for config in [job_of(2), unmonitored] {
+        let mut cluster = Cluster::settled(1, &config);
+        cluster.show_registry_time(FIRST);
+        let at = FireTime(cluster.wall_ms() + YEAR_MS);
+        let next = Some(FireTime(at.0 + 1_000));
+        cluster.tell(FIRST, Event::Fire { at, next, missed: Vec::new() });
+        cluster.run_for(A_WHILE);
+        assert!(cluster.items_run().is_empty(), "{config:?}\n{}", cluster.story());
+        let (item, reason) = (None, MissReason::ClockDiffers);
+        let missed = JobEvent::Missed { item, fire: at, reason }.to_string();
+        assert_eq!(reports(&cluster, FIRST), [missed], "{config:?}");
+        let fire = cluster.fire_by_own_clock(FIRST);
+        cluster.run_for(A_WHILE);
+        assert_eq!(cluster.items_run_for(fire), [0, 1], "{config:?}\n{}", cluster.story());
+    }
 }
 
 /// The view shows the registration before its reply comes.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{
-    Coordinator, Event, FireRange, FireTime, Gap, JobConfig, JobEvent, Ledger, RunSource,
+    CatchUp, Coordinator, Event, FireRange, FireTime, Gap, JobConfig, JobEvent, Ledger, RunSource,
 };
 use reg_center::Version;
 use script::{Cluster, job_of};
@@ -204,14 +204,14 @@ fn fires_of_the_present_schedule_since_the_change_are_a_gap() {
     cluster.configure(&every(1));
     sleep(&mut cluster, 3);
     let until = fire_and_run(&mut cluster);
-    // The change was seen one second after the last fire, in the moment in which one of the present schedule came.
-    let expected = Gap { config: Some(Version(1)), ..gap(after(last, 2), until, 2) };
+    // The change came one second after the last fire, in the moment of a fire of the present schedule.
+    let expected = Gap { config: Some(Version(1)), ..gap(after(last, 1), until, 3) };
     assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
 }
 
-/// The connection is back before the feed has brought what changed meanwhile.
+/// The feed brings the change some moments after the connection is back.
 #[test]
-fn a_change_during_an_outage_counts_from_its_beginning() {
+fn a_change_during_an_outage_counts_from_its_date_in_the_registry() {
     let mut cluster = cluster(1, &every(30));
     let last = fire_and_run(&mut cluster);
     cluster.tell(FIRST, Event::Suspended);
@@ -219,13 +219,14 @@ fn a_change_during_an_outage_counts_from_its_beginning() {
     cluster.let_time_pass(A_SECOND * 3);
     cluster.resume(FIRST);
     let until = fire_and_run(&mut cluster);
-    let expected = Gap { config: Some(Version(1)), ..gap(after(last, 2), until, 2) };
+    // The change came in the moment of a fire of its schedule.
+    let expected = Gap { config: Some(Version(1)), ..gap(after(last, 1), until, 3) };
     assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
 }
 
-/// An instance that joins after the schedule changed does not know the time of the change.
+/// The record names the configuration before the change, and the registry the date of the change.
 #[test]
-fn a_newcomer_judges_by_both_schedules() {
+fn a_newcomer_knows_the_date_of_a_change_if_it_was_the_only_one() {
     let mut cluster = cluster(1, &every(30));
     let last = fire_and_run(&mut cluster);
     cluster.crash(FIRST);
@@ -233,9 +234,69 @@ fn a_newcomer_judges_by_both_schedules() {
     cluster.join();
     cluster.run_for(A_WHILE);
     let until = fire_and_run(&mut cluster);
-    let expected =
-        Gap { count: None, changed_to: Some(Version(1)), ..gap(after(last, 1), until, 1) };
+    let count = u32::try_from((until.0 - after(last, 1).0) / 1_000).unwrap();
+    let expected = Gap { config: Some(Version(1)), ..gap(after(last, 1), until, count) };
     assert_eq!(gaps(&cluster, SECOND), [(0, expected)], "{}", cluster.story());
+}
+
+#[test]
+fn a_newcomer_judges_by_both_schedules_if_versions_in_between_are_unknown() {
+    let mut cluster = cluster(1, &every(30));
+    let last = fire_and_run(&mut cluster);
+    cluster.crash(FIRST);
+    sleep(&mut cluster, 2);
+    cluster.configure(&every(1));
+    cluster.configure(&JobConfig { job_parameter: "newer".into(), ..every(1) });
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    let until = fire_and_run(&mut cluster);
+    let expected =
+        Gap { count: None, changed_to: Some(Version(2)), ..gap(after(last, 1), until, 1) };
+    assert_eq!(gaps(&cluster, SECOND), [(0, expected)], "{}", cluster.story());
+}
+
+#[test]
+fn a_time_without_monitoring_is_no_gap_and_hides_none_before_it() {
+    let mut cluster = cluster(1, &job_of(1));
+    let last = fire_and_run(&mut cluster);
+    sleep(&mut cluster, 2);
+    cluster.run_for(Duration::from_millis(500));
+    let off = FireTime(cluster.wall_ms());
+    cluster.configure(&JobConfig { monitor_execution: false, ..job_of(1) });
+    cluster.run_for(Duration::from_millis(500));
+    sleep(&mut cluster, 3);
+    cluster.run_for(Duration::from_millis(500));
+    let on = FireTime(cluster.wall_ms());
+    cluster.configure(&job_of(1));
+    cluster.run_for(Duration::from_millis(500));
+    sleep(&mut cluster, 1);
+    let until = fire_and_run(&mut cluster);
+    let first = Gap { count: None, ..gap(after(last, 1), off, 1) };
+    let present = fires(&job_of(1), on, until, 9);
+    let count = u32::try_from(present.len()).unwrap();
+    let second = Gap { config: Some(Version(2)), ..gap(present[0], until, count) };
+    assert_eq!(gaps(&cluster, FIRST), [(0, first), (0, second)], "{}", cluster.story());
+}
+
+#[test]
+fn a_fire_of_a_former_schedule_is_followed_by_those_of_the_same_schedule() {
+    let catch_up = Some(CatchUp { window_seconds: 60, max: 1 });
+    let catching_up = |seconds| JobConfig { catch_up, ..every(seconds) };
+    let mut cluster = cluster(1, &catching_up(1));
+    let last = fire_and_run(&mut cluster);
+    sleep(&mut cluster, 3);
+    cluster.configure(&catching_up(5));
+    cluster.run_for(Duration::from_millis(100));
+    let missed = after(last, 1);
+    let due = cluster.fire_after(&[missed]);
+    cluster.run_for(Duration::from_millis(100));
+    let record = cluster.ledger(item(0));
+    assert_eq!(record.last_fire, Some(missed), "{}", cluster.story());
+    assert_eq!((record.next_fire, record.next_config), (Some(after(last, 2)), Some(Version(0))));
+    cluster.end_all_runs();
+    cluster.run_for(Duration::from_millis(100));
+    let expected = Gap { count: None, changed_to: Some(Version(1)), ..gap(after(last, 2), due, 1) };
+    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
 }
 
 #[test]

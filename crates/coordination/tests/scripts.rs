@@ -224,6 +224,16 @@ fn an_unreadable_configuration_leaves_the_last_good_one_in_force() {
 }
 
 #[test]
+fn a_good_configuration_is_fired_by_although_a_bad_one_came_with_it() {
+    let mut cluster = Cluster::settled(1, &job_of(2));
+    let good = JobConfig { cron: Some("0/7 * * * * ?".into()), ..job_of(2) };
+    cluster.configure(&good);
+    cluster.write("config", "{");
+    cluster.deliver_together(FIRST);
+    assert_eq!(cluster.scheduled_by(FIRST), Some(&good), "{}", cluster.story());
+}
+
+#[test]
 fn an_unfinished_item_beyond_the_new_total_is_not_taken_over() {
     let mut cluster = Cluster::settled(2, &job_of(4));
     cluster.fire();

@@ -3,7 +3,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::wildcard_enum_match_arm,
     reason = "the scripted cluster is test code outside of test functions"
 )]
 

@@ -10,7 +10,6 @@ use super::Coordinator;
 use crate::duty::Duty;
 use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::trigger::takes_away;
-use crate::gap::InForce;
 use crate::items::{ItemView, Sign};
 use crate::local::{Due, LocalCall, Phase, RequestWay, UnmonitoredRequest};
 use crate::mutant::{self, Mutant};
@@ -21,14 +20,11 @@ use crate::trigger_record::TriggerRecord;
 use crate::view::{ConfigState, Versioned};
 use crate::{
     Command, DropReason, FencingToken, FireTime, JobConfig, JobEvent, Ledger, MaxTimeDiff, Now,
-    OnceCall, OnceStage, Outage, Outcome, RequestParameter, RunSource, StartItem,
+    OnceCall, OnceStage, Outcome, RequestParameter, RunSource, StartItem,
 };
 
 /// Items with the tokens under which they may be claimed.
 type SentClaims = BTreeSet<(ShardingItem, FencingToken)>;
-
-/// How long after an outage the feed may bring changes that were made during it, in milliseconds.
-const CATCH_UP_MS: i64 = 10_000;
 
 impl Coordinator {
     pub(super) fn observe(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -52,19 +48,16 @@ impl Coordinator {
         if !self.view.is_synced() {
             return;
         }
+        self.note_schedule(now);
+        // The last one that can be used, even if the feed brought it together with a later one that cannot.
+        if let Some(Versioned { value, .. }) = self.view.config_in_force()
+            && self.told.config.as_ref() != Some(value)
+        {
+            self.told.config = Some(Arc::clone(value));
+            out.push(Command::Schedule(Arc::clone(value)));
+        }
         let fault = match self.view.config_state() {
-            ConfigState::Valid(config) => {
-                if self.told.config.as_ref() != Some(&config.value) {
-                    let before = self.told.config.as_deref();
-                    let known = self.local.in_force;
-                    let at = self.changed_since(now);
-                    let found = (&*config.value, config.version);
-                    self.local.in_force = Some(InForce::noted(known, before, found, at));
-                    self.told.config = Some(Arc::clone(&config.value));
-                    out.push(Command::Schedule(Arc::clone(&config.value)));
-                }
-                None
-            }
+            ConfigState::Valid(_) => None,
             ConfigState::Absent => Some("there is no stored configuration".to_owned()),
             ConfigState::Invalid { reason, .. } => Some(reason.clone()),
         };
@@ -75,14 +68,23 @@ impl Coordinator {
         self.told.config_fault = fault;
     }
 
-    /// Returns the earliest time of a change that the feed has just brought. One that comes with the end of an outage may have
-    /// been made at any time since its beginning; the feed brings it some moments after the connection is back.
-    fn changed_since(&self, now: Now) -> FireTime {
-        let reaches = |outage: &Outage| {
-            outage.until_ms.is_none_or(|until| now.wall_ms < until.saturating_add(CATCH_UP_MS))
-        };
-        let outage = self.outage.filter(reaches);
-        FireTime(outage.map_or(now.wall_ms, |outage| outage.from_ms))
+    /// Notes when the schedule in force came into force.
+    fn note_schedule(&mut self, now: Now) {
+        let Some(Versioned { value, version }) = self.view.config_in_force() else { return };
+        if !self.local.schedules.has_noted(value, *version) {
+            let date = self.config_date(value, now);
+            let seen_at = self.local.last_fire_seen.max(Some(FireTime(now.wall_ms)));
+            self.local.schedules.note(value, *version, date, seen_at);
+        }
+    }
+
+    /// Returns when the stored configuration was written, or seen first if the registry has no clock or it is not compared.
+    fn config_date(&self, config: &JobConfig, now: Now) -> FireTime {
+        let written_at = self.view.config_written_at();
+        let is_compared = config.max_time_diff != MaxTimeDiff::Off;
+        let compared =
+            written_at.filter(|_| is_compared && !mutant::is(Mutant::ChangesDatedWhenSeen));
+        compared.unwrap_or_else(|| FireTime(config.max_time_diff.present_ms(now)))
     }
 
     /// Reports once that the clocks differ, and takes back a fire that came before that was known.

@@ -17,6 +17,9 @@ use crate::{
     MissReason, Now, OnceStage, Outage, Outcome, RequestParameter, RunSource, StartItem,
 };
 
+/// How much later than the instance's clock a scheduled fire may be, in milliseconds.
+const EARLY_MS: i64 = 1_000;
+
 impl Coordinator {
     pub(super) fn record(&mut self, now: Now, event: Event, out: &mut Vec<Command>) {
         match event {
@@ -193,6 +196,11 @@ impl Coordinator {
     fn fire(&mut self, now: Now, due: Due, out: &mut Vec<Command>) {
         let at = due.at;
         if self.clock_differs_by(now).is_some() && !mutant::is(Mutant::WrongClockFires) {
+            return self.miss_by_clock(at, out);
+        }
+        // A timer is never early: the clock was set back after the fire had come.
+        let is_early = at.0 > now.wall_ms.saturating_add(EARLY_MS);
+        if is_early && !mutant::is(Mutant::EarlyFiresTaken) {
             return self.miss_by_clock(at, out);
         }
         if let Some(known) = self.local.due.as_mut().filter(|known| known.at == at) {

@@ -204,7 +204,7 @@ impl<'a> Context<'a> {
             lookup: &self.settings.lookup,
             config: self.view.config()?,
             version: self.view.config_version()?,
-            in_force: self.local.in_force,
+            schedules: &self.local.schedules,
             mixed: self.view.is_mixed() || self.local.foreign.is_known(),
         })
     }
@@ -224,7 +224,7 @@ impl<'a> Context<'a> {
 
     /// Returns what the schedule has after the fire that is due.
     pub(crate) fn next_of(&self, due: &Due) -> Option<FireTime> {
-        self.judgement().and_then(|judgement| judgement.next_after(due.at, due.next))
+        self.judgement().and_then(|judgement| judgement.next_after(due.at, due.next).0)
     }
 
     /// Returns who claims here now; `None` while no configuration is known.
@@ -355,10 +355,14 @@ impl<'a> GapJudge<'a> {
     ) -> Ledger {
         let settled = after.settled_until().filter(|fire| Some(*fire) > before.settled_until());
         let Some(until) = settled else { return after };
-        let (next, noted) = (after.next_fire, after.is_busy() && before.is_busy());
-        let gap = self.gap(before, until).filter(|_| !noted || !mutant::is(Mutant::NotedOverHoles));
+        let noted = after.is_busy() && before.is_busy();
+        let gaps = match noted && mutant::is(Mutant::NotedOverHoles) {
+            true => Vec::new(),
+            false => self.gaps(before, until),
+        };
+        let (next, config) = self.judgement.next_after(until, after.next_fire);
         let reported = cx.local.gaps_reported.get(&item).map_or(&[][..], |gaps| gaps);
-        after.followed_by(next, self.judgement.version).with_gap(gap, reported)
+        after.followed_by(next, config).with_gaps(gaps, reported)
     }
 
     /// Returns the record of an item that is retired now, with the fires that nothing accounts for: those since the last one that
@@ -387,17 +391,22 @@ impl<'a> GapJudge<'a> {
         let seen = cx.local.last_fire_seen.filter(|seen| seen.0 <= horizon);
         let until = seen.map_or(present, |FireTime(seen)| seen.max(present));
         let until = FireTime(until.saturating_add(1));
-        let open = self.gap(before, until);
-        after.with_gap(dropped, reported).with_gap(open, reported)
+        let open = self.gaps(before, until);
+        after.with_gaps(dropped.into_iter().chain(open), reported)
     }
 
-    /// Returns the gap between the last fire that a record accounts for and another one.
-    fn gap(&mut self, before: &Ledger, until: FireTime) -> Option<Gap> {
-        let gap = self.judgement.gap(before.settled_until(), before.next_owed(), until)?;
-        let same = |known: &Gap| Gap { count: None, ..*known } == gap;
-        let counted = self.counted.filter(same).unwrap_or_else(|| self.judgement.counted(gap));
-        self.counted = Some(counted);
-        Some(counted).filter(|_| !mutant::is(Mutant::GapsUnrecorded))
+    /// Returns the gaps between the last fire that a record accounts for and another one.
+    fn gaps(&mut self, before: &Ledger, until: FireTime) -> Vec<Gap> {
+        if mutant::is(Mutant::GapsUnrecorded) {
+            return Vec::new();
+        }
+        let mut gaps = self.judgement.gaps(before.settled_until(), before.next_owed(), until);
+        for gap in &mut gaps {
+            let same = |known: &Gap| Gap { count: None, ..*known } == *gap;
+            *gap = self.counted.filter(same).unwrap_or_else(|| self.judgement.counted(*gap));
+            self.counted = Some(*gap);
+        }
+        gaps
     }
 }
 

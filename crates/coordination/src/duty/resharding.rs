@@ -28,6 +28,10 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     if goes && cx.view.is_mixed() && !mutant::is(Mutant::AssignedBeforeGoing) {
         return None;
     }
+    // New records are dated by the registry's clock.
+    if cx.local.awaits_time && !mutant::is(Mutant::TimeUnawaited) {
+        return None;
+    }
     let target = target(cx, config).ok()??;
     let born = last_fire(cx).filter(|_| !mutant::is(Mutant::BornBefore));
     let moves = Moves::between(cx, config, &target, born);

@@ -605,8 +605,8 @@ mod tests {
         };
         let ledger = Ledger::new(Some(FireTime(500)))
             .followed_by(Some(FireTime(1_000)), Version(4))
-            .with_gap(Some(gap(Some(2), None)), &[])
-            .with_gap(Some(gap(None, Some(Version(4)))), &[]);
+            .with_gaps([gap(Some(2), None)], &[])
+            .with_gaps([gap(None, Some(Version(4)))], &[]);
         let text = encode_ledger(&ledger);
         let expected = r#"{"state":"idle","token":0,"last":500,"next":1000,"next_config":4,"gaps":[{"first":1000,"until":3000,"count":2,"config":3},{"first":1000,"until":3000,"config":3,"changed":4}]}"#;
         assert_eq!(text, expected);

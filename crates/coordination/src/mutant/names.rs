@@ -222,6 +222,12 @@ mutants! {
     GapsUnrecorded,
     /// No gap is found where the configuration has changed since the fire before it.
     GapsHiddenByChanges,
+    /// A configuration counts from the moment at which an instance sees it, not from its date in the registry.
+    ChangesDatedWhenSeen,
+    /// No gap is found before a time in which the job was not monitored.
+    GapsBeforeUnmonitoredHidden,
+    /// A fire of a former schedule counts as followed by those of the present one.
+    FormerFiresForgotten,
     /// No gap is found between two fires that meet a run.
     NotedOverHoles,
     /// Instances report the gaps that they have found, and not those that a lost one has.
@@ -368,6 +374,8 @@ mutants! {
     WrongClockFires,
     /// A fire that lies in the future stays due once the registry's clock is known.
     FutureFireKept,
+    /// Instances take a fire that is later than their own clock, which was set back since the fire came.
+    EarlyFiresTaken,
     /// Instances claim before the reply to their registration has carried the registry's time.
     TimeUnawaited,
     /// Newcomers take a due fire over that lies in the future.

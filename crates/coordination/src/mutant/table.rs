@@ -834,25 +834,43 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::GapsUnrecorded,
         properties: &["S3"],
         story: "fires that were not run are silent",
-        watcher: Told(told(
-            "tests/gaps.rs",
-            "a_gap_that_no_instance_saw_is_reported_by_the_next_claim",
-        )),
+        watcher: Simulation(100),
     },
     Row {
         mutant: M::GapsHiddenByChanges,
         properties: &["S3"],
         story: "fires before a change of the configuration are silent",
+        watcher: Simulation(100),
+    },
+    Row {
+        mutant: M::ChangesDatedWhenSeen,
+        properties: &["S3"],
+        story: "fires between a change of the schedule and the moment at which instances see it are silent",
         watcher: Told(told(
             "tests/gaps.rs",
-            "a_change_that_leaves_the_schedule_alone_hides_no_gap",
+            "a_change_during_an_outage_counts_from_its_date_in_the_registry",
+        )),
+    },
+    Row {
+        mutant: M::GapsBeforeUnmonitoredHidden,
+        properties: &["S3"],
+        story: "fires before a time in which the job was not monitored are silent",
+        watcher: Simulation(400),
+    },
+    Row {
+        mutant: M::FormerFiresForgotten,
+        properties: &["S3"],
+        story: "fires of a former schedule after one that is caught up with are silent",
+        watcher: Told(told(
+            "tests/gaps.rs",
+            "a_fire_of_a_former_schedule_is_followed_by_those_of_the_same_schedule",
         )),
     },
     Row {
         mutant: M::NotedOverHoles,
         properties: &["S3"],
         story: "fires between two that met a run are silent",
-        watcher: Told(told("tests/gaps.rs", "a_hole_between_noted_misfires_is_a_gap")),
+        watcher: Simulation(200),
     },
     Row {
         mutant: M::OthersGapsUnreported,
@@ -882,13 +900,13 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::BornOwingNothing,
         properties: &["S3"],
         story: "the first fires of a new item are silent",
-        watcher: Told(told("tests/gaps.rs", "a_new_item_owes_the_first_fire_after_it_was_made")),
+        watcher: Simulation(100),
     },
     Row {
         mutant: M::RetiredInSilence,
         properties: &["S3"],
         story: "the last fires of a retired item are silent",
-        watcher: Told(told("tests/gaps.rs", "an_item_that_is_retired_leaves_no_fire_unexplained")),
+        watcher: Simulation(400),
     },
     Row {
         mutant: M::MisfireUnplayed,
@@ -1426,6 +1444,15 @@ pub const MUTANTS: &[Row] = &[
         watcher: Told(told(
             "tests/clocks.rs",
             "a_fire_of_the_future_is_dropped_once_the_clock_is_known",
+        )),
+    },
+    Row {
+        mutant: M::EarlyFiresTaken,
+        properties: &["S14", "S1a"],
+        story: "an instance runs a fire of next year after its clock was set right, and again if it comes again",
+        watcher: Told(told(
+            "tests/clocks.rs",
+            "a_fire_that_is_later_than_the_clock_is_missed_without_a_claim_too",
         )),
     },
     Row {

@@ -11,7 +11,7 @@ mod left_out;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use coordination::{
     Command, Coordinator, Dialect, Duty, Event, FencingToken, FireTime, Identity, JobConfig,
@@ -84,6 +84,8 @@ struct Instance {
     calls: Vec<Call>,
     events: Vec<JobEvent>,
     interrupts: usize,
+    /// The configuration whose schedule it was last asked to fire by.
+    scheduled: Option<Arc<JobConfig>>,
     left: bool,
 }
 
@@ -180,6 +182,7 @@ impl Cluster {
             options,
             log: Vec::new(),
         };
+        cluster.set_registry_clock();
         let empty = Event::Registry(vec![Change::Init, Change::Ready]);
         cluster.observer.handle(cluster.now, empty, &mut Vec::new());
         cluster.create("config", &encode_config(config));
@@ -254,6 +257,7 @@ impl Cluster {
             calls: Vec::new(),
             events: Vec::new(),
             interrupts: 0,
+            scheduled: None,
             left: false,
         });
         let instance = self.instances.len() - 1;
@@ -296,6 +300,7 @@ impl Cluster {
                 this.calls.push(Call { stage, fire, token });
             }
             Command::Emit(event) => this.events.push(event),
+            Command::Schedule(config) => this.scheduled = Some(config),
             Command::Follow(scope) => {
                 let feed = self.snapshot(&scope);
                 let this = &mut self.instances[instance];
@@ -303,7 +308,7 @@ impl Cluster {
             }
             Command::Left => this.left = true,
             Command::LeaveRequested => self.tell(instance, Event::Drain),
-            _ => {}
+            Command::Interrupt(_) => {}
         }
     }
 
@@ -365,6 +370,12 @@ impl Cluster {
     /// Delivers everything that waits in an instance's feed.
     pub(crate) fn deliver_all(&mut self, instance: usize) {
         while self.deliver(instance) {}
+    }
+
+    /// Delivers everything that waits in an instance's feed at once.
+    pub(crate) fn deliver_together(&mut self, instance: usize) {
+        let changes = self.instances[instance].feed.drain(..).flatten().collect();
+        self.tell(instance, Event::Registry(changes));
     }
 
     /// Executes all commits of an instance.
@@ -494,11 +505,18 @@ impl Cluster {
     pub(crate) fn let_time_pass(&mut self, time: Duration) {
         self.now.mono += time;
         self.now.wall_ms += i64::try_from(time.as_millis()).unwrap();
+        self.set_registry_clock();
+    }
+
+    fn set_registry_clock(&mut self) {
+        let since_epoch = Duration::from_millis(self.now.wall_ms.unsigned_abs());
+        self.registry.set_clock(Some(SystemTime::UNIX_EPOCH + since_epoch));
     }
 
     /// Sets the wall clocks back; nobody is told.
     pub(crate) fn set_clocks_back(&mut self, time: Duration) {
         self.now.wall_ms -= i64::try_from(time.as_millis()).unwrap();
+        self.set_registry_clock();
     }
 
     fn living(&self) -> impl Iterator<Item = usize> + use<> {
@@ -916,6 +934,11 @@ impl Cluster {
     /// Returns how often an instance was told to cancel its runs.
     pub(crate) fn interrupts(&self, instance: usize) -> usize {
         self.instances[instance].interrupts
+    }
+
+    /// Returns the configuration whose schedule an instance fires by.
+    pub(crate) fn scheduled_by(&self, instance: usize) -> Option<&JobConfig> {
+        self.instances[instance].scheduled.as_deref()
     }
 
     /// Returns what an instance has emitted.

@@ -1,6 +1,6 @@
 //! Time: the true one, the clocks of the nodes, fires, and what was planned.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use checker::history::Fact;
 use coordination::{Event, JobConfig};
@@ -26,9 +26,16 @@ impl World {
         self.true_wall() + self.nodes[index].skew_ms
     }
 
+    /// Sets the registry's clock, which is right.
+    pub(crate) fn show_time(&mut self) {
+        let since_epoch = Duration::from_millis(self.true_wall().unsigned_abs());
+        self.model.set_clock(Some(SystemTime::UNIX_EPOCH + since_epoch));
+    }
+
     /// Lets time pass: what is planned happens, fires come, nodes are woken.
     pub(crate) fn advance(&mut self, by: Duration) {
         self.mono += by;
+        self.show_time();
         while let Some(planned) = self.agenda.pop(self.mono) {
             self.happen(planned);
         }

@@ -121,6 +121,7 @@ impl World {
     }
 
     fn begin(&mut self) {
+        self.show_time();
         self.record_meta();
         self.witness_changes(vec![Change::Init, Change::Ready]);
         let document = product::document(&self.settings, &self.script.profile);

@@ -129,8 +129,8 @@ impl Net {
         if let Some(bound) = txn.session().filter(|bound| *bound != session) {
             return Err(Error::SessionLost { session: bound });
         }
-        let now = self.now();
-        let (outcome, changes) = self.server.commit(session, txn, now)?;
+        let (now, wall) = (self.now(), self.wall());
+        let (outcome, changes) = self.server.commit(session, txn, now, wall)?;
         self.publish(&changes);
         Ok(outcome)
     }

@@ -1,6 +1,7 @@
 //! The registry's side: the tree, sessions that end by time, the past that lagging followers show, and the log.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::SystemTime;
 
 use checker::history::Fact;
 use fastrand::Rng;
@@ -179,11 +180,13 @@ impl Server {
         sid: SessionId,
         txn: &Txn,
         now: u64,
+        wall: SystemTime,
     ) -> Result<(TxnOutcome, Vec<Change>)> {
         let ops = txn.ops();
         let before = Before::of(&self.model, ops);
         let old: Vec<_> =
             ops.iter().map(|op| (op.path().clone(), self.model.read(op.path()).cloned())).collect();
+        self.model.set_clock(Some(wall));
         let (outcome, changes) = self.model.commit(sid, ops)?;
         if let TxnOutcome::Committed(committed) = &outcome
             && !changes.is_empty()
