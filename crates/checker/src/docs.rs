@@ -85,6 +85,16 @@ impl Run {
     }
 }
 
+/// Fires that no instance ran, noted or skipped: from the first to before the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Gap {
+    pub(crate) first: i64,
+    pub(crate) until: i64,
+}
+
+/// The greatest number of gaps in a record.
+const MAX_GAPS: usize = 4;
+
 /// The record of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ledger {
@@ -99,11 +109,17 @@ pub(crate) struct Ledger {
     pub(crate) request: Option<Request>,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) disabled: bool,
+    gaps: [Option<Gap>; MAX_GAPS],
 }
 
 impl Ledger {
     pub(crate) fn is_busy(&self) -> bool {
         self.run.is_some()
+    }
+
+    /// Returns true if the record says that no instance ran a fire.
+    pub(crate) fn has_in_gap(&self, fire: i64) -> bool {
+        self.gaps.iter().flatten().any(|gap| (gap.first..gap.until).contains(&fire))
     }
 }
 
@@ -124,6 +140,8 @@ struct LedgerDoc {
     outcome: Option<Outcome>,
     #[serde(default)]
     disabled: bool,
+    #[serde(default)]
+    gaps: Vec<Gap>,
 }
 
 #[derive(Deserialize)]
@@ -151,6 +169,13 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
         at: request.at,
         parameter: request.parameter.as_deref().map(|text| names.of(text)),
     });
+    let mut gaps = [None; MAX_GAPS];
+    let [] = doc.gaps.get(MAX_GAPS..).unwrap_or_default() else {
+        return Err(format!("{} gaps; valid is at most {MAX_GAPS}", doc.gaps.len()));
+    };
+    for (place, gap) in gaps.iter_mut().zip(doc.gaps) {
+        *place = Some(gap);
+    }
     Ok(Ledger {
         state: doc.state,
         run,
@@ -162,6 +187,7 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
         misfire: doc.misfire,
         outcome: doc.outcome,
         disabled: doc.disabled,
+        gaps,
     })
 }
 

@@ -20,9 +20,6 @@ pub(super) struct Account<'a> {
     pub(super) reported: &'a Reported,
 }
 
-/// The metric of fires that have neither a run nor a note nor a report.
-const UNEXPLAINED: &str = "fires unexplained";
-
 pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     for (index, name, job) in facts.jobs() {
         let configs = || job.configs.iter().filter_map(|from| from.config.as_ref());
@@ -37,11 +34,11 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
         findings.problems.extend(targets.problem.clone());
         let (reported, nothing) = (Reported::of(facts.records, name), Reported::default());
         let reported_of = |item: &u32| reported.get(item).unwrap_or(&nothing);
-        findings.count(UNEXPLAINED, 0);
         for (item, trace) in &job.items {
             let (reported, item) = (reported_of(item), *item);
             let account = Account { facts, name, job, item, trace, targets: &targets, reported };
             account.settle(findings);
+            account.explain(findings);
         }
         let claims = facts.trace().claims.iter().filter(|claim| claim.job == index);
         for claim in claims {
@@ -67,9 +64,7 @@ impl Account<'_> {
             let begins = in_force(after) && !in_force(before);
             let born = self.facts.wall_of(spot.mt.saturating_add(self.facts.bounds.epsilon));
             let Some(ledger) = after.filter(|_| in_force(after)) else {
-                if let Some(from) = owes.take() {
-                    self.retired(*spot, from, findings);
-                }
+                owes = None;
                 continue;
             };
             if begins {
@@ -107,7 +102,6 @@ impl Account<'_> {
         findings.count(how, 1);
         let span = ledger.run.map_or((to, to), |run| run.span());
         for fire in self.targets.between(from, to) {
-            self.explained(spot, *fire, findings);
             if (span.0..=span.1).contains(fire) || is_noted(ledger, *fire) || self.was_noted(*fire)
             {
                 findings.count("fires merged into a later run", 1);
@@ -117,43 +111,6 @@ impl Account<'_> {
             self.caught_up(spot, session, ledger, *fire, findings);
             self.without_cause(spot, *fire, "was missed", findings);
         }
-    }
-
-    /// A fire that the record passes over was noted, or an instance has reported it: nothing is silent.
-    fn explained(&self, spot: Spot, fire: i64, findings: &mut Findings) {
-        let due = self.facts.mt_of(fire);
-        if !self.is_monitored(due) {
-            return;
-        }
-        let holds = self.was_noted_itself(fire) || self.reported.has(fire);
-        findings.count(UNEXPLAINED, u64::from(!holds));
-        let subject = (self.name, Some(self.item));
-        findings.expect(holds, S3, subject, &[self.record_at(due), spot], || {
-            format!("fire {fire} is unexplained: it was neither run nor noted, and no instance reports it as missed or in a gap")
-        });
-    }
-
-    /// The fires before an item was retired, as far as the clock of who did it may be trusted.
-    fn retired(&self, spot: Spot, from: i64, findings: &mut Findings) {
-        let until = self.facts.wall_of(spot.mt.saturating_sub(self.facts.bounds.epsilon));
-        for fire in self.targets.between(from, until) {
-            self.explained(spot, *fire, findings);
-        }
-    }
-
-    /// Each fire that is noted is the last of the noted ones for a moment.
-    fn was_noted_itself(&self, fire: i64) -> bool {
-        let is_last = |ledger: &Ledger| ledger.misfire.is_some_and(|noted| noted.last == fire);
-        self.trace.changes.iter().any(|change| change.after.as_ref().is_some_and(is_last))
-    }
-
-    /// Runs were in the records when a fire came: the job was monitored, give or take what an instance needs to hear of it.
-    fn is_monitored(&self, due: u64) -> bool {
-        let epsilon = self.facts.bounds.epsilon;
-        let (from, until) = (due.saturating_sub(epsilon), due.saturating_add(epsilon));
-        let first = self.job.configs.partition_point(|config| config.mt <= from).saturating_sub(1);
-        let meant = self.job.configs[first..].iter().take_while(|config| config.mt <= until);
-        meant.into_iter().all(|from| from.config.as_ref().is_some_and(|config| config.monitor))
     }
 
     /// Fires since the last one that the record names are noted, or still due, or nobody was there.
@@ -276,7 +233,7 @@ impl Account<'_> {
     }
 
     /// Returns the first record at or after a time, to show what went on then.
-    fn record_at(&self, mt: u64) -> Spot {
+    pub(super) fn record_at(&self, mt: u64) -> Spot {
         let record = self.facts.records.partition_point(|record| record.mt < mt);
         let record = record.min(self.facts.records.len().saturating_sub(1));
         Spot { record, mt, zxid: None }
@@ -284,7 +241,7 @@ impl Account<'_> {
 }
 
 /// Returns the last fire that a record names.
-fn latest(ledger: &Ledger) -> i64 {
+pub(super) fn latest(ledger: &Ledger) -> i64 {
     let noted = ledger.misfire.map_or(i64::MIN, |noted| noted.last);
     ledger.last.unwrap_or(i64::MIN).max(noted)
 }

@@ -5,6 +5,7 @@ mod catch_up;
 mod coverage;
 mod effects;
 mod execs;
+mod explained;
 mod faults;
 mod health;
 mod justify;

@@ -13,6 +13,12 @@ pub(super) struct Targets {
     fires: Vec<i64>,
     /// Those of schedules that came or went at about the time: they may be accounted for.
     may: BTreeSet<i64>,
+    /// Those that must have been run, noted or reported, ascending: more than `fires` if the judge is patient, because an
+    /// explanation may come at any time.
+    owed: Vec<i64>,
+    /// When each schedule came into force, and whether all instances go by it: not while what is stored cannot be used and they
+    /// may have seen different ones before.
+    changes: Vec<(u64, bool)>,
     /// Why they may not be all.
     pub(super) problem: Option<String>,
 }
@@ -20,12 +26,17 @@ pub(super) struct Targets {
 /// Nobody records more than a year; a clock that says so is wrong.
 const LONGEST_MS: i64 = 366 * 86_400_000;
 
+/// How far instances and the registry may disagree about the time of a change of the schedule, or of the birth or the retirement
+/// of an item, in milliseconds.
+pub(super) const DATING_MS: i64 = 1_000;
+
 impl Targets {
     pub(super) fn of(facts: &Facts<'_>, job: &JobTrace) -> Self {
         let mut targets = Self::default();
         let epsilon = i64::try_from(facts.bounds.epsilon / 1_000_000).unwrap_or(i64::MAX);
         let mut configs = job.configs.iter().peekable();
         let mut since = None;
+        targets.changes = changes(job);
         while let Some(from) = configs.next() {
             let begin = since.take().unwrap_or(from.mt);
             if configs.peek().is_some_and(|next| same_schedule(from, next)) {
@@ -49,6 +60,7 @@ impl Targets {
                     targets.may.insert(fire);
                 }
             }
+            targets.owed.extend(schedule.between(begin + DATING_MS, until - DATING_MS));
         }
         targets
     }
@@ -62,6 +74,20 @@ impl Targets {
         let first = self.fires.partition_point(|fire| *fire <= after);
         let end = self.fires.partition_point(|fire| *fire < before);
         self.fires.get(first..end).unwrap_or_default()
+    }
+
+    /// Returns true if all instances go by one schedule from one time to another.
+    pub(super) fn is_one_schedule(&self, one: u64, other: u64) -> bool {
+        let place = |mt| self.changes.partition_point(|(change, _)| *change <= mt);
+        let agreed = place(one).checked_sub(1).is_some_and(|place| self.changes[place].1);
+        agreed && place(one) == place(other)
+    }
+
+    /// Returns the fires that must be explained, strictly between the two.
+    pub(super) fn owed_between(&self, after: i64, before: i64) -> &[i64] {
+        let first = self.owed.partition_point(|fire| *fire <= after);
+        let end = self.owed.partition_point(|fire| *fire < before);
+        self.owed.get(first..end).unwrap_or_default()
     }
 
     /// Returns true if no schedule came or went between the two.
@@ -82,6 +108,22 @@ impl Targets {
         let may = self.may.range(after.saturating_add(1)..).next();
         self.fires.get(place).into_iter().chain(may).min().copied()
     }
+}
+
+fn changes(job: &JobTrace) -> Vec<(u64, bool)> {
+    let mut changes = Vec::new();
+    let mut last: Option<(&ConfigFrom, bool)> = None;
+    for (place, config) in job.configs.iter().enumerate() {
+        let monitors = |of: &ConfigFrom| of.config.as_ref().is_some_and(|config| config.monitor);
+        let is_it = |of: &ConfigFrom| same_schedule(of, config) && monitors(of) == monitors(config);
+        let agreed = job.configs_meant(place).iter().all(is_it);
+        let is_same = |(last, was_agreed)| is_it(last) && was_agreed == agreed;
+        if !last.is_some_and(is_same) {
+            changes.push((config.mt, agreed));
+        }
+        last = Some((config, agreed));
+    }
+    changes
 }
 
 fn same_schedule(a: &ConfigFrom, b: &ConfigFrom) -> bool {

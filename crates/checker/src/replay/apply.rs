@@ -21,13 +21,13 @@ impl Judge<'_> {
         &mut self,
         i: u32,
         place: usize,
-        after: Option<&Result<Ledger, String>>,
+        after: Option<&Result<Box<Ledger>, String>>,
     ) -> bool {
         let absent = Item::default();
         let item = self.job.items.get(&i).unwrap_or(&absent);
         // A transaction that writes a record twice is judged step by step.
         let earlier = self.txn.writes[..place].iter().rev().find_map(|write| match write {
-            Write::Ledger(other, Some(Ok(ledger))) if *other == i => Some(*ledger),
+            Write::Ledger(other, Some(Ok(ledger))) if *other == i => Some(**ledger),
             Write::Config(_)
             | Write::Instance(..)
             | Write::Server(..)
@@ -232,13 +232,13 @@ impl Replay {
         &mut self,
         job: JobIndex,
         i: u32,
-        record: Option<&Result<Ledger, String>>,
+        record: Option<&Result<Box<Ledger>, String>>,
         txn: &Txn<'_>,
     ) {
         let spot = self.spot;
         let item = self.jobs[job].items.entry(i).or_default();
         let before = item.ledger;
-        let after = record.and_then(|record| record.as_ref().ok()).copied();
+        let after = record.and_then(|record| record.as_ref().ok()).map(|ledger| **ledger);
         let last = |ledger: Option<Ledger>| ledger.and_then(|ledger| ledger.last);
         if last(after) > last(before) {
             item.advanced_at = Some(spot.mt);

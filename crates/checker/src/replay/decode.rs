@@ -44,7 +44,9 @@ fn written<'a>(kind: Kind, data: Option<(&'a str, i32)>, names: &mut Names) -> O
         Kind::Draining(id) => Write::Draining(id, text.is_some()),
         Kind::Named(id) => Write::Named(id, text.map(|text| names.of(text))),
         Kind::Owner(item) => Write::Owner(item, text.map(|text| names.of(text))),
-        Kind::Ledger(item) => Write::Ledger(item, text.map(|text| docs::ledger(text, names))),
+        Kind::Ledger(item) => {
+            Write::Ledger(item, text.map(|text| docs::ledger(text, names).map(Box::new)))
+        }
         Kind::Queued(_)
         | Kind::Running(_)
         | Kind::Misfire(_)

@@ -25,7 +25,7 @@ pub(crate) enum Write<'a> {
     /// Which stable name an instance has.
     Named(Name, Option<Name>),
     Owner(u32, Option<Name>),
-    Ledger(u32, Option<Result<Ledger, String>>),
+    Ledger(u32, Option<Result<Box<Ledger>, String>>),
     /// One of the nodes that only show something: running, misfire, failover, queued, disabled.
     Mark(Kind, bool),
 }
