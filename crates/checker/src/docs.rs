@@ -170,9 +170,9 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
         parameter: request.parameter.as_deref().map(|text| names.of(text)),
     });
     let mut gaps = [None; MAX_GAPS];
-    let [] = doc.gaps.get(MAX_GAPS..).unwrap_or_default() else {
+    if doc.gaps.len() > MAX_GAPS {
         return Err(format!("{} gaps; valid is at most {MAX_GAPS}", doc.gaps.len()));
-    };
+    }
     for (place, gap) in gaps.iter_mut().zip(doc.gaps) {
         *place = Some(gap);
     }

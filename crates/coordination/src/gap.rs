@@ -21,7 +21,8 @@ const MOST_COUNTED: usize = 10_000;
 pub struct Gap {
     /// The first of these fires.
     pub first: FireTime,
-    /// The exclusive end: the fire that was claimed, noted or skipped next, or the moment at which the item was retired.
+    /// The exclusive end: the fire that was claimed, noted or skipped next, the moment at which the item was retired, or the
+    /// date on which monitoring was switched off.
     pub until: FireTime,
     /// How many fires, at least 1. `None` if another schedule may have come into force in between, if fires between merged gaps
     /// may have been run, or if there are more than 10 000.
@@ -142,56 +143,70 @@ impl fmt::Debug for Lookup {
     }
 }
 
-/// How many schedules a process remembers at most; an older one is as one that it has not seen.
+/// Greatest number of schedules that a process remembers.
 const MAX_SCHEDULES: usize = 8;
 
-/// A schedule while it was in force.
+/// Time that instances have to hear of a new schedule, in milliseconds: its fires within that are not owed.
+const HEARING_MS: i64 = 1_000;
+
+/// A schedule and the time from which it was in force.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Epoch {
+struct SchedulePeriod {
     /// The first configuration with this schedule.
     config: Arc<JobConfig>,
-    /// The first and the last version with this schedule; this process has seen all in between.
+    /// The first and the last version with this schedule. This process has seen all in between.
     from: Version,
     to: Version,
-    /// It came into force at this time at the latest: the date of `from`.
+    /// Latest possible beginning: the date of `from`.
     latest: FireTime,
-    /// It came into force at this time at the earliest; `None` if this process has seen no configuration before. The two are the
-    /// same unless this process has not seen a version in between.
+    /// Earliest possible beginning; `None` if this process has seen no configuration before. It differs from `latest` only if this
+    /// process has not seen a version in between.
     earliest: Option<FireTime>,
+    /// The date is that of the registry, not the time at which this process saw the version.
+    is_dated: bool,
+    /// This process has seen the version before `from`, which has another schedule.
+    is_change: bool,
 }
 
-/// The schedules that this process has seen in force, and when they came into force.
-///
-/// The date of a configuration is the time of the registry's clock at the write of it, or the time at which this process saw it
-/// if the registry has no clock or the job compares no clocks.
+/// The schedules that this process has seen in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Schedules {
-    /// Oldest first; the last one is in force.
-    epochs: Vec<Epoch>,
+    /// Oldest first. The last one is in force.
+    periods: Vec<SchedulePeriod>,
     /// The date of the last configuration that this process has seen.
     last_date: Option<FireTime>,
-    /// When this process saw the schedule in force, by its own clock, or the last fire that it had seen then: fires up to that may be
-    /// those of a former one.
+    /// Last time, by the clock of this process, at which fires of a former schedule may have come.
     seen_at: Option<FireTime>,
 }
 
+/// A configuration that a process sees, and since when it counts.
+pub(crate) struct Seen<'a> {
+    pub(crate) config: &'a Arc<JobConfig>,
+    pub(crate) version: Version,
+    /// Time of the registry's clock at the write; the present if it has none or clocks are not compared.
+    pub(crate) date: FireTime,
+    /// The date is the registry's.
+    pub(crate) is_dated: bool,
+}
+
 impl Schedules {
-    /// Returns true if this configuration is the last one that was noted, or has the same version and schedule.
+    /// Returns true if this configuration was noted last, or one with the same version and schedule.
     pub(crate) fn has_noted(&self, config: &JobConfig, version: Version) -> bool {
-        let is_it = |epoch: &Epoch| epoch.to == version && is_same_schedule(&epoch.config, config);
-        self.epochs.last().is_some_and(is_it)
+        let is_it =
+            |last: &SchedulePeriod| last.to == version && is_same_schedule(&last.config, config);
+        self.periods.last().is_some_and(is_it)
     }
 
-    /// Notes a configuration that this process sees now.
-    pub(crate) fn note(
-        &mut self,
-        config: &Arc<JobConfig>,
-        version: Version,
-        date: FireTime,
-        seen_at: Option<FireTime>,
-    ) {
-        let last_date = self.last_date.replace(date);
-        let last = self.epochs.last_mut();
+    /// Notes a configuration; fires up to `seen_at` may be those of a former schedule.
+    pub(crate) fn note(&mut self, seen: &Seen<'_>, seen_at: Option<FireTime>) {
+        let Seen { config, version, date, is_dated } = *seen;
+        // The configuration was deleted and created again: its versions say nothing about those before.
+        if self.periods.last().is_some_and(|last| version <= last.to) {
+            self.periods.clear();
+            self.last_date = None;
+        }
+        let former_date = self.last_date.replace(date);
+        let last = self.periods.last_mut();
         let is_next = last.as_ref().is_some_and(|last| last.to.next() == version);
         if let Some(last) = last
             && is_next
@@ -200,41 +215,43 @@ impl Schedules {
             last.to = version;
             return;
         }
-        let earliest = if is_next { Some(date) } else { last_date };
-        let config = Arc::clone(config);
-        self.epochs.push(Epoch { config, from: version, to: version, latest: date, earliest });
+        let earliest =
+            if is_next { Some(date) } else { former_date.map(|former| former.min(date)) };
+        self.periods.push(SchedulePeriod {
+            config: Arc::clone(config),
+            from: version,
+            to: version,
+            latest: date,
+            earliest,
+            is_dated,
+            is_change: is_next,
+        });
         self.seen_at = seen_at;
-        let surplus = self.epochs.len().saturating_sub(MAX_SCHEDULES);
-        self.epochs.drain(..surplus);
+        let surplus = self.periods.len().saturating_sub(MAX_SCHEDULES);
+        let dropped = self.periods.drain(..surplus).next_back();
+        if let (Some(dropped), Some(first)) = (dropped, self.periods.first_mut()) {
+            first.earliest = Some(dropped.latest);
+        }
     }
 
     /// Returns the place of the schedule of a version, or of the first one after it if this process has not seen the version.
     fn place_of(&self, version: Version) -> Result<usize, usize> {
-        let after = self.epochs.partition_point(|epoch| epoch.from <= version);
-        let place = after.checked_sub(1).filter(|place| version <= self.epochs[*place].to);
-        place.ok_or(after)
-    }
-
-    /// Returns the exclusive end of a schedule: the latest time at which the next one came into force.
-    fn end_of(&self, place: usize) -> FireTime {
-        self.epochs.get(place + 1).map_or(FireTime(i64::MAX), |next| next.latest)
-    }
-
-    fn is_last(&self, place: usize) -> bool {
-        place + 1 == self.epochs.len()
+        let after = self.periods.partition_point(|period| period.from <= version);
+        let place = after.checked_sub(1).filter(|place| version <= self.periods[*place].to);
+        // A version beyond the last one is of a configuration that was deleted since.
+        place.ok_or(if after == self.periods.len() { 0 } else { after })
     }
 }
 
-/// Runs are accounted for by the schedule, and only while the job is monitored.
+/// Returns true if two configurations have the same fires and both, or neither, have records of their runs.
 fn is_same_schedule(one: &JobConfig, other: &JobConfig) -> bool {
-    let of = |config: &JobConfig| {
-        let JobConfig { cron, time_zone, excluded_days, monitor_execution, .. } = config;
-        (cron.clone(), time_zone.clone(), excluded_days.clone(), *monitor_execution)
-    };
-    of(one) == of(other)
+    one.cron == other.cron
+        && one.time_zone == other.time_zone
+        && one.excluded_days == other.excluded_days
+        && one.monitor_execution == other.monitor_execution
 }
 
-/// By what gaps are judged.
+/// Inputs for finding gaps.
 #[derive(Clone, Copy)]
 pub(crate) struct Judgement<'a> {
     pub(crate) lookup: &'a Lookup,
@@ -242,12 +259,15 @@ pub(crate) struct Judgement<'a> {
     pub(crate) config: &'a JobConfig,
     pub(crate) version: Version,
     pub(crate) schedules: &'a Schedules,
+    /// No date is later: the registry's clock may have been ahead when it gave one.
+    pub(crate) present: FireTime,
     /// Java instances run items without a record: what the record does not say is not looked up.
     pub(crate) mixed: bool,
 }
 
 impl Judgement<'_> {
     /// Returns the next fire after one that is accounted for now, and the version of the configuration whose schedule has it.
+    ///
     /// A fire of a former schedule is followed by those of the same one up to the change. `known` is what the fire's own
     /// schedule has next.
     pub(crate) fn next_after(
@@ -255,31 +275,38 @@ impl Judgement<'_> {
         fire: FireTime,
         known: Option<FireTime>,
     ) -> (Option<FireTime>, Version) {
-        let Schedules { epochs, seen_at, .. } = self.schedules;
-        let is_present = Some(fire) > *seen_at && epochs.last().is_none_or(|e| e.latest <= fire);
+        let Schedules { periods, seen_at, .. } = self.schedules;
+        let is_former = |last: &SchedulePeriod| fire < last.latest.min(self.present);
+        let is_present = Some(fire) > *seen_at && !periods.last().is_some_and(is_former);
         if let Some(known) = known.filter(|_| is_present || self.lookup.0.is_none()) {
             return (Some(known), self.version);
         }
-        let next_in = |(place, epoch): (usize, &Epoch)| {
-            let after = epoch.earliest.map_or(fire, |earliest| fire.max(before(earliest)));
-            let end = self.schedules.end_of(place);
-            let is_owed = epoch.config.monitor_execution && !self.schedules.is_last(place);
-            let next = self.lookup.next_after(&epoch.config, after);
-            Some((next.filter(|next| is_owed && *next < end)?, epoch.from))
+        let next_in = |period: &SchedulePeriod| {
+            let begin = period.earliest.map(|earliest| self.before(period, earliest));
+            self.lookup.next_after(&period.config, Some(fire).max(begin)?)
         };
-        let former = epochs.iter().enumerate().find_map(next_in);
-        let forgotten = is_present || mutant::is(Mutant::FormerFiresForgotten);
-        if let Some((next, version)) = former.filter(|_| !forgotten) {
-            return (Some(next), version);
+        if !is_present && !mutant::is(Mutant::FormerFiresForgotten) {
+            for (period, following) in periods.iter().zip(periods.iter().skip(1)) {
+                let end = following.latest.min(self.present);
+                if period.config.monitor_execution
+                    && fire < end
+                    && let Some(next) = next_in(period).filter(|next| *next < end)
+                {
+                    return (Some(next), period.from);
+                }
+            }
         }
-        let earliest = epochs.last().and_then(|epoch| epoch.earliest);
-        let after = earliest.map_or(fire, |earliest| fire.max(before(earliest)));
-        (self.lookup.next_after(self.config, after), self.version)
+        let next = match periods.last() {
+            Some(period) => next_in(period),
+            None => self.lookup.next_after(self.config, fire),
+        };
+        (next, self.version)
     }
 
-    /// Returns the gaps after a fire that was accounted for and before the next one that is, in their order: one at most, unless
-    /// the job was not monitored in between. What the schedule had after the former fire is `next`, by the schedule of version
-    /// `by`.
+    /// Returns the gaps after a fire that was accounted for and before the next one that is, in their order.
+    ///
+    /// There is one at most, unless the job was not monitored in between. What the schedule had after the former fire is `next`,
+    /// by the schedule of version `by`.
     pub(crate) fn gaps(
         &self,
         settled: Option<FireTime>,
@@ -289,40 +316,47 @@ impl Judgement<'_> {
         if mutant::is(Mutant::GapsHiddenByChanges) && by != Some(self.version) {
             return Vec::new();
         }
-        let Schedules { epochs, .. } = self.schedules;
+        let Schedules { periods, .. } = self.schedules;
         let looked_up = |config: &JobConfig, after: FireTime| {
             self.lookup.next_after(config, after).filter(|_| !self.mixed)
         };
-        let last = epochs.len().saturating_sub(1);
+        let end_before = |place: usize| {
+            let following = periods.get(place).map(|period| period.latest.min(self.present));
+            following.unwrap_or(FireTime(i64::MAX))
+        };
+        let last = periods.len().saturating_sub(1);
         let of_record = by.map_or(Ok(last), |by| self.schedules.place_of(by));
         let mut gaps = GapsUntil { until, found: Vec::new(), open: None };
         if let Err(after) = of_record {
-            let end = epochs.get(after).map_or(until, |epoch| epoch.latest);
-            gaps.add(next, end, by, None);
+            gaps.add(next, end_before(after), by, None);
         }
         let mut former = by;
-        let first = of_record.unwrap_or_else(|after| after);
-        for (place, epoch) in epochs.iter().enumerate().skip(first) {
-            let is_last = self.schedules.is_last(place);
-            let version = Some(if is_last { self.version } else { epoch.from });
-            let end = self.schedules.end_of(place);
-            if !epoch.config.monitor_execution {
+        let begin = of_record.unwrap_or_else(|after| after);
+        for (place, period) in periods.iter().enumerate().skip(begin) {
+            if mutant::is(Mutant::SchedulesBetweenForgotten) && place > begin && place < last {
+                continue;
+            }
+            let version = Some(if place == last { self.version } else { period.from });
+            let end = end_before(place + 1);
+            if !period.config.monitor_execution {
                 gaps.close();
                 if mutant::is(Mutant::GapsBeforeUnmonitoredHidden) {
                     gaps.found.clear();
                 }
             } else if of_record == Ok(place) {
-                let first = next.or_else(|| looked_up(&epoch.config, settled?));
+                let first = next.or_else(|| looked_up(&period.config, settled?));
                 gaps.add(first, end, by.or(version), None);
             } else {
-                let is_dated = former.map(Version::next) == Some(epoch.from)
-                    || epoch.earliest == Some(epoch.latest);
-                let earliest = if is_dated { Some(epoch.latest) } else { epoch.earliest };
-                let after = settled.max(earliest.map(before)).unwrap_or(before(epoch.latest));
-                let first = looked_up(&epoch.config, after);
-                match is_dated {
-                    true => gaps.add(first, end, version, None),
-                    false => gaps.add(first, end, former.or(version), version),
+                // The registry's date is exact if the record's configuration was followed by this one.
+                let follows = period.is_dated && former.map(Version::next) == Some(period.from);
+                let earliest = if follows { Some(period.latest) } else { period.earliest };
+                let begin = earliest.map(|earliest| self.before(period, earliest));
+                let after = settled.max(begin).unwrap_or(self.before(period, period.latest));
+                let first = looked_up(&period.config, after);
+                if earliest == Some(period.latest) {
+                    gaps.add(first, end, version, None);
+                } else {
+                    gaps.add(first, end, former.or(version), version);
                 }
             }
             former = version;
@@ -331,21 +365,26 @@ impl Judgement<'_> {
         gaps.found
     }
 
-    /// Counts the fires of a gap, if the schedule in force was in force all the time.
-    pub(crate) fn counted(&self, gap: Gap) -> Gap {
-        let place_of = |version| self.schedules.place_of(version);
-        let is_present =
-            |version| place_of(version).is_ok_and(|place| self.schedules.is_last(place));
-        let is_certain =
-            gap.changed_to.is_none() && gap.config.is_none_or(is_present) && !self.mixed;
-        let count = is_certain.then(|| self.lookup.count(self.config, gap.first, gap.until));
-        Gap { count: count.flatten(), ..gap }
+    /// Returns the time after which fires of a schedule are owed that came into force on a date. If nothing is known of the
+    /// schedule before, it may have been the same one.
+    fn before(&self, period: &SchedulePeriod, date: FireTime) -> FireTime {
+        let hearing = if period.is_change { HEARING_MS } else { 0 };
+        FireTime(date.min(self.present).0.saturating_add(hearing - 1))
     }
-}
 
-/// Returns the time before a date: a schedule that came into force on that date has the fires on it.
-fn before(date: FireTime) -> FireTime {
-    FireTime(date.0.saturating_sub(1))
+    /// Counts the fires of a gap if a single schedule has them.
+    pub(crate) fn counted(&self, gap: Gap) -> Gap {
+        if gap.changed_to.is_some() || self.mixed {
+            return gap;
+        }
+        let Schedules { periods, .. } = self.schedules;
+        let config = match gap.config.map(|version| self.schedules.place_of(version)) {
+            Some(Ok(place)) if place + 1 < periods.len() => &*periods[place].config,
+            Some(Ok(_)) | None => self.config,
+            Some(Err(_)) => return gap,
+        };
+        Gap { count: self.lookup.count(config, gap.first, gap.until), ..gap }
+    }
 }
 
 /// Collects the gaps before a fire, from one schedule after the other.
@@ -357,7 +396,7 @@ struct GapsUntil {
 }
 
 impl GapsUntil {
-    /// Adds what a schedule has up to its end, `first` being the first of its fires.
+    /// Adds the fires of a schedule, from the first one to its end.
     fn add(
         &mut self,
         first: Option<FireTime>,
@@ -381,7 +420,7 @@ impl GapsUntil {
         }
     }
 
-    /// The next schedule continues no gap.
+    /// Ends the open gap.
     fn close(&mut self) {
         self.found.extend(self.open.take());
     }

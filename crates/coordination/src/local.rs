@@ -162,6 +162,7 @@ pub(crate) struct Local {
     pub(crate) due: Option<Due>,
     /// The last scheduled fire that came, due or not.
     pub(crate) last_fire_seen: Option<FireTime>,
+    /// The schedules that this process has seen in force.
     pub(crate) schedules: Schedules,
     /// The last gaps of each item that this process reported, in the order of the reports.
     pub(crate) gaps_reported: BTreeMap<ShardingItem, Vec<Gap>>,

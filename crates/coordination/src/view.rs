@@ -605,12 +605,12 @@ impl JobView {
         self.config_in_force().map(|config| &config.value)
     }
 
-    /// Returns the configuration in force, with the version of the stored document, to guard against its next change.
     /// Returns when the stored configuration was written, by the registry's clock if it has one.
     pub(crate) fn config_written_at(&self) -> Option<FireTime> {
         self.config_written_at
     }
 
+    /// Returns the configuration in force, with the version of the stored document, to guard against its next change.
     pub(crate) fn config_in_force(&self) -> Option<&Versioned<Arc<JobConfig>>> {
         match &self.config {
             ConfigState::Absent => None,

@@ -204,8 +204,8 @@ fn fires_of_the_present_schedule_since_the_change_are_a_gap() {
     cluster.configure(&every(1));
     sleep(&mut cluster, 3);
     let until = fire_and_run(&mut cluster);
-    // The change came one second after the last fire, in the moment of a fire of the present schedule.
-    let expected = Gap { config: Some(Version(1)), ..gap(after(last, 1), until, 3) };
+    // The change came one second after the last fire. Nothing is owed in the first second.
+    let expected = Gap { config: Some(Version(1)), ..gap(after(last, 2), until, 2) };
     assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
 }
 
@@ -219,8 +219,8 @@ fn a_change_during_an_outage_counts_from_its_date_in_the_registry() {
     cluster.let_time_pass(A_SECOND * 3);
     cluster.resume(FIRST);
     let until = fire_and_run(&mut cluster);
-    // The change came in the moment of a fire of its schedule.
-    let expected = Gap { config: Some(Version(1)), ..gap(after(last, 1), until, 3) };
+    // The change came one second after the last fire. Nothing is owed in the first second.
+    let expected = Gap { config: Some(Version(1)), ..gap(after(last, 2), until, 2) };
     assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
 }
 
@@ -269,13 +269,51 @@ fn a_time_without_monitoring_is_no_gap_and_hides_none_before_it() {
     let on = FireTime(cluster.wall_ms());
     cluster.configure(&job_of(1));
     cluster.run_for(Duration::from_millis(500));
-    sleep(&mut cluster, 1);
+    sleep(&mut cluster, 2);
     let until = fire_and_run(&mut cluster);
-    let first = Gap { count: None, ..gap(after(last, 1), off, 1) };
-    let present = fires(&job_of(1), on, until, 9);
-    let count = u32::try_from(present.len()).unwrap();
+    let n_fires = |fires: &[FireTime]| u32::try_from(fires.len()).unwrap();
+    let first = gap(after(last, 1), off, n_fires(&fires(&job_of(1), last, off, 9)));
+    let present = fires(&job_of(1), FireTime(on.0 + 999), until, 9);
+    let count = n_fires(&present);
     let second = Gap { config: Some(Version(2)), ..gap(present[0], until, count) };
     assert_eq!(gaps(&cluster, FIRST), [(0, first), (0, second)], "{}", cluster.story());
+}
+
+#[test]
+fn fires_of_a_schedule_that_came_and_went_are_in_the_gap() {
+    let mut cluster = cluster(1, &every(30));
+    let last = fire_and_run(&mut cluster);
+    cluster.configure(&every(1));
+    sleep(&mut cluster, 5);
+    cluster.configure(&every(20));
+    cluster.run_for(Duration::from_millis(100));
+    let until = fires(&every(20), FireTime(cluster.wall_ms()), FireTime(i64::MAX), 1)[0];
+    let wait = u64::try_from(until.0 - cluster.wall_ms()).unwrap();
+    cluster.run_for(Duration::from_millis(wait));
+    cluster.fire();
+    cluster.run_for(A_SECOND);
+    let expected = Gap {
+        count: None,
+        config: Some(Version(1)),
+        changed_to: Some(Version(2)),
+        ..gap(after(last, 2), until, 1)
+    };
+    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
+}
+
+/// The clocks of the hosts agree with each other, and that of the registry differs within the bound.
+#[test]
+fn a_change_that_is_seen_at_once_is_no_gap() {
+    for ahead_ms in [-300, 0, 300] {
+        let mut cluster = cluster(1, &every(30));
+        cluster.show_registry_time(FIRST);
+        cluster.set_clock_ahead(FIRST, ahead_ms);
+        fire_and_run(&mut cluster);
+        cluster.configure(&every(1));
+        cluster.run_for(A_SECOND);
+        fire_and_run(&mut cluster);
+        assert_eq!(gaps(&cluster, FIRST), [], "{ahead_ms} ms\n{}", cluster.story());
+    }
 }
 
 #[test]

@@ -1,16 +1,18 @@
 //! P5: every fire that was not run was noted or reported. S3.
 
+use std::collections::BTreeSet;
+
 use super::Findings;
 use super::accounting::{Account, latest};
 use super::targets::DATING_MS;
 use crate::Property::S3;
-use crate::docs::{Ledger, State};
-use crate::replay::trace::{Change, Spot};
+use crate::docs::{Config, Ledger, State};
+use crate::replay::trace::{Change, ConfigFrom, Spot};
 
 /// The metric of fires that have neither a run nor a note nor a report.
 const UNEXPLAINED: &str = "fires unexplained";
 
-/// The last fire that needs nothing more.
+/// Last fire that needs nothing more.
 #[derive(Clone, Copy)]
 struct Settled {
     fire: i64,
@@ -21,11 +23,11 @@ struct Settled {
 }
 
 impl Account<'_> {
-    /// Walks through the changes of the record: what it passes over was noted or reported. Nothing here depends on how long
-    /// anything takes, so that it holds during chaos as well.
+    /// Walks through the changes of the record: what it passes over was noted or reported. An explanation may come at any time,
+    /// so that this holds during chaos as well.
     ///
-    /// The record names two schedules: the one in force when the former fire was settled, and the one in force now. A schedule
-    /// that came and went in between is named nowhere, and its fires are only counted.
+    /// A record names two schedules: the one in force when the former fire was settled, and the one in force now. Fires of a
+    /// schedule that came and went in between are counted only.
     pub(super) fn explain(&self, findings: &mut Findings) {
         findings.count(UNEXPLAINED, 0);
         // None while the item is not in force.
@@ -67,9 +69,7 @@ impl Account<'_> {
             findings.count("fires of schedules that no record names", 1);
             return;
         }
-        let last = self.trace.changes.last().and_then(|change| change.after);
-        let is_kept = last.is_some_and(|ledger| ledger.has_in_gap(fire));
-        let holds = is_kept || self.was_noted_itself(fire) || self.reported.has(fire);
+        let holds = self.was_noted_itself(fire) || self.reported.has(fire) || self.is_kept(fire);
         findings.count(UNEXPLAINED, u64::from(!holds));
         let subject = (self.name, Some(self.item));
         findings.expect(holds, S3, subject, &[self.record_at(due), spot], || {
@@ -80,15 +80,25 @@ impl Account<'_> {
         });
     }
 
-    /// Returns true if the configuration wanted a record of the item's fire, give or take how far instances may disagree about the
-    /// time of a change.
+    /// Returns true if the configuration wants a record of the item's fire, and does not change about that time.
     fn is_owed(&self, due: u64) -> bool {
         let slack = DATING_MS.unsigned_abs() * 1_000_000;
         let (from, until) = (due.saturating_sub(slack), due.saturating_add(slack));
         let first = self.job.configs.partition_point(|config| config.mt <= from).saturating_sub(1);
-        let meant = self.job.configs[first..].iter().take_while(|config| config.mt <= until);
-        let wants = |config: &crate::docs::Config| config.monitor && self.item < config.total;
-        meant.into_iter().all(|from| from.config.as_ref().is_some_and(|config| wants(config)))
+        let about = self.job.configs[first..].iter().take_while(|config| config.mt <= until);
+        let wants = |config: &Config| config.monitor && self.item < config.total;
+        let is_wanted = |from: &ConfigFrom| from.config.as_deref().is_some_and(wants);
+        self.targets.is_one_schedule(from, until) && about.into_iter().all(is_wanted)
+    }
+
+    /// Returns true if the last record keeps the fire in a gap, and at most one claim came after the one that found it: the
+    /// instance that found it may have been lost before it reported it.
+    fn is_kept(&self, fire: i64) -> bool {
+        let has_it = |ledger: &Ledger| ledger.has_in_gap(fire);
+        let kept = self.trace.changes.iter().rev().filter_map(|change| change.after.as_ref());
+        let tokens: BTreeSet<_> =
+            kept.take_while(|ledger| has_it(ledger)).map(|ledger| ledger.token).collect();
+        (1..=2).contains(&tokens.len())
     }
 
     /// Each fire that is noted is the last of the noted ones for a moment.

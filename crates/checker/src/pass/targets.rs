@@ -13,11 +13,10 @@ pub(super) struct Targets {
     fires: Vec<i64>,
     /// Those of schedules that came or went at about the time: they may be accounted for.
     may: BTreeSet<i64>,
-    /// Those that must have been run, noted or reported, ascending: more than `fires` if the judge is patient, because an
-    /// explanation may come at any time.
+    /// All of them, ascending: more than `fires` if the judge is patient. What is not run must be explained at any time.
     owed: Vec<i64>,
-    /// When each schedule came into force, and whether all instances go by it: not while what is stored cannot be used and they
-    /// may have seen different ones before.
+    /// Beginnings of schedules and of monitoring, and whether all instances agree: they may not while the stored configuration
+    /// cannot be used, if there were different ones before.
     changes: Vec<(u64, bool)>,
     /// Why they may not be all.
     pub(super) problem: Option<String>,
@@ -26,8 +25,8 @@ pub(super) struct Targets {
 /// Nobody records more than a year; a clock that says so is wrong.
 const LONGEST_MS: i64 = 366 * 86_400_000;
 
-/// How far instances and the registry may disagree about the time of a change of the schedule, or of the birth or the retirement
-/// of an item, in milliseconds.
+/// Distance from a change of the schedule, the birth or the retirement of an item within which fires are not judged, in
+/// milliseconds: instances need time to hear of a change, and date births by the clocks that they know.
 pub(super) const DATING_MS: i64 = 1_000;
 
 impl Targets {
@@ -60,7 +59,7 @@ impl Targets {
                     targets.may.insert(fire);
                 }
             }
-            targets.owed.extend(schedule.between(begin + DATING_MS, until - DATING_MS));
+            targets.owed.extend(schedule.between(begin, until));
         }
         targets
     }

@@ -110,6 +110,103 @@ fn s3_a_fire_that_was_not_run_is_reported() {
 }
 
 #[test]
+fn s3_a_gap_in_the_record_waits_for_one_more_claim_at_most() {
+    fn kept(s: &mut Story) -> &mut Story {
+        s.round(1).at(15.0).begin("registry_down", "registry");
+        s.at(25.0).over("registry_down", "registry").hide_gaps().round(3);
+        let gaps = json!([{"first": fire(2), "until": fire(3)}]);
+        let with_gaps = |l: &mut serde_json::Value| l["gaps"] = gaps.clone();
+        s.ledger("a", 0, with_gaps).ledger("b", 1, with_gaps)
+    }
+    assert_good(
+        S3,
+        &[
+            ("no instance has claimed since", |s| {
+                kept(s);
+            }),
+            ("the next instance may be lost before it reports it", |s| {
+                kept(s).round(4);
+            }),
+            ("it was reported", |s| {
+                for (p, item) in [("a", 0), ("b", 1)] {
+                    let (first, until) = (fire(2), fire(3));
+                    s.says(p, Fact::Gap { job: "j".into(), item, first, until });
+                }
+                kept(s).round(4).round(5);
+            }),
+        ],
+    );
+    assert_bad(
+        S3,
+        &[],
+        &[
+            ("instances claim again and again", |s| {
+                kept(s).round(4).round(5);
+            }),
+            ("it leaves the record", |s| {
+                kept(s);
+                s.ledger("a", 0, |l| l["gaps"] = json!([]));
+                s.ledger("b", 1, |l| l["gaps"] = json!([])).round(4);
+            }),
+            ("it leaves the record of one item", |s| {
+                kept(s).ledger("b", 1, |l| l["gaps"] = json!([])).round(4);
+            }),
+        ],
+    );
+}
+
+#[test]
+fn s3_a_change_of_the_configuration_hides_no_gap() {
+    fn changed(s: &mut Story) -> &mut Story {
+        s.round(1).at(12.0).configure(|c| c["cron"] = json!("0/5 * * * * ?")).hide_gaps()
+    }
+    fn reported(s: &mut Story, first: i64) -> &mut Story {
+        for (p, item) in [("a", 0), ("b", 1)] {
+            s.says(p, Fact::Gap { job: "j".into(), item, first, until: fire(3) });
+        }
+        s
+    }
+    assert_bad(
+        S3,
+        &[L0],
+        &[
+            ("no fire of the present schedule is reported", |s| {
+                changed(s).round(3);
+            }),
+            ("the first of them is not reported", |s| {
+                reported(changed(s), fire(2)).round(3);
+            }),
+            ("one of the former schedule is not reported", |s| {
+                s.round(1).at(28.0).configure(|c| c["cron"] = json!("0/30 * * * * ?"));
+                s.hide_gaps().round(3);
+            }),
+        ],
+    );
+    assert_good(
+        S3,
+        &[
+            ("all of them are reported", |s| {
+                changed(s).at(13.0).begin("registry_down", "registry");
+                s.at(26.0).over("registry_down", "registry");
+                reported(s, fire(1) + 5_000).round(3);
+            }),
+            ("the change comes a moment before the first of them", |s| {
+                s.round(1).at(15.0).begin("registry_down", "registry");
+                s.at(19.5).configure(|c| c["cron"] = json!("0/5 * * * * ?")).hide_gaps();
+                s.at(26.0).over("registry_down", "registry");
+                reported(s, fire(2) + 5_000).round(3);
+            }),
+            ("the job was not monitored", |s| {
+                s.round(1).at(12.0).configure(|c| c["monitorExecution"] = json!(false));
+                s.at(15.0).begin("registry_down", "registry");
+                s.at(25.0).over("registry_down", "registry");
+                s.at(28.0).configure(|c| c["monitorExecution"] = json!(true)).hide_gaps().round(3);
+            }),
+        ],
+    );
+}
+
+#[test]
 fn s3_every_fire_is_accounted_for_once() {
     assert_bad(
         S3,

@@ -10,6 +10,7 @@ use super::Coordinator;
 use crate::duty::Duty;
 use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::trigger::takes_away;
+use crate::gap::Seen;
 use crate::items::{ItemView, Sign};
 use crate::local::{Due, LocalCall, Phase, RequestWay, UnmonitoredRequest};
 use crate::mutant::{self, Mutant};
@@ -70,21 +71,20 @@ impl Coordinator {
 
     /// Notes when the schedule in force came into force.
     fn note_schedule(&mut self, now: Now) {
-        let Some(Versioned { value, version }) = self.view.config_in_force() else { return };
-        if !self.local.schedules.has_noted(value, *version) {
-            let date = self.config_date(value, now);
-            let seen_at = self.local.last_fire_seen.max(Some(FireTime(now.wall_ms)));
-            self.local.schedules.note(value, *version, date, seen_at);
+        let Some(Versioned { value: config, version }) = self.view.config_in_force() else {
+            return;
+        };
+        if self.local.schedules.has_noted(config, *version) {
+            return;
         }
-    }
-
-    /// Returns when the stored configuration was written, or seen first if the registry has no clock or it is not compared.
-    fn config_date(&self, config: &JobConfig, now: Now) -> FireTime {
-        let written_at = self.view.config_written_at();
         let is_compared = config.max_time_diff != MaxTimeDiff::Off;
-        let compared =
-            written_at.filter(|_| is_compared && !mutant::is(Mutant::ChangesDatedWhenSeen));
-        compared.unwrap_or_else(|| FireTime(config.max_time_diff.present_ms(now)))
+        let is_compared = is_compared && !mutant::is(Mutant::ChangesDatedWhenSeen);
+        let written = self.view.config_written_at().filter(|_| is_compared);
+        let date = written.unwrap_or(FireTime(config.max_time_diff.present_ms(now)));
+        let seen = Seen { config, version: *version, date, is_dated: written.is_some() };
+        let horizon = self.horizon_ms(now);
+        let last_fire = self.local.last_fire_seen.filter(|fire| fire.0 <= horizon);
+        self.local.schedules.note(&seen, last_fire.max(Some(FireTime(now.wall_ms))));
     }
 
     /// Reports once that the clocks differ, and takes back a fire that came before that was known.

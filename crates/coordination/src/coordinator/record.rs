@@ -17,7 +17,7 @@ use crate::{
     MissReason, Now, OnceStage, Outage, Outcome, RequestParameter, RunSource, StartItem,
 };
 
-/// How much later than the instance's clock a scheduled fire may be, in milliseconds.
+/// Tolerance for a fire ahead of the instance's clock, in milliseconds.
 const EARLY_MS: i64 = 1_000;
 
 impl Coordinator {
@@ -198,10 +198,10 @@ impl Coordinator {
         if self.clock_differs_by(now).is_some() && !mutant::is(Mutant::WrongClockFires) {
             return self.miss_by_clock(at, out);
         }
-        // A timer is never early: the clock was set back after the fire had come.
+        // The clock was set back after the fire had come: the timer fires again when its time comes.
         let is_early = at.0 > now.wall_ms.saturating_add(EARLY_MS);
         if is_early && !mutant::is(Mutant::EarlyFiresTaken) {
-            return self.miss_by_clock(at, out);
+            return;
         }
         if let Some(known) = self.local.due.as_mut().filter(|known| known.at == at) {
             *known = due;

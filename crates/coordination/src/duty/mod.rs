@@ -205,6 +205,7 @@ impl<'a> Context<'a> {
             config: self.view.config()?,
             version: self.view.config_version()?,
             schedules: &self.local.schedules,
+            present: FireTime(self.present_ms()),
             mixed: self.view.is_mixed() || self.local.foreign.is_known(),
         })
     }
@@ -333,15 +334,22 @@ fn bytes_told(steps: &[Step]) -> usize {
     told.sum()
 }
 
-/// Finds the gaps of items. Most of them have the same one, which is counted once.
+/// Finds the gaps of items. Most items of a plan have the same ones, which are looked up once.
 struct GapJudge<'a> {
     judgement: Judgement<'a>,
-    counted: Option<Gap>,
+    last_gaps: Option<(GapInput, Vec<Gap>)>,
+    last_next: Option<(NextInput, (Option<FireTime>, Version))>,
 }
+
+/// The last fire that a record accounts for, what it owes next, and the fire that is accounted for now.
+type GapInput = (Option<FireTime>, (Option<FireTime>, Option<Version>), FireTime);
+
+/// The fire that is accounted for now, and what its schedule has next if that is known.
+type NextInput = (FireTime, Option<FireTime>);
 
 impl<'a> GapJudge<'a> {
     fn of(cx: &Context<'a>) -> Option<Self> {
-        Some(Self { judgement: cx.judgement()?, counted: None })
+        Some(Self { judgement: cx.judgement()?, last_gaps: None, last_next: None })
     }
 
     /// Returns the next record of an item with the gap that it proves: what the schedule has between the last fire that the former
@@ -360,7 +368,7 @@ impl<'a> GapJudge<'a> {
             true => Vec::new(),
             false => self.gaps(before, until),
         };
-        let (next, config) = self.judgement.next_after(until, after.next_fire);
+        let (next, config) = self.next_after(until, after.next_fire);
         let reported = cx.local.gaps_reported.get(&item).map_or(&[][..], |gaps| gaps);
         after.followed_by(next, config).with_gaps(gaps, reported)
     }
@@ -400,13 +408,29 @@ impl<'a> GapJudge<'a> {
         if mutant::is(Mutant::GapsUnrecorded) {
             return Vec::new();
         }
-        let mut gaps = self.judgement.gaps(before.settled_until(), before.next_owed(), until);
-        for gap in &mut gaps {
-            let same = |known: &Gap| Gap { count: None, ..*known } == *gap;
-            *gap = self.counted.filter(same).unwrap_or_else(|| self.judgement.counted(*gap));
-            self.counted = Some(*gap);
+        let input = (before.settled_until(), before.next_owed(), until);
+        if let Some((_, gaps)) = self.last_gaps.as_ref().filter(|(last, _)| *last == input) {
+            return gaps.clone();
         }
+        let (settled, owed, until) = input;
+        let gaps = self.judgement.gaps(settled, owed, until);
+        let gaps: Vec<_> = gaps.into_iter().map(|gap| self.judgement.counted(gap)).collect();
+        self.last_gaps = Some((input, gaps.clone()));
         gaps
+    }
+
+    fn next_after(
+        &mut self,
+        fire: FireTime,
+        known: Option<FireTime>,
+    ) -> (Option<FireTime>, Version) {
+        let input = (fire, known);
+        if let Some((_, next)) = self.last_next.filter(|(last, _)| *last == input) {
+            return next;
+        }
+        let next = self.judgement.next_after(fire, known);
+        self.last_next = Some((input, next));
+        next
     }
 }
 

@@ -226,6 +226,8 @@ mutants! {
     ChangesDatedWhenSeen,
     /// No gap is found before a time in which the job was not monitored.
     GapsBeforeUnmonitoredHidden,
+    /// Schedules that came and went since the fire before are forgotten.
+    SchedulesBetweenForgotten,
     /// A fire of a former schedule counts as followed by those of the present one.
     FormerFiresForgotten,
     /// No gap is found between two fires that meet a run.

@@ -858,6 +858,15 @@ pub const MUTANTS: &[Row] = &[
         watcher: Simulation(400),
     },
     Row {
+        mutant: M::SchedulesBetweenForgotten,
+        properties: &["S3"],
+        story: "fires of a schedule that came and went are silent",
+        watcher: Told(told(
+            "tests/gaps.rs",
+            "fires_of_a_schedule_that_came_and_went_are_in_the_gap",
+        )),
+    },
+    Row {
         mutant: M::FormerFiresForgotten,
         properties: &["S3"],
         story: "fires of a former schedule after one that is caught up with are silent",
@@ -1452,7 +1461,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an instance runs a fire of next year after its clock was set right, and again if it comes again",
         watcher: Told(told(
             "tests/clocks.rs",
-            "a_fire_that_is_later_than_the_clock_is_missed_without_a_claim_too",
+            "a_fire_that_is_later_than_the_clock_waits_until_it_comes_again",
         )),
     },
     Row {

@@ -95,7 +95,7 @@ pub(super) async fn a_node_carries_the_registrys_time_of_its_last_write(stage: &
     let actor = stage.actor().await;
     let probe = path("/clock/probe");
     let ask = async || {
-        let asked = stage.within("the time is told", actor.center.registry_time(&probe)).await;
+        let asked = stage.within("the time is known", actor.center.registry_time(&probe)).await;
         asked.expect("there is a connection")
     };
     actor.commit(Txn::new().create(path("/n"), "", Lifetime::Persistent)).await;
@@ -112,6 +112,7 @@ pub(super) async fn a_node_carries_the_registrys_time_of_its_last_write(stage: &
             other => panic!("{other:?} before the snapshot is complete"),
         }
     }
+    assert_eq!(listed.len(), 1, "nodes of the snapshot");
     let read = actor.node("/n").await;
     let all = stage.within("it is read", actor.center.read_all(&[path("/n")])).await;
     let all = all.expect("there is a connection").into_iter().flatten();
