@@ -21,6 +21,8 @@ pub(crate) enum Error {
     #[error("cannot {action} {}", .path.display())]
     File { action: &'static str, path: PathBuf, source: io::Error },
     #[error(transparent)]
+    Copy(#[from] ::mutants::CopyError),
+    #[error(transparent)]
     Fixture(#[from] zookeeper_fixture::Error),
     #[error("no ZooKeeper server could be made available; install ZooKeeper's or Maven's package, or set ZOOKEEPER_HOME:\n{}", .attempts.join("\n"))]
     NoZookeeper { attempts: Vec<String> },

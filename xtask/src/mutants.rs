@@ -2,6 +2,10 @@
 
 use std::fs;
 
+use std::process::Command;
+
+use mutants::write_copy;
+
 use crate::steps::{cargo, run};
 use crate::{Error, workspace};
 
@@ -14,33 +18,41 @@ struct Request {
     names: Vec<String>,
 }
 
-/// Runs the stories and the exhaustive model, then the simulation, which prints the table of all three.
+/// Writes the copy of the workspace that has the mutants. There it runs the stories and the exhaustive model, then the
+/// simulation, which prints the table of all three.
 ///
 /// The table is printed even if the stories or the model have found something else than it says.
 pub(crate) fn hunt(arguments: &[String]) -> Result<(), Error> {
     let request = Request::parse(arguments)?;
     let folder = workspace().join("target").join("mutants");
     fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
+    let copy = folder.join("workspace");
+    write_copy(workspace(), &copy)?;
+    // One folder for both: the copy has the same dependencies.
+    let in_copy = |line: &str| {
+        let mut command: Command = cargo(line);
+        command.current_dir(&copy).env("CARGO_TARGET_DIR", workspace().join("target"));
+        command
+    };
     let names = request.names.join(",");
     let [stories, model] = ["stories.tsv", "model.tsv"].map(|name| folder.join(name));
     for file in [&stories, &model] {
         fs::write(file, "").map_err(Error::file("write", file))?;
     }
-    let mut telling = cargo(TESTS);
+    let mut telling = in_copy(TESTS);
     telling.args(["--no-fail-fast", "--lib", "--tests", "stories_fail_without_their_guards"]);
     let told = run(telling.env("MUTANTS", &names).env("MUTANTS_STORIES", &stories));
-    let mut modelling = cargo(TESTS);
+    let mut modelling = in_copy(TESTS);
     modelling.args(["--lib", "mutants_are_noticed", "--", "--ignored"]);
     let modelled = run(modelling.env("MUTANTS", &names).env("MUTANTS_FILE", &model));
-    let mut simulation = cargo(SIMULATION);
+    let mut simulation = in_copy(SIMULATION);
     simulation.arg("--stories").arg(&stories).arg("--model").arg(&model);
     run(simulation.args(request.words()))?;
     told.and(modelled)
 }
 
-const TESTS: &str = "test --release --quiet -p coordination --features mutants";
-const SIMULATION: &str =
-    "run --release --quiet -p testkit --features mutants --bin ejob-mutants --";
+const TESTS: &str = "test --release --quiet -p coordination";
+const SIMULATION: &str = "run --release --quiet -p testkit --bin ejob-mutants --";
 
 impl Request {
     fn parse(arguments: &[String]) -> Result<Self, Error> {

@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// From the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 24] = [
+const LAYERS: [Row; 25] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -120,7 +120,8 @@ const LAYERS: [Row; 24] = [
         normal: &["checker", "coordination", "reg-center", "sharding", "trigger"],
         dev: &[],
     },
-    Row { name: "xtask", normal: &["zookeeper-fixture"], dev: &[] },
+    Row { name: "mutants", normal: &[], dev: &[] },
+    Row { name: "xtask", normal: &["mutants", "zookeeper-fixture"], dev: &[] },
 ];
 
 const PURE: [&str; 4] = ["coordination", "reg-center", "sharding", "trigger"];

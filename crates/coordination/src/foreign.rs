@@ -10,7 +10,6 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::items::ItemView;
 use crate::local::Due;
-use crate::mutant::{self, Mutant};
 use crate::view::JobView;
 use crate::{FireTime, LedgerState, Now, Run};
 
@@ -118,7 +117,7 @@ impl Foreign {
     /// Returns a fire that Java instances hold back, or have been told to hold back no more but perhaps not seen that yet.
     pub(crate) fn may_still_begin(&self) -> Option<FireTime> {
         let let_go = self.let_go.map(|(fire, _)| fire);
-        self.held_back.or(let_go.filter(|_| !mutant::is(Mutant::HeldBackFollowedAtOnce)))
+        self.held_back.or(let_go)
     }
 
     /// Returns true if a Java instance has had an item as long as this instance has been looking.
@@ -142,8 +141,8 @@ impl Foreign {
             Some(Interrupted { owner, fire: self.accounted(item).or(fire)?, taken_over: false })
         };
         let run = self.lost.get(&item).cloned().or_else(left)?;
-        let open = is_open(view, item, run.fire) || mutant::is(Mutant::SettledRunsInterrupted);
-        let taken = shown.failover.is_some() && !mutant::is(Mutant::JavaTakeoversIgnored);
+        let open = is_open(view, item, run.fire);
+        let taken = shown.failover.is_some();
         (open && !taken).then_some(run)
     }
 
@@ -171,7 +170,7 @@ impl Foreign {
     /// Returns true if a Java instance has taken an item over, and nobody knows yet whether it has ended it.
     pub(crate) fn is_undecided(&self, item: ShardingItem) -> bool {
         let waits = |run: &ForeignRun| run.taken_over && !run.lasting;
-        self.runs.get(&item).is_some_and(waits) && !mutant::is(Mutant::TakeoversDecidedEarly)
+        self.runs.get(&item).is_some_and(waits)
     }
 
     /// Returns when the next one is decided, on the monotonic clock.
@@ -179,7 +178,7 @@ impl Foreign {
         let taken_over = self.runs.values().filter(|run| run.taken_over && !run.lasting);
         let ended = taken_over.filter_map(|run| Some(run.ended? + GRACE));
         let let_go = self.let_go.map(|(_, until)| until);
-        ended.chain(let_go).min().filter(|_| !mutant::is(Mutant::TakeoversUnwatched))
+        ended.chain(let_go).min()
     }
 
     /// Returns the marks that living Java instances have left behind.
@@ -216,7 +215,7 @@ impl Foreign {
             return;
         }
         self.fires += 1;
-        if view.awaits_foreign_resharding() && !mutant::is(Mutant::HeldBackAccounted) {
+        if view.awaits_foreign_resharding() {
             self.held_back = Some(at);
             return;
         }
@@ -231,11 +230,11 @@ impl Foreign {
     /// What is announced right after a fire a Java instance may see before it gets to it, and hold it back. It marks all its items
     /// when it begins: if it has shown no mark since, the fire does not count as run.
     fn doubt_last_fire(&mut self, at: FireTime, now: Now) {
-        if now.wall_ms - at.0 >= lag_ms() || mutant::is(Mutant::LateInstancesAccounted) {
+        if now.wall_ms - at.0 >= lag_ms() {
             return;
         }
         for (item, (owner, before)) in std::mem::take(&mut self.before_fire) {
-            if self.may_have_begun(&owner, at, now) && !mutant::is(Mutant::BegunFiresDoubted) {
+            if self.may_have_begun(&owner, at, now) {
                 continue;
             }
             match before {
@@ -274,7 +273,6 @@ impl Foreign {
         }
         if !view.awaits_foreign_resharding()
             && let Some(at) = self.held_back.take()
-            && !mutant::is(Mutant::HeldBackForgotten)
         {
             self.account(view, at);
             self.let_go = Some((at, now.mono + LAG + POLL));
@@ -284,10 +282,10 @@ impl Foreign {
             run.ended = (!run.is_shown(view.item(*item))).then_some(now.mono);
         }
         runs.retain(|item, run| {
-            let just_now = |ended| now.mono < ended + GRACE && !mutant::is(Mutant::GraceForgotten);
-            let lately = run.ended.is_none_or(just_now) || mutant::is(Mutant::GraceEndless);
+            let just_now = |ended| now.mono < ended + GRACE;
+            let lately = run.ended.is_none_or(just_now);
             let gone = !view.is_registered(&run.owner);
-            if lately && gone && (!run.lasting || mutant::is(Mutant::LastingRunsLost)) {
+            if lately && gone && !run.lasting {
                 let (owner, fire, taken_over) = (run.owner.clone(), run.fire, run.taken_over);
                 lost.insert(*item, Interrupted { owner, fire, taken_over });
             }
@@ -299,14 +297,14 @@ impl Foreign {
             let open = is_open(view, *item, run.fire) || waits;
             // Its own mark may go after the node of its instance.
             let taken = shown.failover.as_ref().is_some_and(|taker| *taker != run.owner);
-            open && !taken || mutant::is(Mutant::LostRunsKept)
+            open && !taken
         });
     }
 
     fn observe_marks(&mut self, view: &JobView, fire: Option<FireTime>) {
         let marked = |shown: &ItemView| shown.running || shown.failover.is_some();
         for (item, shown) in view.restless_items().filter(|(_, shown)| marked(shown)) {
-            if shown.failover.is_some() && !mutant::is(Mutant::TakersForgotten) {
+            if shown.failover.is_some() {
                 self.observe_takeover(view, item, shown, fire);
                 continue;
             }
@@ -315,12 +313,10 @@ impl Foreign {
             }
             let ours = shown.ledger.as_ref().is_some_and(|ledger| ledger.value.is_busy());
             let owner = view.java_owner(shown);
-            let owner = owner.filter(|_| !ours || mutant::is(Mutant::OursTakenForJava));
+            let owner = owner.filter(|_| !ours);
             let (Some(owner), Some(fire)) = (owner, fire) else { continue };
-            if !mutant::is(Mutant::JavaMarksUnaccounted) {
-                let accounted = self.accounted.entry(item).or_insert(fire);
-                *accounted = fire.max(*accounted);
-            }
+            let accounted = self.accounted.entry(item).or_insert(fire);
+            *accounted = fire.max(*accounted);
             let marked_at = shown.marked_at;
             let same = |run: &ForeignRun| run.ended.is_none() && run.marked_at == marked_at;
             if !self.runs.get(&item).is_some_and(same) {

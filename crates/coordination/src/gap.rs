@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use reg_center::Version;
 
-use crate::mutant::{self, Mutant};
 use crate::{FireTime, JobConfig};
 
 /// How many gaps a ledger record keeps at most; beyond that the two oldest are merged.
@@ -37,9 +36,6 @@ pub struct Gap {
 impl Gap {
     /// Returns true if both ends of the gap are ends of these gaps: it is one of them, or several of them merged.
     pub(crate) fn is_among(&self, gaps: &[Self]) -> bool {
-        if mutant::is(Mutant::GapsReportedByEnd) {
-            return gaps.iter().any(|gap| gap.until >= self.until);
-        }
         let has_first = gaps.iter().any(|gap| gap.first == self.first);
         has_first && gaps.iter().any(|gap| gap.until == self.until)
     }
@@ -56,7 +52,7 @@ impl Gap {
 
     /// Returns the part of the gap up to `present`, the last scheduled fire until now; `None` if it begins later.
     pub(crate) fn ended_by(&self, present: FireTime) -> Option<Self> {
-        if self.until <= present || mutant::is(Mutant::FutureGapsKept) {
+        if self.until <= present {
             return Some(*self);
         }
         let until = FireTime(present.0.saturating_add(1));
@@ -285,7 +281,7 @@ impl Judgement<'_> {
             let begin = period.earliest.map(|earliest| self.before(period, earliest));
             self.lookup.next_after(&period.config, Some(fire).max(begin)?)
         };
-        if !is_present && !mutant::is(Mutant::FormerFiresForgotten) {
+        if !is_present {
             for (period, following) in periods.iter().zip(periods.iter().skip(1)) {
                 let end = following.latest.min(self.present);
                 if period.config.monitor_execution
@@ -313,9 +309,6 @@ impl Judgement<'_> {
         (next, by): (Option<FireTime>, Option<Version>),
         until: FireTime,
     ) -> Vec<Gap> {
-        if mutant::is(Mutant::GapsHiddenByChanges) && by != Some(self.version) {
-            return Vec::new();
-        }
         let Schedules { periods, .. } = self.schedules;
         let looked_up = |config: &JobConfig, after: FireTime| {
             self.lookup.next_after(config, after).filter(|_| !self.mixed)
@@ -333,16 +326,10 @@ impl Judgement<'_> {
         let mut former = by;
         let begin = of_record.unwrap_or_else(|after| after);
         for (place, period) in periods.iter().enumerate().skip(begin) {
-            if mutant::is(Mutant::SchedulesBetweenForgotten) && place > begin && place < last {
-                continue;
-            }
             let version = Some(if place == last { self.version } else { period.from });
             let end = end_before(place + 1);
             if !period.config.monitor_execution {
                 gaps.close();
-                if mutant::is(Mutant::GapsBeforeUnmonitoredHidden) {
-                    gaps.found.clear();
-                }
             } else if of_record == Ok(place) {
                 let first = next.or_else(|| looked_up(&period.config, settled?));
                 gaps.add(first, end, by.or(version), None);

@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use reg_center::NodePath;
 use sharding::{InstanceId, ShardingItem};
 
-use crate::mutant::{self, Mutant};
 use crate::shortened;
 
 /// What stands between the two parts of an instance id on the wire.
@@ -150,7 +149,7 @@ impl FireTime {
     /// from it on. It is never what identifies a scheduled fire, which comes on a whole second (simulation seed 263).
     #[must_use]
     pub fn of_request(ms: i64) -> Self {
-        Self(if mutant::is(Mutant::EvenRequests) { ms - ms % 1_000 } else { ms | 1 })
+        Self(ms | 1)
     }
 
     /// Returns a time in whole milliseconds, rounded towards 1970.

@@ -10,7 +10,6 @@ use reg_center::Version;
 use sharding::InstanceId;
 
 use crate::gap::MAX_GAPS;
-use crate::mutant::{self, Mutant};
 use crate::runs::LocalRun;
 use crate::{FailureReason, FencingToken, FireTime, Gap, RequestParameter};
 
@@ -284,9 +283,6 @@ impl Ledger {
 
     /// Returns how many bytes of its document are texts of others, at most: what operators tell runs, and why one failed.
     pub(crate) fn parameter_bytes(&self) -> usize {
-        if mutant::is(Mutant::ParametersWeighNothing) {
-            return 0;
-        }
         let of_run = self.run().and_then(|run| run.parameter.as_ref());
         let of_request = self.request.as_ref().and_then(|request| request.parameter.as_ref());
         let failure = self.failure.as_ref().map_or(0, FailureReason::json_bytes);
@@ -355,7 +351,7 @@ impl Ledger {
     #[must_use]
     pub fn settled_until(&self) -> Option<FireTime> {
         let noted = self.misfire.map(|range| range.last);
-        self.last_fire.max(noted).filter(|_| !mutant::is(Mutant::SettledIgnored))
+        self.last_fire.max(noted)
     }
 
     /// Returns what the schedule had after the last fire that needs nothing more, if the record says so, and the registry
@@ -399,7 +395,7 @@ impl Ledger {
     /// comes later. `next` is what the schedule has after it.
     #[must_use]
     pub fn claim(&self, by: &Claimant, fire: FireTime, next: Option<FireTime>) -> Option<Self> {
-        let again = self.last_fire >= Some(fire) && !mutant::is(Mutant::FireClaimedAgain);
+        let again = self.last_fire >= Some(fire);
         if !self.may_begin() || again {
             return None;
         }
@@ -414,7 +410,7 @@ impl Ledger {
     #[must_use]
     pub fn catch_up(&self, by: &Claimant, fire: FireTime, next: Option<FireTime>) -> Option<Self> {
         let claimed = self.claim(by, fire, next)?;
-        if self.misfire.is_some() && !mutant::is(Mutant::CaughtUpBesideMisfires) {
+        if self.misfire.is_some() {
             return None;
         }
         let LedgerState::Running(run) = claimed.state else { return None };
@@ -456,7 +452,7 @@ impl Ledger {
     }
 
     fn may_begin(&self) -> bool {
-        self.is_idle() && (!self.disabled || mutant::is(Mutant::DisabledClaimable))
+        self.is_idle() && !self.disabled
     }
 
     fn begun(&self, by: &Claimant, run: Run) -> Self {
@@ -464,7 +460,7 @@ impl Ledger {
         let next_config = next_config.filter(|it| self.next_fire.is_some() && *it != by.config);
         Self {
             state: LedgerState::Running(run),
-            token: if mutant::is(Mutant::TokenKept) { self.token } else { self.token.next() },
+            token: self.token.next(),
             config: Some(by.config),
             next_config,
             began_ms: Some(by.now_ms),
@@ -475,8 +471,7 @@ impl Ledger {
 
     fn advanced(self, fire: FireTime, next: Option<FireTime>) -> Self {
         let previous_fire = self.last_fire;
-        let fire = if mutant::is(Mutant::LastFireKept) { previous_fire } else { Some(fire) };
-        Self { last_fire: fire, previous_fire, next_fire: next, next_config: None, ..self }
+        Self { last_fire: Some(fire), previous_fire, next_fire: next, next_config: None, ..self }
     }
 
     /// Running → idle: the holder finished.
@@ -516,7 +511,6 @@ impl Ledger {
     /// Returns the record with a token that is not below this one.
     #[must_use]
     pub(crate) fn with_token_at_least(self, token: Option<FencingToken>) -> Self {
-        let token = token.filter(|_| !mutant::is(Mutant::TokensGoBack));
         Self { token: token.map_or(self.token, |token| self.token.max(token)), ..self }
     }
 
@@ -532,9 +526,8 @@ impl Ledger {
     #[must_use]
     pub fn take_over(&self, by: &Claimant) -> Option<Self> {
         let LedgerState::Orphan(run) = &self.state else { return None };
-        let parameter = run.parameter.clone().filter(|_| !mutant::is(Mutant::ParameterLost));
         let (holder, source) = (by.holder.clone(), RunSource::Failover);
-        Some(self.begun(by, Run { holder, source, parameter, ..run.clone() }))
+        Some(self.begun(by, Run { holder, source, ..run.clone() }))
     }
 
     /// Running or orphan → idle: nobody finishes the run.
@@ -573,7 +566,7 @@ impl Ledger {
     /// Any but retired → the same, with an operator's request. `None` while an earlier one waits.
     #[must_use]
     pub fn with_request(&self, request: ManualRequest) -> Option<Self> {
-        let free = self.request.is_none() || mutant::is(Mutant::RequestReplaced);
+        let free = self.request.is_none();
         let takes = free && self.state != LedgerState::Retired;
         takes.then(|| Self { request: Some(request), ..self.clone() })
     }
@@ -652,7 +645,7 @@ impl Ledger {
             next_config: None,
             // It was not disabled for a fire that came before it was there again.
             outcome: self.outcome.filter(|outcome| *outcome != Outcome::Disabled),
-            ..if mutant::is(Mutant::RetiredForgotten) { Self::new(born) } else { self.clone() }
+            ..self.clone()
         })
     }
 }

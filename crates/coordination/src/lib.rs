@@ -20,7 +20,6 @@ mod latch;
 mod layout;
 mod ledger;
 mod local;
-mod mutant;
 mod once;
 mod operator;
 mod pending;
@@ -60,8 +59,6 @@ pub use ledger::{
     Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,
 };
 pub use local::Phase;
-#[cfg(feature = "mutants")]
-pub use mutant::{Activation, MUTANTS, Mutant, Row, SELECTED_BY, Story, Watcher};
 pub use once::{OnceCall, OnceStage};
 pub use operator::OperatorStep;
 pub use request_parameter::{
@@ -70,7 +67,3 @@ pub use request_parameter::{
 pub use shortened::{MAX_SHOWN_BYTES, shortened};
 pub use template::{Label, MAX_TEMPLATE_NAME_BYTES, TemplateName, TemplateRecord, decode_template};
 pub use view::{Anomaly, ConfigCheck, ConfigState, JobView, ServerState, Versioned};
-
-// The tests of the files of stories name it so, and one of them is also a test in here.
-#[cfg(all(test, feature = "mutants"))]
-extern crate self as coordination;

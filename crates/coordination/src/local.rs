@@ -10,7 +10,6 @@ use sharding::ShardingItem;
 use crate::foreign::Foreign;
 use crate::gap::Schedules;
 use crate::latch::Latch;
-use crate::mutant::{self, Mutant};
 use crate::runs::{LocalRun, Runs};
 use crate::view::{Triggered, Versioned};
 use crate::{
@@ -45,9 +44,6 @@ impl Due {
     /// Returns the first fire that an item with this last fire has to catch up with, and what follows it.
     pub(crate) fn missed_after(&self, last: FireTime) -> Option<(FireTime, FireTime)> {
         let mut later = self.missed.iter().flatten().copied().filter(|fire| *fire > last);
-        if mutant::is(Mutant::CaughtUpBackwards) {
-            return Some((later.next_back()?, self.at));
-        }
         let fire = later.next()?;
         Some((fire, later.next().unwrap_or(self.at)))
     }
@@ -129,9 +125,6 @@ impl Doubt {
     /// Any of the claims may be the one that was executed: the configurations of all are kept.
     pub(crate) fn again(&mut self, before: Version, config: Option<&Versioned<Arc<JobConfig>>>) {
         self.before = self.before.max(before);
-        if mutant::is(Mutant::EarlierClaimForgotten) {
-            self.configs.clear();
-        }
         let is_new =
             |config: &&Versioned<_>| self.configs.iter().all(|c| c.version != config.version);
         self.configs.extend(config.filter(is_new).cloned());
@@ -196,17 +189,15 @@ impl Local {
 
     /// Returns true while something runs here, or may begin to without anything being decided any more.
     pub(crate) fn is_busy(&self) -> bool {
-        (!self.runs.is_empty() && !mutant::is(Mutant::LeaveBusy))
-            || (self.is_claiming && !mutant::is(Mutant::LeaveClaiming))
-            || (!self.maybe_claimed.is_empty() && !mutant::is(Mutant::LeaveInDoubt))
-            || (!self.calls.is_empty() && !mutant::is(Mutant::LeaveCalling))
+        !self.runs.is_empty()
+            || self.is_claiming
+            || !self.maybe_claimed.is_empty()
+            || !self.calls.is_empty()
     }
 
     /// Returns true if runs may start here.
     pub(crate) fn may_start(&self) -> bool {
-        (self.is_active() || mutant::is(Mutant::DrainingClaim))
-            && (!self.paused || mutant::is(Mutant::PauseIgnored))
-            && (self.lease || mutant::is(Mutant::ClaimedWithoutLease))
+        self.is_active() && !self.paused && self.lease
     }
 
     /// Notes a run that was claimed in the registry. Returns false if it was noted before.
@@ -219,7 +210,6 @@ impl Local {
         unseen_after: Option<Version>,
     ) -> bool {
         let again = self.started.get(&item) >= Some(&ledger.token);
-        let again = again && !mutant::is(Mutant::StartedAgain);
         let run = ledger.running().filter(|_| !again);
         run.is_some_and(|run| {
             let local = local_run(run, ledger.token, lasting);
@@ -237,7 +227,7 @@ impl Local {
 
     /// Notes a run, unless another one of its item has not ended here.
     fn note(&mut self, item: ShardingItem, run: LocalRun) -> bool {
-        if self.runs.has(item) && !mutant::is(Mutant::BegunBesideRun) {
+        if self.runs.has(item) {
             return false;
         }
         let started = self.started.entry(item).or_insert(run.token);
@@ -248,9 +238,6 @@ impl Local {
 
     /// Notes that this life is over: nobody answers for what it has sent.
     pub(crate) fn doubt_requests(&mut self) {
-        if mutant::is(Mutant::RequestSentAgain) {
-            return;
-        }
         for wanted in self.wanted_triggers.values_mut().filter(|w| w.way == RequestWay::Sent) {
             wanted.way = RequestWay::InDoubt;
         }

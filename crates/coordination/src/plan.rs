@@ -10,7 +10,6 @@ use crate::duty::{Context, Duty};
 use crate::items::ItemView;
 use crate::latch::Latch;
 use crate::layout::NodeKind;
-use crate::mutant::{self, Mutant};
 use crate::once::OnceRecord;
 use crate::trigger_record::TriggerRecord;
 use crate::view::JobView;
@@ -201,10 +200,10 @@ impl Plan {
         cx: &Context<'_>,
         reason: impl Into<String>,
     ) -> Option<Self> {
-        if !cx.view.has_foreign_leader() || mutant::is(Mutant::KeptByLeadersOnly) {
+        if !cx.view.has_foreign_leader() {
             return Self::as_leader(duty, cx, reason);
         }
-        let is_first = cx.view.first_of_ours() == Some(cx.me) || mutant::is(Mutant::KeptByAnybody);
+        let is_first = cx.view.first_of_ours() == Some(cx.me);
         is_first.then(|| Self::as_instance(duty, cx, reason))
     }
 
@@ -249,8 +248,7 @@ impl Plan {
 
     /// Returns the nodes that must be seen absent before the transaction is sent, in this order.
     pub(crate) fn nodes_to_confirm(&self) -> Vec<NodeKind> {
-        let nodes = self.confirm_gone.iter().cloned();
-        nodes.filter(|node| !mutant::is_unconfirmed(node)).collect()
+        self.confirm_gone.clone()
     }
 
     /// Returns the plan, or `None` if it would change nothing.

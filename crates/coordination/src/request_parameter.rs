@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::mutant::{self, Mutant};
-
 /// The longest parameter of a request, in bytes.
 pub const MAX_REQUEST_PARAMETER_BYTES: usize = 4_096;
 
@@ -81,8 +79,7 @@ impl RequestParameter {
     /// ```
     #[must_use]
     pub fn can_be_told_to(&self, items: usize) -> bool {
-        let fits = self.0.len().saturating_mul(items) <= MAX_TOLD_BYTES;
-        fits || mutant::is(Mutant::ToldWithoutBound)
+        self.0.len().saturating_mul(items) <= MAX_TOLD_BYTES
     }
 
     /// Returns how many bytes it takes in JSON at most: beside quotes, only backslashes and the three control characters

@@ -7,7 +7,6 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::items::ItemView;
 use crate::ledger::is_scheduled;
-use crate::mutant::{self, Mutant};
 use crate::plan::Step;
 use crate::{FailureReason, FencingToken, FireTime, Outcome, RunSource};
 
@@ -77,17 +76,13 @@ impl OwnMarks {
     /// Returns the marks of `run` among those at its item. Another instance may have marked the item since the run was
     /// fenced, so a mark counts only if it names the run's holder or goes with this `session`.
     pub(crate) fn of(run: &LocalRun, item: &ItemView, session: Option<SessionId>) -> Self {
-        if mutant::is(Mutant::FencedMarksStay) {
-            return Self::default();
-        }
         let by_run = |name: &Option<InstanceId>| name.as_ref() == Some(&run.holder);
         let lasting = by_run(&item.lasting);
         let in_session = item.marked_by.is_some() && item.marked_by == session;
-        let any = mutant::is(Mutant::OthersMarksRemoved);
         let marked = if run.lasting { lasting } else { in_session };
         Self {
-            running: run.shows_running && item.running && (marked || any),
-            alive: run.shows_alive && item.alive && (lasting || any),
+            running: run.shows_running && item.running && marked,
+            alive: run.shows_alive && item.alive && lasting,
             failover: run.shows_failover && by_run(&item.failover),
             failovering: run.shows_failovering && by_run(&item.failovering),
         }

@@ -13,7 +13,6 @@ use crate::followed::Followed;
 use crate::items::{ItemView, Items, Sign};
 use crate::latch::{self, Latch};
 use crate::layout::{self, Layout, NodeKind};
-use crate::mutant::{self, Mutant};
 use crate::once::OnceRecord;
 use crate::shortened;
 use crate::trigger_record::TriggerRecord;
@@ -117,7 +116,7 @@ impl ServerState {
     /// Reads the data of a server node. What nobody here knows is what it is for Java instances: enabled in 2.1.5, and in 3.x,
     /// where they run nothing on such a server, disabled.
     pub(crate) fn read(dialect: Dialect, data: &[u8]) -> Result<Self, (Self, String)> {
-        let lenient = dialect == Dialect::V2 || mutant::is(Mutant::UnknownServersEnabled);
+        let lenient = dialect == Dialect::V2;
         match data {
             data if data == layout::DISABLED.as_bytes() => Ok(Self::Disabled),
             data if data == layout::PAUSED.as_bytes() => Ok(Self::Paused),
@@ -289,10 +288,7 @@ impl JobView {
         match change {
             Change::Init => {
                 let incoming = self.anew();
-                match mutant::is(Mutant::SnapshotsShownInPart) {
-                    true => *self = incoming,
-                    false => self.incoming = Some(Box::new(incoming)),
-                }
+                self.incoming = Some(Box::new(incoming));
                 Ok(())
             }
             Change::Ready => {
@@ -302,7 +298,6 @@ impl JobView {
                     let follows_next = std::mem::take(&mut self.follows_next);
                     *self = Self { synced: true, revision, config, follows_next, ..*incoming };
                 }
-                self.synced |= mutant::is(Mutant::SnapshotsShownInPart);
                 Ok(())
             }
             Change::Entry(node) | Change::Put(node) => {
@@ -371,7 +366,7 @@ impl JobView {
                 let mut instance = InstanceView::read(&self.layout, &id, node)?;
                 // An operator's wish hides whose the node is.
                 let asked = node.data == layout::TRIGGER.as_bytes();
-                if asked && !mutant::is(Mutant::AskedTakenForOurs) {
+                if asked {
                     instance.foreign = known.unwrap_or(false);
                 }
                 if self.layout.dialect() == Dialect::V2 && asked {
@@ -677,7 +672,6 @@ impl JobView {
     #[must_use]
     pub fn is_unmarked(&self, view: &ItemView) -> bool {
         let left_behind = view.lasting.as_ref().is_some_and(|holder| !self.is_registered(holder));
-        let left_behind = left_behind && !mutant::is(Mutant::LastingMarksTrusted);
         !view.alive && (!view.running || left_behind)
     }
 
@@ -685,7 +679,7 @@ impl JobView {
     /// or had taken it over.
     #[must_use]
     pub fn left_unfinished_by<'a>(&self, view: &'a ItemView) -> Option<&'a InstanceId> {
-        let begun = (view.running || view.queued) && !mutant::is(Mutant::TakersSeenEverywhere);
+        let begun = view.running || view.queued;
         let taker = view.failovering.as_ref().filter(|_| !begun);
         let holder = view.lasting.as_ref().or(taker)?;
         let gone = !view.alive && !self.is_registered(holder);
@@ -791,7 +785,7 @@ impl JobView {
     pub(crate) fn takes_turns(&self) -> bool {
         let is_ours = |name: &str| self.instances.keys().any(|id| latch::is_of(id, name));
         let comes = self.latches.keys().any(|(_, name)| !is_ours(name));
-        self.is_mixed() || (comes && !mutant::is(Mutant::ComersIgnored))
+        self.is_mixed() || comes
     }
 
     /// Returns the name of an instance's node at a latch.
@@ -824,7 +818,7 @@ impl JobView {
     /// Returns the number that the next in line has at least.
     pub(crate) fn next_latch_number(&self, latch: Latch) -> u32 {
         let numbers = self.in_line_at(latch).filter_map(|(name, _)| latch::number_in(name));
-        let greatest = numbers.max().filter(|_| !mutant::is(Mutant::PlacesUncounted));
+        let greatest = numbers.max();
         greatest.map_or(0, |number| number.saturating_add(1))
     }
 
@@ -1073,7 +1067,7 @@ impl JobView {
             Some(same && current.strategy == config.strategy)
         };
         let sure = self.has_usable_config() || assigned_by_it() == Some(true);
-        Some(config).filter(|_| sure || mutant::is(Mutant::LedByOlderConfig))
+        Some(config).filter(|_| sure)
     }
 
     /// Returns true if there is an assignment, made for as many items as the configuration in force has.
@@ -1123,17 +1117,14 @@ impl JobView {
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
         let foreign = self.has_foreign_leader();
         let fits = match foreign {
-            true => !self.is_java_assigning() || mutant::is(Mutant::JavaFlagsIgnored),
-            false => self.fits_config() || mutant::is(Mutant::TotalIgnored),
+            true => !self.is_java_assigning(),
+            false => self.fits_config(),
         };
         let total = self.config().filter(|_| fits).map(|c| c.sharding_total_count);
         let mine = items.filter(|(_, view)| view.is_of(me));
         mine.filter(move |(item, _)| {
-            let bound = !foreign || mutant::is(Mutant::PendingUnderJava);
-            let moves = bound && self.next_owner(*item).is_some();
-            let stays = !moves || mutant::is(Mutant::PendingClaimable);
-            let surplus = mutant::is(Mutant::SurplusClaimed);
-            total.is_some_and(|total| item.index() < total || surplus) && stays
+            let moves = !foreign && self.next_owner(*item).is_some();
+            total.is_some_and(|total| item.index() < total) && !moves
         })
     }
 

@@ -9,7 +9,6 @@ use sharding::InstanceId;
 use super::{Coordinator, InFlight, Stage};
 use crate::duty::{Context, Duty, resharding};
 use crate::local::{Phase, RequestWay};
-use crate::mutant::{self, Mutant};
 use crate::plan::Plan;
 use crate::{Command, JobEvent, Now, Ticket, shortened};
 
@@ -17,15 +16,13 @@ impl Coordinator {
     pub(super) fn decide(&mut self, now: Now, out: &mut Vec<Command>) {
         self.schedule_reconcile(now);
         let (Some(me), Some(session)) = (self.me.clone(), self.session) else { return };
-        let synced = self.view.is_synced() || mutant::is(Mutant::DecidedUnsynced);
-        let connected = self.connected || mutant::is(Mutant::DecidedDisconnected);
-        if !connected || !synced || self.local.phase == Phase::Left {
+        if !self.connected || !self.view.is_synced() || self.local.phase == Phase::Left {
             return;
         }
         if self.has_namesake() {
             return;
         }
-        let shows_enough = self.shows_enough() || mutant::is(Mutant::NamedByAPart);
+        let shows_enough = self.shows_enough();
         for (duty, plan_of) in Duty::ALL {
             let under_way = self.in_flight.get(&duty);
             let refused = under_way.filter(|flight| matches!(flight.stage, Stage::Refused { .. }));
@@ -40,10 +37,7 @@ impl Coordinator {
             }
             let plan = plan_of(&self.context(now, &me));
             let repeats = |flight: &InFlight, plan: &Plan| flight.plan.repeats(plan);
-            let again = |plan: &Plan| {
-                refused.is_some_and(|flight| repeats(flight, plan))
-                    && !mutant::is(Mutant::RefusalRepeated)
-            };
+            let again = |plan: &Plan| refused.is_some_and(|flight| repeats(flight, plan));
             if let Some(plan) = plan.filter(|plan| !again(plan)) {
                 self.local.is_claiming |= plan.runs_of(&me).next().is_some();
                 self.send(session, plan, out);
@@ -99,8 +93,7 @@ impl Coordinator {
                     |item| view.item(item).marked_at.is_none_or(|at| Some(at) >= revision);
                 let unmarked = || flight.plan.unmarked_items().all(removed);
                 let is_visible = flight.plan.is_visible_in(view) && unmarked();
-                let waits = (behind || !is_visible) && now.mono < until;
-                waits && !mutant::is(Mutant::CommitForgotten)
+                (behind || !is_visible) && now.mono < until
             }
             Stage::Refused { until } | Stage::Held { until } => now.mono < until,
         });
@@ -127,8 +120,7 @@ impl Coordinator {
 
     /// The view shows a part of an assignment that this leader may have written.
     pub(super) fn is_assignment_torn(&self) -> bool {
-        let torn = self.unsure.iter().any(|unsure| unsure.shown_since.is_some());
-        torn && !mutant::is(Mutant::TornAssignmentTrusted)
+        self.unsure.iter().any(|unsure| unsure.shown_since.is_some())
     }
 
     /// Everything is looked at again from time to time, whether something happened or not.

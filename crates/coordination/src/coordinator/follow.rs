@@ -10,7 +10,6 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
 use crate::followed::Followed;
-use crate::mutant::{self, Mutant};
 use crate::{Command, JobConfig, Now};
 
 /// The most items that are followed one by one: each is a few subscriptions.
@@ -49,7 +48,7 @@ impl Coordinator {
             return false;
         }
         let since = *self.calm_since.get_or_insert(now.mono);
-        since + self.settings.following.after <= now.mono || mutant::is(Mutant::NarrowedAtOnce)
+        since + self.settings.following.after <= now.mono
     }
 
     /// Returns true if this instance has few of the items, and nothing else to know of: nothing is on its way from one to
@@ -91,12 +90,10 @@ impl Coordinator {
         let comes = |item: &ShardingItem| !self.view.item(*item).is_of(me);
         let coming = || record.pending.going_to(me).filter(comes);
         let sees_coming = coming().all(|item| self.view.followed().has(item));
-        let sees_coming = sees_coming || mutant::is(Mutant::ComingUnfollowed);
         let goes = |item| record.pending.get(item).is_some_and(|next| next != me);
         let n_staying = self.view.items_of(me).filter(|(item, _)| !goes(*item)).count();
         let count = record.counts.get(me).and_then(|count| usize::try_from(*count).ok());
         let as_many = count.is_some_and(|count| count <= n_staying + coming().count());
-        let as_many = as_many || mutant::is(Mutant::CountsIgnored);
         as_many && sees_coming
     }
 
@@ -107,18 +104,11 @@ impl Coordinator {
         let is_large = |config: &JobConfig| {
             config.sharding_total_count >= self.settings.following.own_from
                 && config.catch_up.is_none()
-                && (config.monitor_execution || mutant::is(Mutant::UnmonitoredNarrow))
+                && config.monitor_execution
         };
-        let leads = || {
-            let leads = view.leader() == Some(me) || view.term_of(me).is_some();
-            leads && !mutant::is(Mutant::LedByAPart)
-        };
-        let among_java = || {
-            let among_java = view.has_foreign_leader() || view.takes_turns();
-            among_java && !mutant::is(Mutant::JavaUnfollowed)
-        };
-        let queue = || view.has_queue() && !mutant::is(Mutant::QueueUnfollowed);
+        let leads = || view.leader() == Some(me) || view.term_of(me).is_some();
+        let among_java = || view.has_foreign_leader() || view.takes_turns();
         let large = view.config().is_some_and(|config| is_large(config));
-        large && !self.settings.calls_back && !leads() && !among_java() && !queue()
+        large && !self.settings.calls_back && !leads() && !among_java() && !view.has_queue()
     }
 }

@@ -8,7 +8,6 @@ use crate::foreign::near_fire;
 use crate::latch::{LATCH_PATIENCE, Latch};
 use crate::layout::NodeKind;
 use crate::local::Wait;
-use crate::mutant::{self, Mutant};
 use crate::{Command, JobEvent, Now};
 
 const COUNTED: &str = "a distribute-once listener of Java instances waits for all items, and ours are not counted: take it \
@@ -29,8 +28,7 @@ impl Coordinator {
     fn observe_latches(&mut self, now: Now, out: &mut Vec<Command>) {
         for latch in Latch::ALL {
             let known = self.local.latch_waits.get(&latch).copied();
-            let kept = known.is_some() && mutant::is(Mutant::TurnWaitKept);
-            if !self.waits_at(latch) && !kept {
+            if !self.waits_at(latch) {
                 self.local.latch_waits.remove(&latch);
                 continue;
             }
@@ -60,8 +58,7 @@ impl Coordinator {
         let leads = self.me.as_ref().is_some_and(|me| self.view.term_of(me).is_some());
         let announced = leads && self.view.is_necessary();
         let wait = || Wait::on(self.local.announced, now.mono, ANNOUNCEMENT_PATIENCE);
-        let kept = self.local.announced.is_some() && mutant::is(Mutant::AnnouncementWaitKept);
-        self.local.announced = (announced || kept).then(wait);
+        self.local.announced = announced.then(wait);
         let concerned = leads && self.view.is_mixed();
         let due = self.local.due.as_ref().filter(|_| concerned);
         let near = due.and_then(|due| near_fire(due, now));
@@ -75,8 +72,8 @@ impl Coordinator {
         let announced = self.local.announced.iter().map(|wait| (wait, ANNOUNCEMENT_PATIENCE));
         let open = latches.chain(announced).filter(|(wait, _)| !wait.over);
         let ends = open.map(|(wait, patience)| wait.since + patience);
-        let ends = ends.min().filter(|_| !mutant::is(Mutant::PatienceUnwatched));
-        let fire = self.local.near_fire.filter(|_| !mutant::is(Mutant::NearFiresUnwatched));
+        let ends = ends.min();
+        let fire = self.local.near_fire;
         ends.into_iter().chain(self.local.foreign.next_decision()).chain(fire).min()
     }
 

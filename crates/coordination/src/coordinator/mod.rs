@@ -23,7 +23,6 @@ use crate::followed::Following;
 use crate::gap::Lookup;
 use crate::layout::Layout;
 use crate::local::{Local, Phase};
-use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::{ConfigCheck, JobView, Versioned};
 use crate::{
@@ -467,7 +466,6 @@ impl Coordinator {
     fn has_namesake(&self) -> bool {
         let me = self.me.as_ref().zip(self.session);
         me.is_some_and(|(me, session)| self.view.is_registered_elsewhere(me, session))
-            && !mutant::is(Mutant::NamesakeIgnored)
     }
 
     /// Returns true if a run of the item may go on here for as long as it likes: this instance stays and is not paused,

@@ -13,7 +13,6 @@ use crate::duty::trigger::takes_away;
 use crate::gap::Seen;
 use crate::items::{ItemView, Sign};
 use crate::local::{Due, LocalCall, Phase, RequestWay, UnmonitoredRequest};
-use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::runs::{LocalRun, OwnMarks};
 use crate::shortened;
@@ -78,7 +77,6 @@ impl Coordinator {
             return;
         }
         let is_compared = config.max_time_diff != MaxTimeDiff::Off;
-        let is_compared = is_compared && !mutant::is(Mutant::ChangesDatedWhenSeen);
         let written = self.view.config_written_at().filter(|_| is_compared);
         let date = written.unwrap_or(FireTime(config.max_time_diff.present_ms(now)));
         let seen = Seen { config, version: *version, date, is_dated: written.is_some() };
@@ -102,7 +100,7 @@ impl Coordinator {
         self.local.awaits_time = registers && now.registry_ms.is_none();
         let horizon = self.horizon_ms(now);
         let in_future = self.local.last_fire_seen.filter(|fire| fire.0 > horizon);
-        let Some(fire) = in_future.filter(|_| !mutant::is(Mutant::FutureFireKept)) else { return };
+        let Some(fire) = in_future else { return };
         self.local.last_fire_seen = None;
         if self.local.due.take_if(|due| due.at == fire).is_some() {
             self.miss_by_clock(fire, out);
@@ -152,7 +150,6 @@ impl Coordinator {
             || self.local.maybe_registered
             || self.in_flight.contains_key(&Duty::Membership);
         let idle = self.local.phase == Phase::Draining && !self.local.is_busy();
-        let leftovers = leftovers && !mutant::is(Mutant::LeftBehind);
         idle && (self.session.is_none() || !leftovers)
     }
 
@@ -194,13 +191,12 @@ impl Coordinator {
             |config: &Arc<JobConfig>| config.monitor_execution && config.catch_up.is_none();
         let monitored = self.view.config().is_some_and(runs_once);
         let newcomer = self.local.last_fire_seen.is_none() && self.local.is_active();
-        let newcomer = newcomer && !mutant::is(Mutant::NewcomerWaits);
         let (record, may) = (&assignment.value, newcomer && monitored && !self.is_paused());
-        let alone = !self.view.is_mixed() || mutant::is(Mutant::DueTakenBesideJava);
+        let alone = !self.view.is_mixed();
         let due = record.due.filter(|_| may && alone);
         let due = due.filter(|_| record.members.contains(me));
         let horizon = self.horizon_ms(now);
-        let known = |at: &FireTime| at.0 <= horizon || mutant::is(Mutant::FutureDueTaken);
+        let known = |at: &FireTime| at.0 <= horizon;
         let Some(at) = due.filter(|at| at.0 <= now.wall_ms).filter(known) else { return };
         let next =
             self.view.config().and_then(|config| self.settings.lookup.next_after(config, at));
@@ -223,13 +219,11 @@ impl Coordinator {
             .into_iter()
             .filter_map(|item| Some((item, &self.view.item(item).ledger.as_ref()?.value)))
             .filter(|(item, ledger)| self.has_to_be_looked_at(*item, ledger, &me))
-            .filter(|_| !mutant::is(Mutant::DoubtsForgotten))
             .map(|(item, ledger)| (item, ledger.clone()))
             .collect();
         let sent = if ours.is_empty() { SentClaims::new() } else { self.sent_claims(&me) };
         for (item, ledger) in &ours {
-            let ours = self.may_have_claimed(*item, ledger, &sent)
-                || mutant::is(Mutant::ForeignRunStarted);
+            let ours = self.may_have_claimed(*item, ledger, &sent);
             if !ours || self.is_put_back(*item, ledger, &me) {
                 self.give_up_foreign_run(*item, ledger);
             } else if let Some(config) = self.config_of_claim(*item, ledger).cloned() {
@@ -255,7 +249,7 @@ impl Coordinator {
     /// Returns true if an item is shown as run by this life, which has not started it.
     fn waits_to_be_started(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
         let ours = shown.running().is_some_and(|run| run.holder == *me);
-        ours && (!self.has_started(item, shown.token) || mutant::is(Mutant::StartedAgain))
+        ours && !self.has_started(item, shown.token)
     }
 
     /// Returns true if an item is shown as run by this life, which runs nothing of it any more: the record of a run that has
@@ -263,7 +257,7 @@ impl Coordinator {
     fn is_put_back(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
         let ours = shown.running().is_some_and(|run| run.holder == *me);
         let ended = self.has_started(item, shown.token) && !self.local.runs.has(item);
-        ours && ended && !mutant::is(Mutant::PutBackRunStays)
+        ours && ended
     }
 
     fn has_started(&self, item: ShardingItem, token: FencingToken) -> bool {
@@ -314,10 +308,7 @@ impl Coordinator {
         let doubt = self.local.maybe_claimed.get(&item);
         let doubted = doubt.into_iter().flat_map(|doubt| &doubt.configs);
         let mut known = flights.chain(doubted).chain(self.view.config_in_force());
-        known.find(|config| {
-            mutant::is(Mutant::ConfigUnpinned)
-                || claimed.config.is_none_or(|version| version == config.version)
-        })
+        known.find(|config| claimed.config.is_none_or(|version| version == config.version))
     }
 
     /// Notes which claims the view has shown: whatever the record says from then on came later.
@@ -340,7 +331,6 @@ impl Coordinator {
             let ledger = self.view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
             let caught_up = ledger.is_some_and(|ledger| ledger.token >= run.token);
             let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
-            let held = held && !mutant::is(Mutant::RunForgottenEarly);
             let marks = OwnMarks::of(run, self.view.item(item), self.session);
             if run.token == FencingToken(0) || !caught_up || held || marks.any() {
                 continue;
@@ -353,12 +343,11 @@ impl Coordinator {
     /// A request that was seen at this life's node and is no longer there was accepted: nobody else takes it away. One
     /// that this process has left has arrived once it is there.
     fn observe_triggers(&mut self, now: Now, out: &mut Vec<Command>) {
-        let again = mutant::is(Mutant::RequestLeftAgain);
         // Before it shows this life, the view may be that of the life before.
         let known = self.connected && self.view.is_synced() && self.is_registered();
         let view = &self.view;
         self.local.wanted_triggers.retain(|id, wanted| {
-            let arrived = view.trigger_request(id).is_some() && !again;
+            let arrived = view.trigger_request(id).is_some();
             let dropped = !arrived && known && wanted.way == RequestWay::InDoubt;
             if dropped {
                 let (id, reason) = (id.clone(), DropReason::InDoubt);
@@ -383,7 +372,6 @@ impl Coordinator {
         let cx = self.context(now, &me);
         let dropped = self.view.triggers().filter(|(_, trigger)| trigger.value.was_dropped());
         let mine = dropped.filter(|(_, trigger)| takes_away(&cx, &trigger.value.by));
-        let mine = mine.filter(|_| !mutant::is(Mutant::DropsUntold));
         let mine: BTreeMap<_, _> =
             mine.map(|(id, trigger)| (id.to_owned(), self.why_dropped(&trigger.value))).collect();
         let told = std::mem::replace(&mut self.told.dropped, mine.keys().cloned().collect());
@@ -500,10 +488,7 @@ impl Coordinator {
         config: &Versioned<Arc<JobConfig>>,
         out: &mut Vec<Command>,
     ) {
-        let lease = self.local.lease || mutant::is(Mutant::StartedWithoutLease);
-        let leaving = self.is_leaving() && !mutant::is(Mutant::StartedLeaving);
-        let connected = self.connected || mutant::is(Mutant::StartedDisconnected);
-        if !connected || !lease || leaving {
+        if !self.connected || !self.local.lease || self.is_leaving() {
             return;
         }
         let lasting = self.view.has_lasting_marks(&config.value);
@@ -514,7 +499,7 @@ impl Coordinator {
             let begun = self.local.begin(item, ledger, lasting, unseen_after);
             let waits = !begun && self.local.started.get(&item) < Some(&ledger.token);
             // It begins after the other run of its item, with the configuration that it has checked (simulation seed 14083735).
-            if !waits || mutant::is(Mutant::WaitingClaimForgotten) {
+            if !waits {
                 self.local.maybe_claimed.remove(&item);
             }
             if begun {

@@ -9,7 +9,6 @@ use super::Coordinator;
 use crate::duty::Duty;
 use crate::layout::NodeKind;
 use crate::local::{Due, Phase, RequestWay, WantedTrigger};
-use crate::mutant::{self, Mutant};
 use crate::runs::LocalRun;
 use crate::shortened;
 use crate::{
@@ -33,7 +32,7 @@ impl Coordinator {
             Event::Fire { at, next, missed } => {
                 // It was looked up by the items that are shown.
                 let by_a_part = self.catch_up_since().is_some() && !self.view.followed().is_all();
-                let told = !by_a_part || mutant::is(Mutant::MissedByAPart);
+                let told = !by_a_part;
                 self.fire(now, Due { at, next, missed: told.then_some(missed) }, out);
             }
             Event::TriggerRequested { parameter } => self.want_trigger(now, parameter, out),
@@ -66,8 +65,7 @@ impl Coordinator {
         }
         if self.session != Some(session) {
             self.session = Some(session);
-            let same = self.me.take().filter(|_| mutant::is(Mutant::IdsReused));
-            self.me = Some(same.unwrap_or(incarnation));
+            self.me = Some(incarnation);
             self.in_flight.clear();
             self.unsure.clear();
             self.local.was_registered = false;
@@ -96,9 +94,6 @@ impl Coordinator {
 
     fn interrupt(&mut self, reason: InterruptReason, out: &mut Vec<Command>) {
         self.local.lease = false;
-        if mutant::is(Mutant::RunsGoOn) {
-            return;
-        }
         if self.local.runs.any_goes_on() {
             out.push(Command::Interrupt(reason));
         }
@@ -181,7 +176,7 @@ impl Coordinator {
     /// Later than that of every request before it, though the clock was set back meanwhile (simulation seed 14123270).
     fn time_of_request(&mut self, now: Now) -> FireTime {
         let by_clock = FireTime::of_request(now.wall_ms);
-        let last = self.local.last_request.filter(|_| !mutant::is(Mutant::RequestsAlike));
+        let last = self.local.last_request;
         let at = last.map_or(by_clock, |FireTime(last)| by_clock.max(FireTime(last + 2)));
         self.local.last_request = Some(at);
         at
@@ -195,19 +190,19 @@ impl Coordinator {
 
     fn fire(&mut self, now: Now, due: Due, out: &mut Vec<Command>) {
         let at = due.at;
-        if self.clock_differs_by(now).is_some() && !mutant::is(Mutant::WrongClockFires) {
+        if self.clock_differs_by(now).is_some() {
             return self.miss_by_clock(at, out);
         }
         // The clock was set back after the fire had come: the timer fires again when its time comes.
         let is_early = at.0 > now.wall_ms.saturating_add(EARLY_MS);
-        if is_early && !mutant::is(Mutant::EarlyFiresTaken) {
+        if is_early {
             return;
         }
         if let Some(known) = self.local.due.as_mut().filter(|known| known.at == at) {
             *known = due;
             return;
         }
-        if self.local.last_fire_seen >= Some(at) && !mutant::is(Mutant::FiredTwice) {
+        if self.local.last_fire_seen >= Some(at) {
             return;
         }
         self.report_unclaimed(MissReason::Superseded, out);
@@ -243,9 +238,7 @@ impl Coordinator {
     fn with_outage(&self, reason: MissReason, fire: FireTime) -> MissReason {
         let outage = self.outage.filter(|outage| outage.reaches(fire));
         match (reason, outage) {
-            (MissReason::Superseded, Some(outage)) if !mutant::is(Mutant::OutageUnnamed) => {
-                MissReason::RegistryUnreachable(outage)
-            }
+            (MissReason::Superseded, Some(outage)) => MissReason::RegistryUnreachable(outage),
             _ => reason,
         }
     }
@@ -286,7 +279,7 @@ impl Coordinator {
     /// Without monitoring nothing is claimed: the owner runs what does not run here already. While a Java leader is about to
     /// assign items anew nobody knows whose they are: the fire waits, as it does at Java instances.
     pub(super) fn run_unmonitored(&mut self, fire: FireTime, out: &mut Vec<Command>) {
-        let waits = self.view.is_java_assigning() && !mutant::is(Mutant::UnclaimedBesideFlags);
+        let waits = self.view.is_java_assigning();
         if self.may_start_unclaimed() && waits {
             self.local.unmonitored_fire = Some(fire);
             return;
@@ -296,9 +289,9 @@ impl Coordinator {
         let items: Vec<_> = mine.map(|(item, view)| (item, view.is_disabled())).collect();
         let mut starts = Vec::new();
         for (item, disabled) in items {
-            let reason = if disabled && !mutant::is(Mutant::UnclaimedDisabled) {
+            let reason = if disabled {
                 MissReason::ItemDisabled
-            } else if self.local.runs.has(item) && !mutant::is(Mutant::UnclaimedBesideRun) {
+            } else if self.local.runs.has(item) {
                 MissReason::StillRunning
             } else {
                 starts.extend(self.start_unclaimed(item, fire, RunSource::Normal));
@@ -315,7 +308,7 @@ impl Coordinator {
     pub(super) fn may_start_unclaimed(&self) -> bool {
         let unmonitored = self.view.config().is_some_and(|config| !config.monitor_execution);
         let may = self.connected && self.local.may_start() && self.is_available();
-        (may || mutant::is(Mutant::UnclaimedUnavailable)) && unmonitored
+        may && unmonitored
     }
 
     pub(super) fn start_unclaimed(
@@ -348,8 +341,7 @@ impl Coordinator {
         (outcome, reason): (Outcome, Option<FailureReason>),
         out: &mut Vec<Command>,
     ) {
-        let any = mutant::is(Mutant::FormerEndTaken);
-        let run = self.local.runs.get(item).filter(|run| run.token == token || any);
+        let run = self.local.runs.get(item).filter(|run| run.token == token);
         let Some(&LocalRun { fire, source, .. }) = run else { return };
         self.local.runs.change(item, |run| {
             run.outcome = Some(outcome);

@@ -12,7 +12,6 @@ use super::{
 };
 use crate::gap::MAX_GAPS;
 use crate::local::Doubt;
-use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::runs::LocalRun;
 use crate::view::Versioned;
@@ -55,7 +54,6 @@ impl Coordinator {
                 self.committed(&plan, config.as_ref(), &replaced, out);
             }
             Reply::Conflict(conflict) => self.conflicted(&plan, conflict),
-            Reply::Unknown if mutant::is(Mutant::DoubtsForgotten) => {}
             Reply::Unknown => self.left_in_doubt(&plan, config.as_ref()),
             Reply::TooLarge => {
                 out.push(Command::Emit(JobEvent::CommitRefused { reason: plan.to_string() }));
@@ -87,7 +85,7 @@ impl Coordinator {
 
     /// Others have time now to take what is left of the orphans.
     fn note_takeover(&mut self, now: Now, plan: &Plan) {
-        if plan.takes_over() && !mutant::is(Mutant::PatienceKept) {
+        if plan.takes_over() {
             self.local.orphans_since = Some(now.mono);
         }
     }
@@ -133,7 +131,7 @@ impl Coordinator {
             self.unsure.push(UnsureAssignment { plan: plan.clone(), shown_since: None });
         }
         let registers = plan.steps.iter().any(|step| matches!(step, Step::Register(_)));
-        if registers && !mutant::is(Mutant::RegistrationInDoubtForgotten) {
+        if registers {
             self.local.maybe_registered = true;
         }
         if let Some(me) = self.me.clone() {
@@ -224,9 +222,6 @@ impl Coordinator {
     ) {
         let known = before.into_iter().flat_map(|ledger| &ledger.gaps);
         let mut gaps: Vec<Gap> = known.chain(&written.gaps).copied().collect();
-        if mutant::is(Mutant::OthersGapsUnreported) {
-            gaps.retain(|gap| before.is_none_or(|ledger| !ledger.gaps.contains(gap)));
-        }
         gaps.sort_by_key(|gap| gap.until);
         for gap in gaps {
             let reported = self.local.gaps_reported.entry(item).or_default();
@@ -273,8 +268,7 @@ impl Coordinator {
         reason = "all other conflicts are decided by the view"
     )]
     fn conflicted(&mut self, plan: &Plan, conflict: Conflict) {
-        let noticed = !mutant::is(Mutant::AbsentMarksUnnoticed);
-        let Some(step) = plan.steps.get(conflict.index).filter(|_| noticed) else { return };
+        let Some(step) = plan.steps.get(conflict.index) else { return };
         let gone = conflict.reason == ConflictReason::Absent;
         match step {
             Step::UnmarkRunning(item) if gone => {
@@ -311,7 +305,7 @@ impl Coordinator {
             (*of == item).then_some(ledger.token)
         });
         let is_it = |run: &LocalRun| Some(run.token) == released;
-        if self.local.runs.get(item).is_some_and(is_it) || mutant::is(Mutant::LaterRunUnmarked) {
+        if self.local.runs.get(item).is_some_and(is_it) {
             self.local.runs.change(item, note);
         }
     }
@@ -330,7 +324,6 @@ fn why_unanswered(before: &Ledger, request: &ManualRequest, retired: bool) -> Op
         _ if retired => Some(MissReason::ItemRetired),
         _ if before.disabled => Some(MissReason::ItemDisabled),
         Some(_) => Some(MissReason::ParameterNotCarried),
-        None if mutant::is(Mutant::HandedOnToldAsMissed) => Some(MissReason::ItemDisabled),
         None => None,
     }
 }

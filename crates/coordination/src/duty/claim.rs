@@ -3,7 +3,6 @@
 use super::{Context, Duty, OwnItem, change_items};
 use crate::items::Sign;
 use crate::local::Due;
-use crate::mutant::{self, Mutant};
 use crate::plan::Plan;
 use crate::{JobConfig, Ledger};
 
@@ -27,15 +26,12 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
         if waits_for_next(config, due, ledger) {
             return None;
         }
-        if own.view.is_disabled() && !mutant::is(Mutant::DisabledUnnoticed) {
+        if own.view.is_disabled() {
             return ledger.skip_disabled(due.at, follows);
         }
         let before = config.catch_up.and(ledger.last_fire).and_then(|last| due.missed_after(last));
-        let before = before.filter(|_| !mutant::is(Mutant::NotCaughtUp));
         match before {
-            Some((fire, next))
-                if ledger.misfire.is_none() || mutant::is(Mutant::CaughtUpBesideMisfires) =>
-            {
+            Some((fire, next)) if ledger.misfire.is_none() => {
                 ledger.catch_up(&by, fire, Some(next))
             }
             Some(_) | None => ledger.claim(&by, due.at, follows),
@@ -48,7 +44,7 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
 /// (simulation seed 15183726).
 pub(super) fn waits_for_next(config: &JobConfig, due: &Due, ledger: &Ledger) -> bool {
     let catches_up = config.catch_up.is_some() && ledger.last_fire.is_some();
-    catches_up && due.missed.is_none() && !mutant::is(Mutant::CaughtUpUntold)
+    catches_up && due.missed.is_none()
 }
 
 /// Runs what operators have asked for. A request for an item that is disabled is dropped: nobody expects it to run when
@@ -56,10 +52,8 @@ pub(super) fn waits_for_next(config: &JobConfig, due: &Due, ledger: &Ledger) -> 
 /// (simulation seed 1017637).
 fn requested(cx: &Context<'_>) -> Option<Plan> {
     let by = cx.claimant()?;
-    let unnoticed = mutant::is(Mutant::DisabledUnnoticed);
-    let unsure = mutant::is(Mutant::RequestDroppedEarly);
-    let next = |own: &OwnItem<'_>| match own.view.is_disabled() && !unnoticed {
-        true if own.ledger.disabled || unsure => own.ledger.drop_request(),
+    let next = |own: &OwnItem<'_>| match own.view.is_disabled() {
+        true if own.ledger.disabled => own.ledger.drop_request(),
         true => None,
         false => own.ledger.answer(&by),
     };

@@ -5,7 +5,6 @@ use sharding::ShardingItem;
 
 use super::{Context, Duty};
 use crate::items::{ItemView, Sign};
-use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::{Ledger, LedgerState};
 
@@ -13,24 +12,22 @@ use crate::{Ledger, LedgerState};
 /// misfires that are not noted (any more). What Java instances queue and mark, which note nothing, is theirs, unless nobody
 /// may take it over: they would.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
-    let plan = of_ours(cx).filter(|_| !mutant::is(Mutant::NoCleanup));
-    plan.or_else(|| of_java(cx))
+    of_ours(cx).or_else(|| of_java(cx))
 }
 
 fn of_ours(cx: &Context<'_>) -> Option<Plan> {
-    let mixed = cx.view.is_mixed() && !mutant::is(Mutant::JavaQueueCleaned);
+    let mixed = cx.view.is_mixed();
     let stale = cx.view.items_with(Sign::Queued).filter(|(_, view)| {
         let orphan = |ledger: &Ledger| matches!(ledger.state, LedgerState::Orphan(_));
         !mixed && !view.ledger.as_ref().is_some_and(|ledger| orphan(&ledger.value))
     });
     let queued = stale.map(|(item, _)| Step::DequeueItem(item)).take(cx.settings.items_per_plan);
     let marked = cx.view.items_with(Sign::Misfired).filter_map(|(item, view)| {
-        let all_ours = mutant::is(Mutant::JavaMisfiresCleaned);
-        let ours = all_ours || cx.view.java_owner(view).is_none();
+        let ours = cx.view.java_owner(view).is_none();
         let stale = |ledger: &Ledger| view.misfire && ledger.misfire.is_none() && ours;
         let ledger = view.ledger.as_ref().filter(|ledger| stale(&ledger.value))?;
         // Its heir makes up for what a Java instance has marked.
-        if cx.local.foreign.accounted(item).is_some() && !all_ours {
+        if cx.local.foreign.accounted(item).is_some() {
             return None;
         }
         Some([Step::LedgerIs(item, ledger.version), Step::UnmarkMisfire(item)])
@@ -49,21 +46,17 @@ fn of_java(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let most = cx.settings.items_per_plan;
     let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
-    let to_nobody = |item: ShardingItem| {
-        !config.fails_over() || !in_force(item) || mutant::is(Mutant::JavaQueueTaken)
-    };
-    let java = cx.view.is_mixed() && !mutant::is(Mutant::JavaQueueStays);
+    let to_nobody = |item: ShardingItem| !config.fails_over() || !in_force(item);
+    let java = cx.view.is_mixed();
     let busy = |view: &ItemView| view.ledger.as_ref().is_some_and(|l| l.value.is_busy());
-    let ours = |view: &ItemView| busy(view) && !mutant::is(Mutant::BusyDequeued);
     let stale =
-        cx.view.items_with(Sign::Queued).filter(|(item, v)| java && to_nobody(*item) && !ours(v));
-    let ghosts = cx.view.ghosts().filter(|_| !mutant::is(Mutant::GhostsStay));
-    let ghosts = ghosts.map(|(id, version)| match version {
-        Version(0) if !mutant::is(Mutant::GhostsUnsealed) => Step::SealGhost(id.clone()),
+        cx.view.items_with(Sign::Queued).filter(|(item, v)| java && to_nobody(*item) && !busy(v));
+    let ghosts = cx.view.ghosts().map(|(id, version)| match version {
+        Version(0) => Step::SealGhost(id.clone()),
         version => Step::RemoveGhost { instance: id.clone(), version },
     });
     let is_shown = cx.view.is_mixed() && !cx.view.has_foreign_leader();
-    let goes = is_shown && cx.view.has_usable_config() && !mutant::is(Mutant::EmptyItemsStay);
+    let goes = is_shown && cx.view.has_usable_config();
     let surplus = ShardingItem::new(config.sharding_total_count);
     let emptied = cx.view.empty_items(surplus).filter(|_| goes);
     Plan::as_keeper(Duty::Cleanup, cx, "what Java instances have left behind")?

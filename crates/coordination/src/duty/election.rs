@@ -6,17 +6,14 @@ use super::latch::{Turn, ending, leave, turn};
 use super::{Context, Duty};
 use crate::latch::Latch;
 use crate::layout::NodeKind;
-use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 
 /// Stands if nobody leads; abdicates if the leader should not lead.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let available = cx.view.is_available(cx.me) && cx.local.is_active();
     let wanted = match cx.view.leader() {
-        None if available || mutant::is(Mutant::UnavailableStand) => return stand_in_turn(cx),
-        Some(leader) if leader == cx.me && !available => {
-            abdicate(cx).filter(|_| !mutant::is(Mutant::NoAbdication))
-        }
+        None if available => return stand_in_turn(cx),
+        Some(leader) if leader == cx.me && !available => abdicate(cx),
         Some(leader) if leader == cx.me => seal(cx),
         None | Some(_) => None,
     };
@@ -52,7 +49,7 @@ fn stand(cx: &Context<'_>) -> Plan {
 }
 
 fn seals(cx: &Context<'_>) -> bool {
-    cx.view.takes_turns() && !mutant::is(Mutant::LeadershipUnsealed)
+    cx.view.takes_turns()
 }
 
 /// A leader that was elected among ours alone has a node without a version.

@@ -10,7 +10,6 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::{Context, Duty};
 use crate::layout::NodeKind;
-use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
 use crate::{Dialect, JobConfig, Ledger};
@@ -37,8 +36,8 @@ pub(crate) fn ask(cx: &Context<'_>, instance: &InstanceId) -> Vec<Step> {
 /// items are assigned anew, or will be, or the instance has begun to run.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config().filter(|config| config.monitor_execution)?;
-    let told = cx.view.awaits_foreign_resharding() && !mutant::is(Mutant::AskedBesideFlags);
-    if !cx.view.is_mixed() || told || mutant::is(Mutant::JavaNotAsked) {
+    let told = cx.view.awaits_foreign_resharding();
+    if !cx.view.is_mixed() || told {
         return None;
     }
     let asked = askable(cx, config);
@@ -99,14 +98,12 @@ fn askable<'a>(cx: &Context<'a>, config: &JobConfig) -> BTreeMap<&'a InstanceId,
 
 /// Returns true if the request that waits has a parameter.
 fn is_told(ledger: &Ledger) -> bool {
-    let told = ledger.request.as_ref().is_some_and(|request| request.parameter.is_some());
-    told && !mutant::is(Mutant::UntoldHandedOn)
+    ledger.request.as_ref().is_some_and(|request| request.parameter.is_some())
 }
 
 fn can_be_asked(cx: &Context<'_>, instance: &InstanceId) -> bool {
     let runs = cx.view.items_of(instance).any(|(_, view)| view.running);
-    let idle = !runs || mutant::is(Mutant::AskedBesideRun);
-    idle && cx.view.trigger_of(instance).is_none()
+    !runs && cx.view.trigger_of(instance).is_none()
 }
 
 #[cfg(test)]

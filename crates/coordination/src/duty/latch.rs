@@ -2,7 +2,6 @@
 
 use super::{Context, Duty};
 use crate::latch::{Latch, name_of};
-use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 
 /// How an instance stands to a latch.
@@ -25,35 +24,31 @@ pub(crate) enum Turn {
 /// Returns how this instance stands to a latch.
 pub(crate) fn turn(cx: &Context<'_>, latch: Latch) -> Turn {
     let number = cx.view.next_latch_number(latch);
-    let takes_turns = cx.view.takes_turns() && !mutant::is(Mutant::TurnsIgnored);
+    let takes_turns = cx.view.takes_turns();
     let join = || Step::JoinLatch { latch, name: name_of(cx.me, number) };
     let Some(name) = cx.view.latch_node_of(latch, cx.me) else {
         return if takes_turns { Turn::Join(join()) } else { Turn::Free };
     };
     let leave = Step::LeaveLatch { latch, name: name.to_owned() };
-    let is_first = cx.view.is_first_at(latch, cx.me) || mutant::is(Mutant::OutOfTurn);
+    let is_first = cx.view.is_first_at(latch, cx.me);
     let waited = cx.local.latch_waits.get(&latch).is_some_and(|wait| wait.over);
-    let waited = waited && !mutant::is(Mutant::WaitsForEver);
     let out_of_order = cx.view.is_out_of_order_at(latch, cx.me);
     match () {
         () if !takes_turns || is_first => Turn::Mine(leave),
         () if waited => Turn::Impatient(leave),
-        () if out_of_order && !mutant::is(Mutant::OutOfOrder) => Turn::Rejoin(vec![leave, join()]),
+        () if out_of_order => Turn::Rejoin(vec![leave, join()]),
         () => Turn::Wait,
     }
 }
 
 /// Ends a turn together with what it was for.
 pub(crate) fn ending(plan: Plan, leave: Step) -> Plan {
-    plan.step_if(!mutant::is(Mutant::TurnKept), || leave)
+    plan.step(leave)
 }
 
 /// Takes this instance's node away if it still stands in line for what it does not want any more.
 pub(crate) fn leave(cx: &Context<'_>, duty: Duty, latch: Latch) -> Option<Plan> {
     let name = cx.view.latch_node_of(latch, cx.me)?.to_owned();
-    if mutant::is(Mutant::LineNotLeft) {
-        return None;
-    }
     let plan = Plan::as_session(duty, "no turn is wanted any more");
     Some(plan.step(Step::LeaveLatch { latch, name }))
 }

@@ -2,7 +2,6 @@
 
 use super::{Context, Duty};
 use crate::local::Phase;
-use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 
 /// Registers this life, puts its server back, announces that it drains, and takes it out when nothing runs any more.
@@ -10,18 +9,10 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let registered = cx.view.is_registered(cx.me);
     let server_known = cx.view.server_version(cx.server).is_some();
     match cx.local.phase {
-        Phase::Active
-            if !registered && (!cx.local.was_registered || mutant::is(Mutant::RegisteredAgain)) =>
-        {
-            register(cx)
-        }
-        Phase::Active if registered && !server_known => {
-            Some(add_server(cx)).filter(|_| !mutant::is(Mutant::ServerForgotten))
-        }
+        Phase::Active if !registered && !cx.local.was_registered => register(cx),
+        Phase::Active if registered && !server_known => Some(add_server(cx)),
         Phase::Draining if !cx.local.is_busy() => leave(cx),
-        Phase::Draining if registered && !cx.view.is_draining(cx.me) => {
-            Some(drain(cx)).filter(|_| !mutant::is(Mutant::DrainUnmarked))
-        }
+        Phase::Draining if registered && !cx.view.is_draining(cx.me) => Some(drain(cx)),
         Phase::Active | Phase::Draining | Phase::Left => None,
     }
 }
@@ -29,13 +20,11 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 /// The server comes before the instance, because a leader reads both. Whoever has no configuration in force could run
 /// nothing that it is given, and stays out.
 fn register(cx: &Context<'_>) -> Option<Plan> {
-    if cx.view.config().is_none() && !mutant::is(Mutant::RegisteredUnconfigured) {
-        return None;
-    }
+    cx.view.config()?;
     let server_known = cx.view.server_version(cx.server).is_some();
     // The name may have outlived the registration, if somebody took the instance away.
     let name = cx.settings.stable_name.clone();
-    let again = !cx.view.is_named(cx.me) || mutant::is(Mutant::NamedAgain);
+    let again = !cx.view.is_named(cx.me);
     let name = name.filter(|_| again);
     let name = name.map(|name| Step::SetName { instance: cx.me.clone(), name });
     let plan = Plan::as_session(Duty::Membership, "not registered")

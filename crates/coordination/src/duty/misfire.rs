@@ -5,19 +5,14 @@ use super::{Context, Duty, OwnItem, change_items};
 use crate::JobConfig;
 use crate::items::Sign;
 use crate::local::Due;
-use crate::mutant::{self, Mutant};
 use crate::plan::Plan;
 
 /// Notes what met a busy item; runs what was noted.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.startable().filter(|config| config.monitor_execution && config.misfire)?;
     // A job that catches up runs each fire by itself, found by the item's last one: there is nothing to note.
-    let noted = if config.catch_up.is_none() && !mutant::is(Mutant::MisfireUnnoted) {
-        note(cx)
-    } else {
-        None
-    };
-    noted.or_else(|| run(cx, config).filter(|_| !mutant::is(Mutant::MisfireUnplayed)))
+    let noted = if config.catch_up.is_none() { note(cx) } else { None };
+    noted.or_else(|| run(cx, config))
 }
 
 fn note(cx: &Context<'_>) -> Option<Plan> {
@@ -37,10 +32,8 @@ fn run(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
         let is_claimed = |due: &&Due| {
             !own.ledger.has_settled(due.at) && !waits_for_next(config, due, &own.ledger)
         };
-        let claimed_anyway =
-            due.filter(is_claimed).is_some() && !mutant::is(Mutant::ReplayBesideDue);
-        let disabled = own.view.is_disabled() && !mutant::is(Mutant::DisabledUnnoticed);
-        if disabled || claimed_anyway || !own.is_free(cx.local) {
+        let claimed_anyway = due.filter(is_claimed).is_some();
+        if own.view.is_disabled() || claimed_anyway || !own.is_free(cx.local) {
             return None;
         }
         let follows = due.filter(|due| due.at == noted.last).and_then(|due| cx.next_of(due));

@@ -48,7 +48,6 @@ use crate::foreign::Interrupted;
 use crate::gap::{Gap, Judgement};
 use crate::items::{ItemView, Sign};
 use crate::local::{Due, Local};
-use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::JobView;
 use crate::{Claimant, FireTime, JobConfig, Ledger, MaxTimeDiff, Now, ServerIp, ServerState};
@@ -69,9 +68,6 @@ const ITEMS_SHARE: usize = 2;
 
 /// Returns how many items one transaction takes in a registry with these limits, at least 1.
 pub(crate) fn items_per_plan(limits: Limits) -> usize {
-    if mutant::is(Mutant::RoomIgnored) {
-        return MAX_ITEMS_PER_PLAN;
-    }
     let by_ops = limits.max_ops.saturating_sub(OPS_PER_PLAN) / OPS_PER_ITEM;
     let by_bytes = limits.max_bytes / ITEMS_SHARE / BYTES_PER_ITEM;
     by_ops.min(by_bytes).clamp(1, MAX_ITEMS_PER_PLAN)
@@ -185,17 +181,15 @@ pub(crate) struct OwnItem<'a> {
 impl<'a> Context<'a> {
     /// Returns the configuration if runs may start here now.
     pub(crate) fn startable(&self) -> Option<&'a JobConfig> {
-        let paused = self.view.server_state(self.server) == Some(ServerState::Paused)
-            && !mutant::is(Mutant::PausedServerIgnored);
-        let available = self.view.is_available(self.me) || mutant::is(Mutant::UnavailableClaim);
-        let awaits_time = self.local.awaits_time && !mutant::is(Mutant::TimeUnawaited);
-        let may_start = available && self.local.may_start() && !paused && !awaits_time;
+        let paused = self.view.server_state(self.server) == Some(ServerState::Paused);
+        let available = self.view.is_available(self.me);
+        let may_start = available && self.local.may_start() && !paused && !self.local.awaits_time;
         self.view.config().filter(|_| may_start).map(|config| &**config)
     }
 
     /// Returns true if the view shows all items: whoever leads decides by nothing less.
     pub(crate) fn shows_all(&self) -> bool {
-        self.view.followed().is_all() || mutant::is(Mutant::DecidedByAPart)
+        self.view.followed().is_all()
     }
 
     /// Returns by what gaps are judged; `None` while no configuration is known.
@@ -217,9 +211,6 @@ impl<'a> Context<'a> {
 
     /// Returns the present time in milliseconds since 1970 UTC, by the registry's clock if it is known and compared.
     pub(crate) fn present_ms(&self) -> i64 {
-        if mutant::is(Mutant::GapsByOwnClock) {
-            return self.now.wall_ms;
-        }
         self.max_time_diff().present_ms(self.now)
     }
 
@@ -254,7 +245,7 @@ impl<'a> Context<'a> {
     /// about to assign itself may take that back.
     pub(crate) fn word_for_java(&self) -> Option<Step> {
         let word = if self.view.is_necessary() { Step::IsAnnounced } else { Step::Announce };
-        Some(word).filter(|_| self.view.is_mixed() && !mutant::is(Mutant::WordForgotten))
+        Some(word).filter(|_| self.view.is_mixed())
     }
 
     /// Returns the run of an item that a Java instance has left unfinished.
@@ -299,7 +290,7 @@ impl<'a> Context<'a> {
     /// Returns an item of this instance, if its record is known, or is nobody's to make but its own.
     fn own_item(&self, item: ShardingItem, view: &'a ItemView) -> Option<OwnItem<'a>> {
         let known = view.ledger.as_ref();
-        let foreign = self.view.has_foreign_leader() && !mutant::is(Mutant::RecordsLeftToJava);
+        let foreign = self.view.has_foreign_leader();
         let mut ledger = match known {
             Some(ledger) => Cow::Borrowed(&ledger.value),
             None if foreign && !view.unreadable => Cow::Owned(Ledger::new(None)),
@@ -309,12 +300,10 @@ impl<'a> Context<'a> {
             ledger = Cow::Owned(revived);
         }
         let accounted = self.local.foreign.accounted(item);
-        let done = accounted.filter(|_| !mutant::is(Mutant::JavaFiresRunAgain));
-        if let Some(handed_back) = done.and_then(|fire| ledger.handed_back(fire)) {
+        if let Some(handed_back) = accounted.and_then(|fire| ledger.handed_back(fire)) {
             ledger = Cow::Owned(handed_back);
         }
-        let marked = view.misfire && !mutant::is(Mutant::JavaMisfiresForgotten);
-        let noted = accounted.filter(|_| marked).and_then(|fire| ledger.noted_by_mark(fire));
+        let noted = accounted.filter(|_| view.misfire).and_then(|fire| ledger.noted_by_mark(fire));
         if let Some(noted) = noted {
             ledger = Cow::Owned(noted);
         }
@@ -363,11 +352,7 @@ impl<'a> GapJudge<'a> {
     ) -> Ledger {
         let settled = after.settled_until().filter(|fire| Some(*fire) > before.settled_until());
         let Some(until) = settled else { return after };
-        let noted = after.is_busy() && before.is_busy();
-        let gaps = match noted && mutant::is(Mutant::NotedOverHoles) {
-            true => Vec::new(),
-            false => self.gaps(before, until),
-        };
+        let gaps = self.gaps(before, until);
         let (next, config) = self.next_after(until, after.next_fire);
         let reported = cx.local.gaps_reported.get(&item).map_or(&[][..], |gaps| gaps);
         after.followed_by(next, config).with_gaps(gaps, reported)
@@ -382,7 +367,7 @@ impl<'a> GapJudge<'a> {
         before: &Ledger,
         after: Ledger,
     ) -> Ledger {
-        if self.judgement.mixed || mutant::is(Mutant::RetiredInSilence) {
+        if self.judgement.mixed {
             return after;
         }
         let reported = cx.local.gaps_reported.get(&item).map_or(&[][..], |gaps| gaps);
@@ -405,9 +390,6 @@ impl<'a> GapJudge<'a> {
 
     /// Returns the gaps between the last fire that a record accounts for and another one.
     fn gaps(&mut self, before: &Ledger, until: FireTime) -> Vec<Gap> {
-        if mutant::is(Mutant::GapsUnrecorded) {
-            return Vec::new();
-        }
         let input = (before.settled_until(), before.next_owed(), until);
         if let Some((_, gaps)) = self.last_gaps.as_ref().filter(|(last, _)| *last == input) {
             return gaps.clone();
@@ -455,16 +437,14 @@ impl OwnItem<'_> {
     /// Returns true if nothing runs the item, as far as this instance can see.
     pub(crate) fn is_free(&self, local: &Local) -> bool {
         let runs_here = local.runs.has(self.item);
-        let runs_here = runs_here && !mutant::is(Mutant::LocalRunIgnored);
-        let shown = self.view.running && !mutant::is(Mutant::MarksIgnoredByClaims);
-        self.ledger.is_idle() && !shown && !runs_here
+        self.ledger.is_idle() && !self.view.running && !runs_here
     }
 
     /// Returns the steps that change the item's record to `next`, as its owner.
     pub(crate) fn change_to(&self, next: Ledger) -> Vec<Step> {
         let was_running = self.ledger.running().is_some();
         let starts = next.running().filter(|_| !was_running).map(|run| run.holder.clone());
-        let alive = starts.is_some() && self.lasting && !mutant::is(Mutant::AliveUnmarked);
+        let alive = starts.is_some() && self.lasting;
         let clears_misfire = self.view.misfire && next.misfire.is_none();
         let shows_misfire = !self.view.misfire && next.misfire.is_some();
         let mut steps = vec![

@@ -7,7 +7,6 @@
 use sharding::ShardingItem;
 
 use super::{Context, Duty};
-use crate::mutant::{self, Mutant};
 use crate::once::{OnceCall, OnceRecord, OnceStage};
 use crate::plan::{Plan, Step};
 use crate::{FireTime, JobConfig, Ledger};
@@ -32,9 +31,7 @@ fn returned(cx: &Context<'_>) -> Option<Plan> {
 
 fn call(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.startable().filter(|config| config.monitor_execution)?;
-    if !cx.settings.calls_back
-        || !(cx.view.fits_config() || mutant::is(Mutant::CallbackTotalIgnored))
-    {
+    if !cx.settings.calls_back || !cx.view.fits_config() {
         return None;
     }
     let nothing = OnceRecord::default();
@@ -56,20 +53,14 @@ fn due(
     stage: OnceStage,
 ) -> Option<FireTime> {
     let reached = reached(cx, config, stage)?;
-    if stage == OnceStage::Completed && !mutant::is(Mutant::CompletedFirst) {
+    if stage == OnceStage::Completed {
         // The two callbacks of a fire come one after the other.
         record.started.as_ref().filter(|started| started.done && started.fire >= reached)?;
     }
     match record.call(stage) {
-        Some(last)
-            if !last.done
-                && cx.view.is_registered(&last.holder)
-                && !mutant::is(Mutant::CallbackBesideHolder) =>
-        {
-            None
-        }
+        Some(last) if !last.done && cx.view.is_registered(&last.holder) => None,
         Some(last) if !last.done && config.fails_over() => Some(reached.max(last.fire)),
-        Some(last) if last.fire >= reached && !mutant::is(Mutant::CalledAgain) => None,
+        Some(last) if last.fire >= reached => None,
         Some(_) | None => Some(reached),
     }
 }
@@ -85,26 +76,19 @@ fn reached(cx: &Context<'_>, config: &JobConfig, stage: OnceStage) -> Option<Fir
         }
     });
     // An item of which nothing is known holds everybody back: `None` is less than any fire.
-    if mutant::is(Mutant::CalledEarly) { progress.max() } else { progress.min() }.flatten()
+    progress.min().flatten()
 }
 
 /// Returns the last scheduled fire that the item has nothing more to do for; `None` if that is not known.
 fn completed(ledger: &Ledger) -> Option<FireTime> {
     let last = ledger.last_fire?;
-    if mutant::is(Mutant::CompletedBesideRun) {
-        return Some(last);
-    }
     match ledger.run().filter(|run| run.is_scheduled()) {
         // What was before the fires that it runs is over; whether the one before the last is among them, its range says.
         Some(run) if run.fire == last => ledger
             .previous_fire
             .filter(|previous| run.merged.is_none_or(|range| *previous < range.first)),
         Some(_) => None,
-        None if ledger.misfire.is_some_and(|range| range.first <= last)
-            && !mutant::is(Mutant::CompletedBesideMisfires) =>
-        {
-            None
-        }
+        None if ledger.misfire.is_some_and(|range| range.first <= last) => None,
         None => Some(last),
     }
 }

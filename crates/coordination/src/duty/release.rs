@@ -5,7 +5,6 @@ use sharding::ShardingItem;
 use super::sweep::can_be_queued;
 use super::{Context, Duty, bytes_told};
 use crate::local::Phase;
-use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::runs::{LocalRun, OwnMarks};
 use crate::{FencingToken, Outcome};
@@ -26,7 +25,7 @@ fn ended(cx: &Context<'_>) -> Option<Plan> {
 /// Writes the records of perhaps claimed items again, as they were: if that succeeds, a claim that is still on its way
 /// never will.
 fn settle(cx: &Context<'_>) -> Option<Plan> {
-    if cx.local.phase != Phase::Draining || mutant::is(Mutant::DoubtsUnsettled) {
+    if cx.local.phase != Phase::Draining {
         return None;
     }
     let steps = cx.local.maybe_claimed.iter().filter_map(|(item, doubt)| {
@@ -43,9 +42,7 @@ fn settle(cx: &Context<'_>) -> Option<Plan> {
 fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<Step>> {
     let outcome = run.outcome?;
     let view = cx.view.item(item);
-    let ledger = view.ledger.as_ref().filter(|l| {
-        mutant::is(Mutant::ForeignRelease) || l.value.is_held(&run.holder, run.token)
-    })?;
+    let ledger = view.ledger.as_ref().filter(|l| l.value.is_held(&run.holder, run.token))?;
     let hand_over = outcome == Outcome::Interrupted
         && cx.view.config().is_some_and(|config| config.fails_over())
         && can_be_queued(cx, &ledger.value);
@@ -59,8 +56,8 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
         next.because(run.failure.clone()).with_token_at_least(cx.local.started.get(&item).copied());
     let mut steps = vec![Step::SetLedger { item, expect: Some(ledger.version), ledger: next }];
     // A mark that a Java instance has put in the place of ours is its own.
-    let ours = cx.view.marked_by_java(view).is_none() || mutant::is(Mutant::JavaMarksReleased);
-    let shown = run.shows_running && ours && !mutant::is(Mutant::MarksStay);
+    let ours = cx.view.marked_by_java(view).is_none();
+    let shown = run.shows_running && ours;
     steps.extend(shown.then_some(Step::UnmarkRunning(item)));
     steps.extend(run.shows_alive.then_some(Step::UnmarkAlive(item)));
     steps.extend(run.shows_failover.then_some(Step::UnmarkFailover(item)));
@@ -84,7 +81,7 @@ fn clean_up(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<
         return None;
     }
     let marks = OwnMarks::of(run, view, cx.session);
-    let record = match put_back && !mutant::is(Mutant::TokensGoBack) {
+    let record = match put_back {
         true => {
             let next = shown.with_lost_run(run, outcome, cx.now.wall_ms);
             Step::SetLedger { item, expect: Some(version), ledger: next }

@@ -10,7 +10,6 @@ use super::{Context, Duty, GapJudge, static_sharding};
 use crate::assignment::AssignmentRecord;
 use crate::items::{ItemView, Sign, merged};
 use crate::layout::NodeKind;
-use crate::mutant::{self, Mutant};
 use crate::pending::Pending;
 use crate::plan::{Plan, Step};
 use crate::view::JobView;
@@ -25,19 +24,19 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     // A Java instance that is about to lead would not know what is still to move.
     let goes = !cx.view.is_available(cx.me) || !cx.local.is_active();
-    if goes && cx.view.is_mixed() && !mutant::is(Mutant::AssignedBeforeGoing) {
+    if goes && cx.view.is_mixed() {
         return None;
     }
     // New records are dated by the registry's clock.
-    if cx.local.awaits_time && !mutant::is(Mutant::TimeUnawaited) {
+    if cx.local.awaits_time {
         return None;
     }
     let target = target(cx, config).ok()??;
-    let born = last_fire(cx).filter(|_| !mutant::is(Mutant::BornBefore));
+    let born = last_fire(cx);
     let moves = Moves::between(cx, config, &target, born);
     let changes = !moves.steps.is_empty() || moves.pending != target.record.pending;
     let ends = may_end_announcement(cx, &moves);
-    if target.reason == FOLLOW && !changes && !ends && !mutant::is(Mutant::FollowedForNothing) {
+    if target.reason == FOLLOW && !changes && !ends {
         return None;
     }
     if must_announce(cx, &target, &moves) {
@@ -56,15 +55,13 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     record.announced = cx.view.term_of(cx.me).filter(|_| stays).map(|term| term.0);
     // Nobody can tell whether a Java instance has run it.
     let known = !cx.view.is_mixed() && !cx.local.foreign.is_known();
-    let known = known || mutant::is(Mutant::DueBesideJava);
     record.due = cx.local.due.as_ref().map(|due| due.at).or(record.due).filter(|_| known);
     let expect = cx.view.assignment_version();
-    let cleared = ends && !mutant::is(Mutant::AnnouncementStays);
     let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?
         .step(Step::ConfigIs(cx.view.config_version()?))
         .step(Step::RequestIs(cx.view.request()?))
         .steps(moves.steps)
-        .step_if(cleared, || Step::ClearNecessary)
+        .step_if(ends, || Step::ClearNecessary)
         .step(Step::SetAssignment { expect, record });
     Some(plan)
 }
@@ -107,9 +104,8 @@ pub(crate) const ANNOUNCEMENT_PATIENCE: Duration = Duration::from_secs(10);
 /// Returns true if Java instances have yet to be told before anything is written: always when items are assigned anew, and
 /// when items follow that a Java instance has now. What ours have now no Java instance begins.
 fn must_announce(cx: &Context<'_>, target: &Target, moves: &Moves) -> bool {
-    let follows_from_java = moves.from_java && !mutant::is(Mutant::FollowedUnannounced);
-    let concerned = target.reason != FOLLOW || follows_from_java;
-    let told = cx.view.is_necessary() || mutant::is(Mutant::MovesUnannounced);
+    let concerned = target.reason != FOLLOW || moves.from_java;
+    let told = cx.view.is_necessary();
     cx.view.is_mixed() && concerned && !told
 }
 
@@ -117,7 +113,7 @@ fn must_announce(cx: &Context<'_>, target: &Target, moves: &Moves) -> bool {
 /// that items move they hold it back until they see whose these are.
 fn may_move(cx: &Context<'_>) -> bool {
     let near = cx.view.is_mixed() && cx.local.near_fire.is_some();
-    !near || mutant::is(Mutant::MovedAtFires)
+    !near
 }
 
 /// Java instances start nothing more once they are told that items will be assigned anew, and go on once they have been. Those
@@ -137,7 +133,7 @@ fn announce(cx: &Context<'_>, target: Target) -> Option<Plan> {
 /// Returns true if Java instances are told, and nothing would be left to write afterwards: they go on when they can see all of
 /// it. Items that cannot move yet do not hold them back.
 fn may_end_announcement(cx: &Context<'_>, moves: &Moves) -> bool {
-    let rest = cx.view.is_mixed() && moves.is_partial && !mutant::is(Mutant::AnnouncementEndsEarly);
+    let rest = cx.view.is_mixed() && moves.is_partial;
     cx.view.is_necessary() && !rest
 }
 
@@ -145,9 +141,7 @@ fn may_end_announcement(cx: &Context<'_>, moves: &Moves) -> bool {
 /// comes meanwhile is run by whoever has the item then.
 fn waits_for_java(cx: &Context<'_>, moves: &Moves) -> bool {
     let over = cx.local.announced.is_some_and(|announced| announced.over);
-    let patient = !over || mutant::is(Mutant::JavaRunsAwaitedForEver);
-    let waits = moves.under_java && !mutant::is(Mutant::JavaRunsUnawaited);
-    cx.view.is_mixed() && patient && waits
+    cx.view.is_mixed() && !over && moves.under_java
 }
 
 /// Returns the last fire that any instance is known to have seen: new items have nothing to do with it. A fire that lies in the
@@ -155,8 +149,7 @@ fn waits_for_java(cx: &Context<'_>, moves: &Moves) -> bool {
 fn last_fire(cx: &Context<'_>) -> Option<FireTime> {
     let present = cx.max_time_diff().present_ms(cx.now);
     let last = cx.view.last_fires().map(|(_, last)| last).max(cx.local.last_fire_seen)?;
-    let in_future =
-        last.0 > cx.max_time_diff().horizon_ms(present) && !mutant::is(Mutant::BornInFuture);
+    let in_future = last.0 > cx.max_time_diff().horizon_ms(present);
     // Scheduled fires come on whole seconds.
     Some(if in_future { FireTime(present - present.rem_euclid(1_000)) } else { last })
 }
@@ -168,7 +161,7 @@ fn born_after(cx: &Context<'_>, item: ShardingItem, last: Option<FireTime>) -> O
     let accounted = foreign.accounted(item);
     let was_java = accounted.is_some() || cx.view.java_owner(shown).is_some();
     let held_back = last.is_some() && foreign.held_back() == last && shown.ledger.is_none();
-    if held_back && was_java && !mutant::is(Mutant::BornHeldBack) { accounted } else { last }
+    if held_back && was_java { accounted } else { last }
 }
 
 /// Returns what is wrong with the strategy's answer, if resharding is wanted and the answer cannot be used.
@@ -247,7 +240,7 @@ fn reason(
     let Some(current) = current else { return Some("nothing is assigned yet") };
     let handled = view.request().is_some_and(|request| request.0 == current.handled);
     let handled = handled || config.static_sharding;
-    let joins_count = !config.static_sharding || mutant::is(Mutant::StaticMoved);
+    let joins_count = !config.static_sharding;
     let other_members = joins_count && current.members != members;
     let other_total = current.total_count != config.sharding_total_count;
     let other_strategy = current.strategy != config.strategy;
@@ -255,17 +248,16 @@ fn reason(
     let total = config.sharding_total_count;
     let strays = || joins_count && has_strays(view, members, &current.pending, total);
     let rows = [
-        (other_members, "the available instances changed", Mutant::AssignedForFewer),
-        (other_total, "the number of items changed", Mutant::AssignedForOtherTotal),
-        (other_strategy, "the strategy changed", Mutant::AssignedByOtherStrategy),
-        (asked_for, "it was asked for", Mutant::AssignedUnasked),
+        (other_members, "the available instances changed"),
+        (other_total, "the number of items changed"),
+        (other_strategy, "the strategy changed"),
+        (asked_for, "it was asked for"),
     ];
-    let mut rows = rows.into_iter().filter(|(.., left_out)| !mutant::is(*left_out));
-    let reason = rows.find_map(|(holds, reason, _)| holds.then_some(reason));
+    let reason = rows.into_iter().find_map(|(holds, reason)| holds.then_some(reason));
     let miscounted =
         || is_miscounted(view, current).then_some("the owners are not those that were assigned");
     // Can have to look at every item, so it comes last.
-    let stray = || (!mutant::is(Mutant::StraysLeft) && strays()).then_some(STRAY);
+    let stray = || strays().then_some(STRAY);
     reason.or_else(miscounted).or_else(stray)
 }
 
@@ -274,7 +266,7 @@ fn reason(
 fn is_miscounted(view: &JobView, current: &AssignmentRecord) -> bool {
     let done = current.pending.is_empty() && view.has_exactly(current.total_count);
     let differs = |(member, count): (_, &u32)| usize::try_from(*count) != Ok(view.count_of(member));
-    done && current.counts.iter().any(differs) && !mutant::is(Mutant::MiscountsKept)
+    done && current.counts.iter().any(differs)
 }
 
 /// Returns true if `necessary` is the leader's own announcement, of which something is left to write: whatever Java
@@ -282,7 +274,7 @@ fn is_miscounted(view: &JobView, current: &AssignmentRecord) -> bool {
 fn is_announced(view: &JobView, current: &AssignmentRecord, config: &JobConfig) -> bool {
     let term = view.term().map(|term| term.version.0);
     let own = current.announced.is_some() && current.announced == term;
-    own && is_unfinished(view, config) && !mutant::is(Mutant::AnnouncementTakenForRequest)
+    own && is_unfinished(view, config)
 }
 
 const STRAY: &str = "an item belongs to nobody who is available";
@@ -292,7 +284,7 @@ const STRAY: &str = "an item belongs to nobody who is available";
 fn has_strays(view: &JobView, members: &[InstanceId], pending: &Pending, total_count: u32) -> bool {
     let members: BTreeSet<&InstanceId> = members.iter().collect();
     let is_away = |owner: &InstanceId| !members.contains(owner);
-    if pending.next_owners().any(is_away) && !mutant::is(Mutant::FollowersStray) {
+    if pending.next_owners().any(is_away) {
         return true;
     }
     let in_force = |item: &ShardingItem| item.index() < total_count;
@@ -322,13 +314,13 @@ fn is_unfinished(view: &JobView, config: &JobConfig) -> bool {
     let unrecorded = || config.monitor_execution && unrecorded();
     let beyond = || view.items_from(ShardingItem::new(total)).filter(|_| may_retire(view));
     let surplus = || beyond().any(|(_, view)| view.is_surplus());
-    !mutant::is(Mutant::NeverFollow) && (pending || unrecorded() || surplus())
+    pending || unrecorded() || surplus()
 }
 
 /// Items go when the stored configuration says so, not one that was in force before it: that can wait, and what is stored
 /// in between may have more items (simulation seed 1050674).
 fn may_retire(view: &JobView) -> bool {
-    view.has_usable_config() || mutant::is(Mutant::RetiredByOlderConfig)
+    view.has_usable_config()
 }
 
 /// Returns the owners as they are, or will be when the pending items have moved.
@@ -386,9 +378,6 @@ fn assign(
         .with_previous(previous)
         .with_now_ms(now_ms);
     let owners = strategy.assign(&input);
-    if mutant::is(Mutant::StrategyTrusted) {
-        return Ok(owners);
-    }
     let foreign = owners.iter().filter_map(|(_, owner)| owner).find(|o| !members.contains(o));
     match foreign {
         Some(foreign) => {
@@ -448,8 +437,7 @@ impl Moves {
                 break;
             }
             // What a Java instance has left unfinished of its last fire is still to be made an orphan of.
-            let interrupted =
-                cx.interrupted(item).is_some() && !mutant::is(Mutant::BornBesideInterrupted);
+            let interrupted = cx.interrupted(item).is_some();
             let born = born_after(cx, item, born).filter(|_| !interrupted);
             let of_java = view.java_owner(view.item(item)).is_some();
             let monitored = config.monitor_execution;
@@ -489,8 +477,7 @@ fn has_run_what_waits(cx: &Context<'_>, item: ShardingItem, owner: &InstanceId) 
     let shown = cx.view.item(item);
     let last = shown.ledger.as_ref().and_then(|ledger| ledger.value.last_fire);
     let moves = shown.owner.as_ref().is_none_or(|current| current.value != *owner);
-    let again = last >= Some(waits) && moves && cx.view.is_foreign(owner);
-    again && !mutant::is(Mutant::HeldBackRunTwice)
+    last >= Some(waits) && moves && cx.view.is_foreign(owner)
 }
 
 /// What a new record says about fires.
@@ -511,7 +498,7 @@ impl Birth {
             let next = judgement.lookup.next_after(judgement.config, FireTime(now))?;
             Some((next, judgement.version))
         });
-        Self { last, next: next.filter(|_| !mutant::is(Mutant::BornOwingNothing)) }
+        Self { last, next }
     }
 
     fn of(self, ledger: Ledger) -> Ledger {
@@ -532,10 +519,10 @@ fn steps_to(
     birth: Birth,
 ) -> Option<Vec<Step>> {
     let stays = view.owner.as_ref().is_some_and(|current| current.value == *owner);
-    if view.unreadable && !mutant::is(Mutant::UnreadableMoved) {
+    if view.unreadable {
         return stays.then(Vec::new);
     }
-    if of_java && !stays && view.running && !mutant::is(Mutant::JavaRunMoved) {
+    if of_java && !stays && view.running {
         return None;
     }
     let record = match &view.ledger {
@@ -552,12 +539,12 @@ fn steps_to(
                 Some(Step::SetLedger { item, expect: Some(ledger.version), ledger: revived })
             }
             None if stays => None,
-            None if view.is_busy() && !mutant::is(Mutant::BusyMoved) => return None,
+            None if view.is_busy() => return None,
             None => Some(Step::ledger_is_as_shown(item, view)),
         },
     };
     // The view may show an owner that has gone together with the former record (simulation seed 8132298).
-    let kept = (stays && record.is_some() && !mutant::is(Mutant::OwnersKeptUnchecked))
+    let kept = (stays && record.is_some())
         .then(|| view.owner.as_ref().map(|owner| Step::OwnerIs(item, owner.version)))
         .flatten();
     // A Java instance writes no records, so that only its mark tells that it has begun meanwhile.
@@ -574,7 +561,7 @@ fn retire(
     view: &ItemView,
     item: ShardingItem,
 ) -> Vec<Step> {
-    if view.is_busy() && !mutant::is(Mutant::BusyRetired) {
+    if view.is_busy() {
         return Vec::new();
     }
     let record = view.ledger.as_ref().and_then(|ledger| {

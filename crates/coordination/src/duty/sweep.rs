@@ -9,7 +9,6 @@ use super::{Context, Duty};
 use crate::foreign::Interrupted;
 use crate::items::{ItemView, Sign};
 use crate::layout::NodeKind;
-use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
 use crate::{FailureReason, Ledger, LedgerState, Run};
@@ -26,7 +25,7 @@ use crate::{FailureReason, Ledger, LedgerState, Run};
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let foreign_leader = cx.view.has_foreign_leader();
-    let plan = match foreign_leader && !mutant::is(Mutant::SweptByLeadersOnly) {
+    let plan = match foreign_leader {
         // A Java leader looks at no records: each owner sweeps its own items.
         true => Plan::as_instance(Duty::Sweep, cx, REASON),
         false => Plan::as_leader(Duty::Sweep, cx, REASON)?,
@@ -34,15 +33,13 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let is_mine = |view: &ItemView| {
         let owner = view.owner.as_ref().map(|owner| &owner.value);
         let abandoned = |owner: &InstanceId| owner == cx.me || !cx.view.is_registered(owner);
-        let everybodys = !foreign_leader || mutant::is(Mutant::SweptByAnybody);
+        let everybodys = !foreign_leader;
         everybodys || owner.is_some_and(abandoned)
     };
     let has_schedule = config.cron.is_some();
     let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
     // Mostly everybody who runs something is there.
-    let gone = |holder: &InstanceId| {
-        !cx.view.is_registered(holder) || mutant::is(Mutant::SweepIgnoresInstances)
-    };
+    let gone = |holder: &InstanceId| !cx.view.is_registered(holder);
     let held = cx.view.holders().filter(|(holder, _)| gone(holder)).flat_map(|(_, items)| items);
     let orphans = cx.view.items_with(Sign::Orphan).map(|(item, _)| item);
     let items: BTreeSet<ShardingItem> = held.copied().chain(orphans).collect();
@@ -51,17 +48,14 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let abandoned = items.filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         // What a Java leader has given to a Java instance since is that one's to do.
-        let ours = cx.view.java_owner(view).is_none() || mutant::is(Mutant::JavaItemsTakenOver);
+        let ours = cx.view.java_owner(view).is_none();
         let wanted = config.fails_over() && in_force(item) && ours;
         let wanted = wanted && can_be_queued(cx, &ledger.value);
         match &ledger.value.state {
-            LedgerState::Running(run)
-                if gone(&run.holder)
-                    && (cx.view.is_unmarked(view) || mutant::is(Mutant::SweepIgnoresMarks)) =>
-            {
+            LedgerState::Running(run) if gone(&run.holder) && cx.view.is_unmarked(view) => {
                 Some((item, view, LeftBehind::Ours { ledger, run: Some(run), wanted }))
             }
-            LedgerState::Orphan(_) if !wanted && !mutant::is(Mutant::OrphansStay) => {
+            LedgerState::Orphan(_) if !wanted => {
                 Some((item, view, LeftBehind::Ours { ledger, run: None, wanted }))
             }
             LedgerState::Orphan(_) if is_ended_by_java(cx, item, view) => {
@@ -79,7 +73,6 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let maybe_of_java = maybe_of_java.into_iter().map(|item| (item, cx.view.item(item)));
     let of_java = maybe_of_java.filter(|(_, view)| is_mine(view)).filter_map(|(item, view)| {
         let fails_over = config.fails_over() && in_force(item);
-        let fails_over = fails_over && !mutant::is(Mutant::JavaRunsForgotten);
         let left = left_by_java(cx, item, view, fails_over, has_schedule)?;
         Some((item, view, LeftBehind::Java(left)))
     });
@@ -131,7 +124,7 @@ impl LeftBehind<'_> {
 /// Returns true if whoever takes the run of an item out of the queue can be told what its request says. Java instances cannot.
 pub(super) fn can_be_queued(cx: &Context<'_>, ledger: &Ledger) -> bool {
     let told = ledger.run().is_some_and(|run| run.parameter.is_some());
-    !told || !cx.view.is_mixed() || mutant::is(Mutant::UntoldQueued)
+    !told || !cx.view.is_mixed()
 }
 
 /// Returns true if an orphan is out of the queue, and nothing tells of who has taken it: a Java instance has, and has ended it.
@@ -140,7 +133,7 @@ fn is_ended_by_java(cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> bo
     let foreign = &cx.local.foreign;
     let decided = !foreign.is_undecided(item) && foreign.lost_taker(cx.view, item).is_none();
     let out_of_queue = !view.queued && view.failover.is_none() && cx.view.is_unmarked(view);
-    let by_java = cx.view.is_mixed() && !mutant::is(Mutant::JavaTakeoversForgotten);
+    let by_java = cx.view.is_mixed();
     by_java && out_of_queue && decided
 }
 
@@ -189,17 +182,10 @@ fn queue_again(plan: Plan, item: ShardingItem, view: &ItemView, taker: &Instance
 /// item no more, and its leaders assign nothing.
 fn has_leftovers(cx: &Context<'_>, view: &ItemView, fails_over: bool, has_schedule: bool) -> bool {
     let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
-    let idle = idle || mutant::is(Mutant::MarksMendedBesideRuns);
     // Until the first fire nobody here knows what has to be taken over. Without a schedule there is none, and nobody waits.
-    let fires = has_schedule || mutant::is(Mutant::MarksAwaitNoFire);
     let unclear = fails_over && view.failover.is_none() && cx.local.last_fire_seen.is_none();
-    let unclear = unclear && fires;
-    let unclear = unclear && !mutant::is(Mutant::MarksMendedEarly);
-    !mutant::is(Mutant::JavaMarksStay)
-        && idle
-        && !view.alive
-        && !unclear
-        && leftovers(cx, view).any()
+    let unclear = unclear && has_schedule;
+    idle && !view.alive && !unclear && leftovers(cx, view).any()
 }
 
 /// The marks at an item whose holder is gone.
@@ -219,7 +205,6 @@ fn leftovers<'a>(cx: &Context<'_>, view: &'a ItemView) -> Leftovers<'a> {
     let gone = |holder: &&InstanceId| !cx.view.is_registered(holder);
     let running = view.lasting.as_ref().filter(gone);
     let taken = view.failover.is_some() || (view.running && running.is_none());
-    let taken = taken && !mutant::is(Mutant::TakeoversMended);
     let failovering = view.failovering.as_ref().filter(gone).filter(|_| !taken);
     Leftovers { running, failovering }
 }
@@ -265,8 +250,7 @@ fn mark_of_session(item: ShardingItem, view: &ItemView) -> NodeKind {
 fn left_behind(item: ShardingItem, view: &ItemView) -> impl Iterator<Item = Step> {
     let running = view.lasting.is_some().then_some(Step::UnmarkRunning(item));
     let failovering = view.failovering.as_ref().map(|_| Step::UnmarkFailovering(item));
-    let left_behind = running.into_iter().chain(failovering);
-    left_behind.filter(|_| !mutant::is(Mutant::LastingMarksStay))
+    running.into_iter().chain(failovering)
 }
 
 /// Returns true if a write can tell by marks that the holder of a run is gone. Which marks the run has is known if they are
@@ -274,8 +258,7 @@ fn left_behind(item: ShardingItem, view: &ItemView) -> impl Iterator<Item = Step
 fn is_told_by_marks(cx: &Context<'_>, view: &ItemView, ledger: &Versioned<Ledger>) -> bool {
     let last = cx.view.config().is_some_and(|config| cx.view.has_lasting_marks(config));
     let in_force = ledger.value.config == cx.view.config_version();
-    let known =
-        view.lasting.is_none() || (last && in_force) || mutant::is(Mutant::FormerMarksTrusted);
+    let known = view.lasting.is_none() || (last && in_force);
     known && !cx.view.takes_turns()
 }
 

@@ -11,7 +11,6 @@ use super::{Context, Duty, bytes_told};
 use crate::items::{ItemView, Sign};
 use crate::latch::Latch;
 use crate::layout::NodeKind;
-use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
 use crate::{Claimant, JobConfig, Ledger, RunSource, ServerState, server_of};
@@ -31,7 +30,6 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     match turn(cx, Latch::Failover) {
         Turn::Free => Some(plan),
         Turn::Mine(leave) => Some(ending(plan, leave)),
-        Turn::Impatient(leave) if mutant::is(Mutant::TakenOutOfTurn) => Some(ending(plan, leave)),
         Turn::Join(join) => {
             let plan = Plan::as_instance(Duty::Takeover, cx, UNFINISHED);
             Some(plan.step(join))
@@ -69,15 +67,10 @@ fn waiting<'a>(
     config: &JobConfig,
 ) -> impl Iterator<Item = (ShardingItem, &'a ItemView, &'a Versioned<Ledger>)> {
     let total = config.sharding_total_count;
-    let queued =
-        |view: &ItemView| view.queued || !cx.view.is_mixed() || mutant::is(Mutant::TakenOutOfQueue);
+    let queued = |view: &ItemView| view.queued || !cx.view.is_mixed();
     // What is still shown of the former run goes with its session: wait until it has.
-    let unmarked = |view: &ItemView| {
-        mutant::is(Mutant::MarksIgnoredAtTakeover)
-            || (!view.running && view.failover.is_none() && !view.alive)
-    };
-    let in_force =
-        move |item: ShardingItem| item.index() < total || mutant::is(Mutant::RetiredTakenOver);
+    let unmarked = |view: &ItemView| !view.running && view.failover.is_none() && !view.alive;
+    let in_force = move |item: ShardingItem| item.index() < total;
     let orphans = cx.view.items_with(Sign::Orphan);
     let orphans = orphans.filter_map(|(item, view)| Some((item, view, view.ledger.as_ref()?)));
     orphans.filter(move |(item, view, _)| {
@@ -87,7 +80,7 @@ fn waiting<'a>(
 
 /// Returns true if code of a former life may still run the item here.
 fn runs_here(cx: &Context<'_>, item: ShardingItem) -> bool {
-    cx.local.runs.has(item) && !mutant::is(Mutant::TakeoverBesideOwnRun)
+    cx.local.runs.has(item)
 }
 
 /// What a leader takes over as soon as it finds that its holder is gone, instead of leaving it to wait for somebody who has to be
@@ -107,16 +100,14 @@ impl<'a> AtOnce<'a> {
         found: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
     ) -> Option<Self> {
         // What a view shows that is behind: the former run was an orphan, or taken over, once.
-        let unmarked = |view: &ItemView| {
-            !view.queued && view.failover.is_none() || mutant::is(Mutant::TakenAtOnceBesideMarks)
-        };
+        let unmarked = |view: &ItemView| !view.queued && view.failover.is_none();
         let found = found.filter(|(item, view)| unmarked(view) && !runs_here(cx, *item));
         let found: Vec<_> = found.map(|(item, _)| item).collect();
         // Most of the time there is nothing, and nobody else has to be looked at.
-        if found.is_empty() || mutant::is(Mutant::NothingTakenAtOnce) {
+        if found.is_empty() {
             return None;
         }
-        let alone = !cx.view.takes_turns() || mutant::is(Mutant::TakenAtOnceBesideJava);
+        let alone = !cx.view.takes_turns();
         let config = cx.startable().filter(|config| config.fails_over() && alone)?;
         let part = found[share(cx, found.len())?].to_vec();
         Some(Self { config, by: cx.claimant()?, part })
@@ -163,8 +154,7 @@ fn steps_to_take_over(
     let next = given_up.as_ref().unwrap_or(&ledger.value).take_over(by)?;
     let set = Step::SetLedger { item, expect: Some(ledger.version), ledger: next };
     let mut steps = vec![set, Step::MarkRunning { item, holder: me.clone(), lasting }];
-    let alive = lasting && !mutant::is(Mutant::AliveUnmarked);
-    steps.extend(alive.then_some(Step::MarkAlive(item)));
+    steps.extend(lasting.then_some(Step::MarkAlive(item)));
     steps.push(Step::MarkFailover { item, taker: me.clone() });
     steps.extend(lasting.then(|| Step::MarkFailovering { item, taker: me.clone() }));
     steps.extend(view.queued.then_some(Step::DequeueItem(item)));
@@ -198,7 +188,6 @@ impl Load {
 /// Returns true if orphans have waited for long enough since this instance has taken some.
 fn is_impatient(cx: &Context<'_>) -> bool {
     cx.local.orphans_since.is_some_and(|at| at + ORPHAN_PATIENCE <= cx.now.mono)
-        || mutant::is(Mutant::BusyTakeOver)
 }
 
 /// Returns the places of the orphans that this instance takes over, of so many: a part as large as that of everybody else who
@@ -211,9 +200,6 @@ fn share(cx: &Context<'_>, orphans: usize) -> Option<Range<usize>> {
     let takers: Vec<_> =
         loads.iter().filter(|(_, load)| **load <= most).map(|(id, _)| *id).collect();
     let place = takers.iter().position(|id| *id == cx.me)?;
-    if mutant::is(Mutant::OrphansUnshared) {
-        return Some(0..orphans);
-    }
     let (from, to) = (place * orphans / takers.len(), (place + 1) * orphans / takers.len());
     let greedy = impatient || Load::here(cx) == Load::Idle;
     let to = if greedy { to.max(from + 1) } else { to };
@@ -246,7 +232,6 @@ fn loads<'a>(cx: &Context<'a>) -> BTreeMap<&'a InstanceId, Load> {
 /// other, and one that is not has one at a time.
 fn one(cx: &Context<'_>, orphans: usize) -> Option<Range<usize>> {
     let takes_over = cx.local.runs.iter().any(|(_, run)| run.source == RunSource::Failover);
-    let takes_over = takes_over && !mutant::is(Mutant::TakeoversPileUp);
     let may = cx.local.runs.is_empty() || (is_impatient(cx) && !takes_over);
     let place = spread(cx.me, orphans).filter(|_| may)?;
     Some(place..place + 1)

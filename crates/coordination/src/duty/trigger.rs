@@ -7,7 +7,6 @@ use sharding::{InstanceId, ShardingItem};
 use super::handing_on::{self, ask};
 use super::{Context, Duty, OwnItem, bytes_told};
 use crate::local::RequestWay;
-use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::trigger_record::TriggerRecord;
 use crate::view::{Triggered, Versioned};
@@ -21,7 +20,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 }
 
 fn fits(cx: &Context<'_>) -> bool {
-    cx.view.fits_config() || mutant::is(Mutant::AcceptanceTotalIgnored)
+    cx.view.fits_config()
 }
 
 /// Only a registered instance leaves requests: while it is there nobody else takes them away, so that it can send them
@@ -43,7 +42,7 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
 /// items' records.
 fn accept(cx: &Context<'_>) -> Option<Plan> {
     let Triggered { version, number } = cx.view.trigger_of(cx.me)?;
-    let foreign_leader = cx.view.has_foreign_leader() && !mutant::is(Mutant::AcceptedForJavaLeader);
+    let foreign_leader = cx.view.has_foreign_leader();
     let config = cx.view.config().filter(|_| foreign_leader || fits(cx))?;
     let accepted = Step::AcceptTrigger { instance: cx.me.clone(), version };
     let plan = Plan::as_session(Duty::Trigger, "triggered by an operator").step(accepted);
@@ -68,7 +67,7 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
 fn pass_on(cx: &Context<'_>) -> Option<Plan> {
     let mut waiting: Vec<_> = cx.view.triggers().filter(|(_, t)| !t.value.is_handled()).collect();
     waiting.sort_by_key(|(id, trigger)| (trigger.value.at, *id));
-    if cx.view.has_foreign_leader() && !mutant::is(Mutant::RequestsLeftToJava) {
+    if cx.view.has_foreign_leader() {
         return waiting.into_iter().find_map(|(id, trigger)| pass_as_java_does(cx, id, trigger));
     }
     let config = cx.view.config().filter(|_| fits(cx))?;
@@ -151,8 +150,7 @@ fn pass_as_java_does(
 /// Under a Java leader, whoever has left a request handles it, or, once that one is gone, the first of ours.
 fn is_mine_to_handle(cx: &Context<'_>, by: &str) -> bool {
     let is_there = cx.view.instances().any(|id| id.as_str() == by);
-    let mine = by == cx.me.as_str() || (!is_there && cx.view.first_of_ours() == Some(cx.me));
-    mine || mutant::is(Mutant::RequestPassedByAnybody)
+    by == cx.me.as_str() || (!is_there && cx.view.first_of_ours() == Some(cx.me))
 }
 
 fn passed_on(id: &str, trigger: &Versioned<TriggerRecord>, rest: BTreeSet<ShardingItem>) -> Step {
@@ -164,7 +162,7 @@ fn passed_on(id: &str, trigger: &Versioned<TriggerRecord>, rest: BTreeSet<Shardi
 /// A request whose parameter cannot be told is dropped: to run without it might do what nobody asked for. So it is where
 /// instances can only be asked in ElasticJob's own convention, which has no place for a parameter.
 fn dropped(id: &str, trigger: &Versioned<TriggerRecord>) -> Option<Step> {
-    trigger.value.parameter.as_ref().filter(|_| !mutant::is(Mutant::UntoldAsked))?;
+    trigger.value.parameter.as_ref()?;
     Some(drop_it(id, trigger))
 }
 
@@ -191,10 +189,10 @@ fn clear(cx: &Context<'_>) -> Option<Plan> {
 /// Returns true if this instance takes away what was left by `by` once it was passed on or dropped, and tells that it was
 /// dropped.
 pub(crate) fn takes_away(cx: &Context<'_>, by: &str) -> bool {
-    let keeps = cx.view.has_foreign_leader() && !mutant::is(Mutant::RequestsStayUnderJava);
+    let keeps = cx.view.has_foreign_leader();
     let leads = cx.view.term_of(cx.me).is_some();
     let is_there = cx.view.instances().any(|id| id.as_str() == by);
-    let nobodys = (leads && !is_there) || mutant::is(Mutant::RequestClearedByAnybody);
+    let nobodys = leads && !is_there;
     by == cx.me.as_str() || nobodys || (keeps && is_mine_to_handle(cx, by))
 }
 

@@ -22,8 +22,6 @@ mod grounds;
 mod judge;
 mod label;
 mod moves;
-#[cfg(feature = "mutants")]
-mod mutants;
 mod print;
 mod quiet;
 mod registry;

@@ -17,7 +17,6 @@ impl World {
         if state.breach.is_some() {
             return Vec::new();
         }
-        let _active = self.activated();
         let mut drafts = Vec::new();
         for process in &state.processes {
             self.moves_of(state, process, &mut drafts);

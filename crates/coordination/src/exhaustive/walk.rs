@@ -52,8 +52,7 @@ const REST: &str = "L it comes to rest";
 pub(super) fn walk(world: &World, seed: u64, most: usize) -> Result<usize, Fault> {
     let mut dice = Dice(seed);
     let mut state = world.first_state();
-    // What is left out may make a plan fit that is refused in truth, or the other way round.
-    let mut shadow = world.mutant.is_none().then(|| Shadow::new(world, &state));
+    let mut shadow = Shadow::new(world, &state);
     let wild = dice.below(40);
     for step in 0..most {
         look_again(world, &state);
@@ -67,9 +66,7 @@ pub(super) fn walk(world: &World, seed: u64, most: usize) -> Result<usize, Fault
             let text = format!("seed {seed}, step {step}: {next:?}\n{:?}", next.next);
             return Err(Fault { rule: breach.rule(), text });
         }
-        if let Some(shadow) = &mut shadow {
-            shadow.follow(world, &state, &next);
-        }
+        shadow.follow(world, &state, &next);
         state = next.next;
     }
     let text = format!("{}, seed {seed}: no rest after {most} steps\n{state:?}", world.scope.name);

@@ -19,7 +19,6 @@ use super::state::{Process, Standing, State, print_of_flight};
 use crate::coordinator::seat::{Flight, Memory, Seat, Sitter};
 use crate::duty::Duty;
 use crate::layout::{Layout, NodeKind};
-use crate::mutant::Mutant;
 use crate::view::JobView;
 use crate::{Command, Identity, encode_config};
 
@@ -72,8 +71,6 @@ pub(super) struct Outlook {
 }
 
 pub(super) struct World {
-    /// What is left out, if anything.
-    pub(super) mutant: Option<Mutant>,
     pub(super) scope: Scope,
     pub(super) layout: Layout,
     sitters: Vec<Vec<Sitter>>,
@@ -104,7 +101,6 @@ impl World {
             (1..=scope.expiries + 1).map(sitter).collect()
         });
         Self {
-            mutant: None,
             sitters: sitters.collect(),
             scope,
             layout,
@@ -115,30 +111,6 @@ impl World {
             torn: Cache::new(17),
             guards: Cache::new(14),
         }
-    }
-
-    /// The same system without one guard or rule.
-    #[cfg(feature = "mutants")]
-    pub(super) fn without(mut self, mutant: Mutant) -> Self {
-        self.mutant = Some(mutant);
-        if mutant == Mutant::IdsReused {
-            for lives in &mut self.sitters {
-                let me = lives[0].me.clone();
-                lives.iter_mut().for_each(|life| life.me = me.clone());
-            }
-        }
-        self
-    }
-
-    /// Makes what this thread does do without what is left out, as long as the result lives.
-    #[cfg(feature = "mutants")]
-    pub(super) fn activated(&self) -> Option<crate::Activation> {
-        self.mutant.map(Mutant::activate)
-    }
-
-    #[cfg(not(feature = "mutants"))]
-    pub(super) fn activated(&self) -> Option<Mutant> {
-        self.mutant
     }
 
     fn sitter(&self, process: usize, life: u8) -> &Sitter {

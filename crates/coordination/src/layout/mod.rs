@@ -60,7 +60,6 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::followed::Followed;
 use crate::latch::Latch;
-use crate::mutant::{self, Mutant};
 use crate::plan::{Plan, Step};
 use crate::{Dialect, JobName, OnceStage, ServerIp, ServerState, server_of};
 
@@ -442,13 +441,8 @@ impl Layout {
 
     /// Encodes a plan: one operation per step, in order.
     pub(crate) fn encode(&self, plan: &Plan, session: SessionId) -> Txn {
-        let txn = match mutant::is(Mutant::SessionUnchecked) {
-            true => Txn::new(),
-            false => Txn::new().in_session(session),
-        };
-        plan.steps
-            .iter()
-            .fold(txn, |txn, step| txn.op(mutant::blunted(plan.duty, step, self.encode_step(step))))
+        let txn = Txn::new().in_session(session);
+        plan.steps.iter().fold(txn, |txn, step| txn.op(self.encode_step(step)))
     }
 
     fn encode_step(&self, step: &Step) -> Op {

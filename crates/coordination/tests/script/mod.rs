@@ -6,9 +6,6 @@
 
 #![allow(dead_code, reason = "every file of stories uses another part of it")]
 
-#[cfg(feature = "mutants")]
-mod left_out;
-
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

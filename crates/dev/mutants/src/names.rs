@@ -5,15 +5,10 @@ macro_rules! mutants {
     ($($(#[doc = $text:literal])+ $name:ident,)+) => {
         /// Something that is left out.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[cfg_attr(
-            not(feature = "mutants"),
-            expect(unreachable_pub, reason = "only the feature makes it reachable")
-        )]
         pub enum Mutant {
             $($(#[doc = $text])+ $name,)+
         }
 
-        #[cfg(feature = "mutants")]
         impl Mutant {
             /// Every mutant: what is left out of single guards first, then what is left out of decisions.
             pub const ALL: &[Self] = &[$(Self::$name),+];

@@ -1,0 +1,50 @@
+//! Sites of `crates/coordination/src/coordinator/decide.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"use crate::local::{Phase, RequestWay};
+"#,
+        to: r#"use crate::local::{Phase, RequestWay};
+use crate::mutant::{self, Mutant};
+"#,
+    },
+    Site {
+        from: r#"        if !self.connected || !self.view.is_synced() || self.local.phase == Phase::Left {
+"#,
+        to: r#"        let synced = self.view.is_synced() || mutant::is(Mutant::DecidedUnsynced);
+        let connected = self.connected || mutant::is(Mutant::DecidedDisconnected);
+        if !connected || !synced || self.local.phase == Phase::Left {
+"#,
+    },
+    Site {
+        from: r#"        let shows_enough = self.shows_enough();
+"#,
+        to: r#"        let shows_enough = self.shows_enough() || mutant::is(Mutant::NamedByAPart);
+"#,
+    },
+    Site {
+        from: r#"            let again = |plan: &Plan| refused.is_some_and(|flight| repeats(flight, plan));
+"#,
+        to: r#"            let again = |plan: &Plan| {
+                refused.is_some_and(|flight| repeats(flight, plan))
+                    && !mutant::is(Mutant::RefusalRepeated)
+            };
+"#,
+    },
+    Site {
+        from: r#"                (behind || !is_visible) && now.mono < until
+"#,
+        to: r#"                let waits = (behind || !is_visible) && now.mono < until;
+                waits && !mutant::is(Mutant::CommitForgotten)
+"#,
+    },
+    Site {
+        from: r#"        self.unsure.iter().any(|unsure| unsure.shown_since.is_some())
+"#,
+        to: r#"        let torn = self.unsure.iter().any(|unsure| unsure.shown_since.is_some());
+        torn && !mutant::is(Mutant::TornAssignmentTrusted)
+"#,
+    },
+];

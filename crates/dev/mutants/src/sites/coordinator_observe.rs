@@ -1,0 +1,129 @@
+//! Sites of `crates/coordination/src/coordinator/observe.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"use crate::local::{Due, LocalCall, Phase, RequestWay, UnmonitoredRequest};
+"#,
+        to: r#"use crate::local::{Due, LocalCall, Phase, RequestWay, UnmonitoredRequest};
+use crate::mutant::{self, Mutant};
+"#,
+    },
+    Site {
+        from: r#"        let is_compared = config.max_time_diff != MaxTimeDiff::Off;
+"#,
+        to: r#"        let is_compared = config.max_time_diff != MaxTimeDiff::Off;
+        let is_compared = is_compared && !mutant::is(Mutant::ChangesDatedWhenSeen);
+"#,
+    },
+    Site {
+        from: r#"        let Some(fire) = in_future else { return };
+"#,
+        to: r#"        let Some(fire) = in_future.filter(|_| !mutant::is(Mutant::FutureFireKept)) else { return };
+"#,
+    },
+    Site {
+        from: r#"        let idle = self.local.phase == Phase::Draining && !self.local.is_busy();
+"#,
+        to: r#"        let idle = self.local.phase == Phase::Draining && !self.local.is_busy();
+        let leftovers = leftovers && !mutant::is(Mutant::LeftBehind);
+"#,
+    },
+    Site {
+        from: r#"        let newcomer = self.local.last_fire_seen.is_none() && self.local.is_active();
+"#,
+        to: r#"        let newcomer = self.local.last_fire_seen.is_none() && self.local.is_active();
+        let newcomer = newcomer && !mutant::is(Mutant::NewcomerWaits);
+"#,
+    },
+    Site {
+        from: r#"        let alone = !self.view.is_mixed();
+"#,
+        to: r#"        let alone = !self.view.is_mixed() || mutant::is(Mutant::DueTakenBesideJava);
+"#,
+    },
+    Site {
+        from: r#"        let known = |at: &FireTime| at.0 <= horizon;
+"#,
+        to: r#"        let known = |at: &FireTime| at.0 <= horizon || mutant::is(Mutant::FutureDueTaken);
+"#,
+    },
+    Site {
+        from: r#"            .filter(|(item, ledger)| self.has_to_be_looked_at(*item, ledger, &me))
+"#,
+        to: r#"            .filter(|(item, ledger)| self.has_to_be_looked_at(*item, ledger, &me))
+            .filter(|_| !mutant::is(Mutant::DoubtsForgotten))
+"#,
+    },
+    Site {
+        from: r#"            let ours = self.may_have_claimed(*item, ledger, &sent);
+"#,
+        to: r#"            let ours = self.may_have_claimed(*item, ledger, &sent)
+                || mutant::is(Mutant::ForeignRunStarted);
+"#,
+    },
+    Site {
+        from: r#"        ours && !self.has_started(item, shown.token)
+"#,
+        to: r#"        ours && (!self.has_started(item, shown.token) || mutant::is(Mutant::StartedAgain))
+"#,
+    },
+    Site {
+        from: r#"        ours && ended
+"#,
+        to: r#"        ours && ended && !mutant::is(Mutant::PutBackRunStays)
+"#,
+    },
+    Site {
+        from: r#"        known.find(|config| claimed.config.is_none_or(|version| version == config.version))
+"#,
+        to: r#"        known.find(|config| {
+            mutant::is(Mutant::ConfigUnpinned)
+                || claimed.config.is_none_or(|version| version == config.version)
+        })
+"#,
+    },
+    Site {
+        from: r#"            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
+"#,
+        to: r#"            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
+            let held = held && !mutant::is(Mutant::RunForgottenEarly);
+"#,
+    },
+    Site {
+        from: r#"    fn observe_triggers(&mut self, now: Now, out: &mut Vec<Command>) {
+"#,
+        to: r#"    fn observe_triggers(&mut self, now: Now, out: &mut Vec<Command>) {
+        let again = mutant::is(Mutant::RequestLeftAgain);
+"#,
+    },
+    Site {
+        from: r#"            let arrived = view.trigger_request(id).is_some();
+"#,
+        to: r#"            let arrived = view.trigger_request(id).is_some() && !again;
+"#,
+    },
+    Site {
+        from: r#"        let mine = dropped.filter(|(_, trigger)| takes_away(&cx, &trigger.value.by));
+"#,
+        to: r#"        let mine = dropped.filter(|(_, trigger)| takes_away(&cx, &trigger.value.by));
+        let mine = mine.filter(|_| !mutant::is(Mutant::DropsUntold));
+"#,
+    },
+    Site {
+        from: r#"        if !self.connected || !self.local.lease || self.is_leaving() {
+"#,
+        to: r#"        let lease = self.local.lease || mutant::is(Mutant::StartedWithoutLease);
+        let leaving = self.is_leaving() && !mutant::is(Mutant::StartedLeaving);
+        let connected = self.connected || mutant::is(Mutant::StartedDisconnected);
+        if !connected || !lease || leaving {
+"#,
+    },
+    Site {
+        from: r#"            if !waits {
+"#,
+        to: r#"            if !waits || mutant::is(Mutant::WaitingClaimForgotten) {
+"#,
+    },
+];

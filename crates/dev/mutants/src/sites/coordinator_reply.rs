@@ -1,0 +1,61 @@
+//! Sites of `crates/coordination/src/coordinator/reply.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"use crate::local::Doubt;
+"#,
+        to: r#"use crate::local::Doubt;
+use crate::mutant::{self, Mutant};
+"#,
+    },
+    Site {
+        from: r#"            Reply::Conflict(conflict) => self.conflicted(&plan, conflict),
+"#,
+        to: r#"            Reply::Conflict(conflict) => self.conflicted(&plan, conflict),
+            Reply::Unknown if mutant::is(Mutant::DoubtsForgotten) => {}
+"#,
+    },
+    Site {
+        from: r#"        if plan.takes_over() {
+"#,
+        to: r#"        if plan.takes_over() && !mutant::is(Mutant::PatienceKept) {
+"#,
+    },
+    Site {
+        from: r#"        if registers {
+"#,
+        to: r#"        if registers && !mutant::is(Mutant::RegistrationInDoubtForgotten) {
+"#,
+    },
+    Site {
+        from: r#"        let mut gaps: Vec<Gap> = known.chain(&written.gaps).copied().collect();
+"#,
+        to: r#"        let mut gaps: Vec<Gap> = known.chain(&written.gaps).copied().collect();
+        if mutant::is(Mutant::OthersGapsUnreported) {
+            gaps.retain(|gap| before.is_none_or(|ledger| !ledger.gaps.contains(gap)));
+        }
+"#,
+    },
+    Site {
+        from: r#"        let Some(step) = plan.steps.get(conflict.index) else { return };
+"#,
+        to: r#"        let noticed = !mutant::is(Mutant::AbsentMarksUnnoticed);
+        let Some(step) = plan.steps.get(conflict.index).filter(|_| noticed) else { return };
+"#,
+    },
+    Site {
+        from: r#"        if self.local.runs.get(item).is_some_and(is_it) {
+"#,
+        to: r#"        if self.local.runs.get(item).is_some_and(is_it) || mutant::is(Mutant::LaterRunUnmarked) {
+"#,
+    },
+    Site {
+        from: r#"        Some(_) => Some(MissReason::ParameterNotCarried),
+"#,
+        to: r#"        Some(_) => Some(MissReason::ParameterNotCarried),
+        None if mutant::is(Mutant::HandedOnToldAsMissed) => Some(MissReason::ItemDisabled),
+"#,
+    },
+];

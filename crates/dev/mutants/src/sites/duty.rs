@@ -1,0 +1,114 @@
+//! Sites of `crates/coordination/src/duty/mod.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"use crate::local::{Due, Local};
+"#,
+        to: r#"use crate::local::{Due, Local};
+use crate::mutant::{self, Mutant};
+"#,
+    },
+    Site {
+        from: r#"pub(crate) fn items_per_plan(limits: Limits) -> usize {
+"#,
+        to: r#"pub(crate) fn items_per_plan(limits: Limits) -> usize {
+    if mutant::is(Mutant::RoomIgnored) {
+        return MAX_ITEMS_PER_PLAN;
+    }
+"#,
+    },
+    Site {
+        from: r#"        let paused = self.view.server_state(self.server) == Some(ServerState::Paused);
+        let available = self.view.is_available(self.me);
+        let may_start = available && self.local.may_start() && !paused && !self.local.awaits_time;
+"#,
+        to: r#"        let paused = self.view.server_state(self.server) == Some(ServerState::Paused)
+            && !mutant::is(Mutant::PausedServerIgnored);
+        let available = self.view.is_available(self.me) || mutant::is(Mutant::UnavailableClaim);
+        let awaits_time = self.local.awaits_time && !mutant::is(Mutant::TimeUnawaited);
+        let may_start = available && self.local.may_start() && !paused && !awaits_time;
+"#,
+    },
+    Site {
+        from: r#"        self.view.followed().is_all()
+"#,
+        to: r#"        self.view.followed().is_all() || mutant::is(Mutant::DecidedByAPart)
+"#,
+    },
+    Site {
+        from: r#"    pub(crate) fn present_ms(&self) -> i64 {
+"#,
+        to: r#"    pub(crate) fn present_ms(&self) -> i64 {
+        if mutant::is(Mutant::GapsByOwnClock) {
+            return self.now.wall_ms;
+        }
+"#,
+    },
+    Site {
+        from: r#"        Some(word).filter(|_| self.view.is_mixed())
+"#,
+        to: r#"        Some(word).filter(|_| self.view.is_mixed() && !mutant::is(Mutant::WordForgotten))
+"#,
+    },
+    Site {
+        from: r#"        let foreign = self.view.has_foreign_leader();
+"#,
+        to: r#"        let foreign = self.view.has_foreign_leader() && !mutant::is(Mutant::RecordsLeftToJava);
+"#,
+    },
+    Site {
+        from: r#"        if let Some(handed_back) = accounted.and_then(|fire| ledger.handed_back(fire)) {
+"#,
+        to: r#"        let done = accounted.filter(|_| !mutant::is(Mutant::JavaFiresRunAgain));
+        if let Some(handed_back) = done.and_then(|fire| ledger.handed_back(fire)) {
+"#,
+    },
+    Site {
+        from: r#"        let noted = accounted.filter(|_| view.misfire).and_then(|fire| ledger.noted_by_mark(fire));
+"#,
+        to: r#"        let marked = view.misfire && !mutant::is(Mutant::JavaMisfiresForgotten);
+        let noted = accounted.filter(|_| marked).and_then(|fire| ledger.noted_by_mark(fire));
+"#,
+    },
+    Site {
+        from: r#"        let gaps = self.gaps(before, until);
+"#,
+        to: r#"        let noted = after.is_busy() && before.is_busy();
+        let gaps = match noted && mutant::is(Mutant::NotedOverHoles) {
+            true => Vec::new(),
+            false => self.gaps(before, until),
+        };
+"#,
+    },
+    Site {
+        from: r#"        if self.judgement.mixed {
+"#,
+        to: r#"        if self.judgement.mixed || mutant::is(Mutant::RetiredInSilence) {
+"#,
+    },
+    Site {
+        from: r#"    fn gaps(&mut self, before: &Ledger, until: FireTime) -> Vec<Gap> {
+"#,
+        to: r#"    fn gaps(&mut self, before: &Ledger, until: FireTime) -> Vec<Gap> {
+        if mutant::is(Mutant::GapsUnrecorded) {
+            return Vec::new();
+        }
+"#,
+    },
+    Site {
+        from: r#"        self.ledger.is_idle() && !self.view.running && !runs_here
+"#,
+        to: r#"        let runs_here = runs_here && !mutant::is(Mutant::LocalRunIgnored);
+        let shown = self.view.running && !mutant::is(Mutant::MarksIgnoredByClaims);
+        self.ledger.is_idle() && !shown && !runs_here
+"#,
+    },
+    Site {
+        from: r#"        let alive = starts.is_some() && self.lasting;
+"#,
+        to: r#"        let alive = starts.is_some() && self.lasting && !mutant::is(Mutant::AliveUnmarked);
+"#,
+    },
+];

@@ -1,0 +1,35 @@
+//! Sites of `crates/coordination/src/duty/handing_on.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"use crate::layout::NodeKind;
+"#,
+        to: r#"use crate::layout::NodeKind;
+use crate::mutant::{self, Mutant};
+"#,
+    },
+    Site {
+        from: r#"    let told = cx.view.awaits_foreign_resharding();
+    if !cx.view.is_mixed() || told {
+"#,
+        to: r#"    let told = cx.view.awaits_foreign_resharding() && !mutant::is(Mutant::AskedBesideFlags);
+    if !cx.view.is_mixed() || told || mutant::is(Mutant::JavaNotAsked) {
+"#,
+    },
+    Site {
+        from: r#"    ledger.request.as_ref().is_some_and(|request| request.parameter.is_some())
+"#,
+        to: r#"    let told = ledger.request.as_ref().is_some_and(|request| request.parameter.is_some());
+    told && !mutant::is(Mutant::UntoldHandedOn)
+"#,
+    },
+    Site {
+        from: r#"    !runs && cx.view.trigger_of(instance).is_none()
+"#,
+        to: r#"    let idle = !runs || mutant::is(Mutant::AskedBesideRun);
+    idle && cx.view.trigger_of(instance).is_none()
+"#,
+    },
+];

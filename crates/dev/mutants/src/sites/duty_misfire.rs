@@ -1,0 +1,35 @@
+//! Sites of `crates/coordination/src/duty/misfire.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"use crate::local::Due;
+"#,
+        to: r#"use crate::local::Due;
+use crate::mutant::{self, Mutant};
+"#,
+    },
+    Site {
+        from: r#"    let noted = if config.catch_up.is_none() { note(cx) } else { None };
+    noted.or_else(|| run(cx, config))
+"#,
+        to: r#"    let noted = if config.catch_up.is_none() && !mutant::is(Mutant::MisfireUnnoted) {
+        note(cx)
+    } else {
+        None
+    };
+    noted.or_else(|| run(cx, config).filter(|_| !mutant::is(Mutant::MisfireUnplayed)))
+"#,
+    },
+    Site {
+        from: r#"        let claimed_anyway = due.filter(is_claimed).is_some();
+        if own.view.is_disabled() || claimed_anyway || !own.is_free(cx.local) {
+"#,
+        to: r#"        let claimed_anyway =
+            due.filter(is_claimed).is_some() && !mutant::is(Mutant::ReplayBesideDue);
+        let disabled = own.view.is_disabled() && !mutant::is(Mutant::DisabledUnnoticed);
+        if disabled || claimed_anyway || !own.is_free(cx.local) {
+"#,
+    },
+];

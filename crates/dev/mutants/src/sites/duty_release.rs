@@ -1,0 +1,41 @@
+//! Sites of `crates/coordination/src/duty/release.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"use crate::local::Phase;
+"#,
+        to: r#"use crate::local::Phase;
+use crate::mutant::{self, Mutant};
+"#,
+    },
+    Site {
+        from: r#"    if cx.local.phase != Phase::Draining {
+"#,
+        to: r#"    if cx.local.phase != Phase::Draining || mutant::is(Mutant::DoubtsUnsettled) {
+"#,
+    },
+    Site {
+        from: r#"    let ledger = view.ledger.as_ref().filter(|l| l.value.is_held(&run.holder, run.token))?;
+"#,
+        to: r#"    let ledger = view.ledger.as_ref().filter(|l| {
+        mutant::is(Mutant::ForeignRelease) || l.value.is_held(&run.holder, run.token)
+    })?;
+"#,
+    },
+    Site {
+        from: r#"    let ours = cx.view.marked_by_java(view).is_none();
+    let shown = run.shows_running && ours;
+"#,
+        to: r#"    let ours = cx.view.marked_by_java(view).is_none() || mutant::is(Mutant::JavaMarksReleased);
+    let shown = run.shows_running && ours && !mutant::is(Mutant::MarksStay);
+"#,
+    },
+    Site {
+        from: r#"    let record = match put_back {
+"#,
+        to: r#"    let record = match put_back && !mutant::is(Mutant::TokensGoBack) {
+"#,
+    },
+];

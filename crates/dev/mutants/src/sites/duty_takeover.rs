@@ -1,0 +1,95 @@
+//! Sites of `crates/coordination/src/duty/takeover.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"use crate::layout::NodeKind;
+"#,
+        to: r#"use crate::layout::NodeKind;
+use crate::mutant::{self, Mutant};
+"#,
+    },
+    Site {
+        from: r#"        Turn::Mine(leave) => Some(ending(plan, leave)),
+"#,
+        to: r#"        Turn::Mine(leave) => Some(ending(plan, leave)),
+        Turn::Impatient(leave) if mutant::is(Mutant::TakenOutOfTurn) => Some(ending(plan, leave)),
+"#,
+    },
+    Site {
+        from: r#"    let queued = |view: &ItemView| view.queued || !cx.view.is_mixed();
+"#,
+        to: r#"    let queued =
+        |view: &ItemView| view.queued || !cx.view.is_mixed() || mutant::is(Mutant::TakenOutOfQueue);
+"#,
+    },
+    Site {
+        from: r#"    let unmarked = |view: &ItemView| !view.running && view.failover.is_none() && !view.alive;
+    let in_force = move |item: ShardingItem| item.index() < total;
+"#,
+        to: r#"    let unmarked = |view: &ItemView| {
+        mutant::is(Mutant::MarksIgnoredAtTakeover)
+            || (!view.running && view.failover.is_none() && !view.alive)
+    };
+    let in_force =
+        move |item: ShardingItem| item.index() < total || mutant::is(Mutant::RetiredTakenOver);
+"#,
+    },
+    Site {
+        from: r#"    cx.local.runs.has(item)
+"#,
+        to: r#"    cx.local.runs.has(item) && !mutant::is(Mutant::TakeoverBesideOwnRun)
+"#,
+    },
+    Site {
+        from: r#"        let unmarked = |view: &ItemView| !view.queued && view.failover.is_none();
+"#,
+        to: r#"        let unmarked = |view: &ItemView| {
+            !view.queued && view.failover.is_none() || mutant::is(Mutant::TakenAtOnceBesideMarks)
+        };
+"#,
+    },
+    Site {
+        from: r#"        if found.is_empty() {
+"#,
+        to: r#"        if found.is_empty() || mutant::is(Mutant::NothingTakenAtOnce) {
+"#,
+    },
+    Site {
+        from: r#"        let alone = !cx.view.takes_turns();
+"#,
+        to: r#"        let alone = !cx.view.takes_turns() || mutant::is(Mutant::TakenAtOnceBesideJava);
+"#,
+    },
+    Site {
+        from: r#"    steps.extend(lasting.then_some(Step::MarkAlive(item)));
+"#,
+        to: r#"    let alive = lasting && !mutant::is(Mutant::AliveUnmarked);
+    steps.extend(alive.then_some(Step::MarkAlive(item)));
+"#,
+    },
+    Site {
+        from: r#"    cx.local.orphans_since.is_some_and(|at| at + ORPHAN_PATIENCE <= cx.now.mono)
+"#,
+        to: r#"    cx.local.orphans_since.is_some_and(|at| at + ORPHAN_PATIENCE <= cx.now.mono)
+        || mutant::is(Mutant::BusyTakeOver)
+"#,
+    },
+    Site {
+        from: r#"    let place = takers.iter().position(|id| *id == cx.me)?;
+"#,
+        to: r#"    let place = takers.iter().position(|id| *id == cx.me)?;
+    if mutant::is(Mutant::OrphansUnshared) {
+        return Some(0..orphans);
+    }
+"#,
+    },
+    Site {
+        from: r#"    let takes_over = cx.local.runs.iter().any(|(_, run)| run.source == RunSource::Failover);
+"#,
+        to: r#"    let takes_over = cx.local.runs.iter().any(|(_, run)| run.source == RunSource::Failover);
+    let takes_over = takes_over && !mutant::is(Mutant::TakeoversPileUp);
+"#,
+    },
+];

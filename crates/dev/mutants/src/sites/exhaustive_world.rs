@@ -1,0 +1,55 @@
+//! Sites of `crates/coordination/src/exhaustive/world.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"use crate::layout::{Layout, NodeKind};
+"#,
+        to: r#"use crate::layout::{Layout, NodeKind};
+use crate::mutant::Mutant;
+"#,
+    },
+    Site {
+        from: r#"pub(super) struct World {
+"#,
+        to: r#"pub(super) struct World {
+    /// What is left out, if anything.
+    pub(super) mutant: Option<Mutant>,
+"#,
+    },
+    Site {
+        from: r#"        Self {
+"#,
+        to: r#"        Self {
+            mutant: None,
+"#,
+    },
+    Site {
+        from: r#"            guards: Cache::new(14),
+        }
+    }
+"#,
+        to: r#"            guards: Cache::new(14),
+        }
+    }
+
+    /// The same system without one guard or rule.
+    pub(super) fn without(mut self, mutant: Mutant) -> Self {
+        self.mutant = Some(mutant);
+        if mutant == Mutant::IdsReused {
+            for lives in &mut self.sitters {
+                let me = lives[0].me.clone();
+                lives.iter_mut().for_each(|life| life.me = me.clone());
+            }
+        }
+        self
+    }
+
+    /// Makes what this thread does do without what is left out, as long as the result lives.
+    pub(super) fn activated(&self) -> Option<crate::Activation> {
+        self.mutant.map(Mutant::activate)
+    }
+"#,
+    },
+];

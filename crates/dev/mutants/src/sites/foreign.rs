@@ -1,0 +1,106 @@
+//! Sites of `crates/coordination/src/foreign.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"use crate::local::Due;
+"#,
+        to: r#"use crate::local::Due;
+use crate::mutant::{self, Mutant};
+"#,
+    },
+    Site {
+        from: r#"        self.held_back.or(let_go)
+"#,
+        to: r#"        self.held_back.or(let_go.filter(|_| !mutant::is(Mutant::HeldBackFollowedAtOnce)))
+"#,
+    },
+    Site {
+        from: r#"        let open = is_open(view, item, run.fire);
+        let taken = shown.failover.is_some();
+"#,
+        to: r#"        let open = is_open(view, item, run.fire) || mutant::is(Mutant::SettledRunsInterrupted);
+        let taken = shown.failover.is_some() && !mutant::is(Mutant::JavaTakeoversIgnored);
+"#,
+    },
+    Site {
+        from: r#"        self.runs.get(&item).is_some_and(waits)
+"#,
+        to: r#"        self.runs.get(&item).is_some_and(waits) && !mutant::is(Mutant::TakeoversDecidedEarly)
+"#,
+    },
+    Site {
+        from: r#"        ended.chain(let_go).min()
+"#,
+        to: r#"        ended.chain(let_go).min().filter(|_| !mutant::is(Mutant::TakeoversUnwatched))
+"#,
+    },
+    Site {
+        from: r#"        if view.awaits_foreign_resharding() {
+"#,
+        to: r#"        if view.awaits_foreign_resharding() && !mutant::is(Mutant::HeldBackAccounted) {
+"#,
+    },
+    Site {
+        from: r#"        if now.wall_ms - at.0 >= lag_ms() {
+"#,
+        to: r#"        if now.wall_ms - at.0 >= lag_ms() || mutant::is(Mutant::LateInstancesAccounted) {
+"#,
+    },
+    Site {
+        from: r#"            if self.may_have_begun(&owner, at, now) {
+"#,
+        to: r#"            if self.may_have_begun(&owner, at, now) && !mutant::is(Mutant::BegunFiresDoubted) {
+"#,
+    },
+    Site {
+        from: r#"            && let Some(at) = self.held_back.take()
+"#,
+        to: r#"            && let Some(at) = self.held_back.take()
+            && !mutant::is(Mutant::HeldBackForgotten)
+"#,
+    },
+    Site {
+        from: r#"            let just_now = |ended| now.mono < ended + GRACE;
+            let lately = run.ended.is_none_or(just_now);
+"#,
+        to: r#"            let just_now = |ended| now.mono < ended + GRACE && !mutant::is(Mutant::GraceForgotten);
+            let lately = run.ended.is_none_or(just_now) || mutant::is(Mutant::GraceEndless);
+"#,
+    },
+    Site {
+        from: r#"            if lately && gone && !run.lasting {
+"#,
+        to: r#"            if lately && gone && (!run.lasting || mutant::is(Mutant::LastingRunsLost)) {
+"#,
+    },
+    Site {
+        from: r#"            open && !taken
+"#,
+        to: r#"            open && !taken || mutant::is(Mutant::LostRunsKept)
+"#,
+    },
+    Site {
+        from: r#"            if shown.failover.is_some() {
+"#,
+        to: r#"            if shown.failover.is_some() && !mutant::is(Mutant::TakersForgotten) {
+"#,
+    },
+    Site {
+        from: r#"            let owner = owner.filter(|_| !ours);
+"#,
+        to: r#"            let owner = owner.filter(|_| !ours || mutant::is(Mutant::OursTakenForJava));
+"#,
+    },
+    Site {
+        from: r#"            let accounted = self.accounted.entry(item).or_insert(fire);
+            *accounted = fire.max(*accounted);
+"#,
+        to: r#"            if !mutant::is(Mutant::JavaMarksUnaccounted) {
+                let accounted = self.accounted.entry(item).or_insert(fire);
+                *accounted = fire.max(*accounted);
+            }
+"#,
+    },
+];

@@ -1,0 +1,21 @@
+//! Sites of `crates/coordination/src/id.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"
+use crate::shortened;
+"#,
+        to: r#"
+use crate::mutant::{self, Mutant};
+use crate::shortened;
+"#,
+    },
+    Site {
+        from: r#"        Self(ms | 1)
+"#,
+        to: r#"        Self(if mutant::is(Mutant::EvenRequests) { ms - ms % 1_000 } else { ms | 1 })
+"#,
+    },
+];

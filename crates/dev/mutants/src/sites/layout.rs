@@ -1,0 +1,26 @@
+//! Sites of `crates/coordination/src/layout/mod.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"use crate::latch::Latch;
+"#,
+        to: r#"use crate::latch::Latch;
+use crate::mutant::{self, Mutant};
+"#,
+    },
+    Site {
+        from: r#"        let txn = Txn::new().in_session(session);
+        plan.steps.iter().fold(txn, |txn, step| txn.op(self.encode_step(step)))
+"#,
+        to: r#"        let txn = match mutant::is(Mutant::SessionUnchecked) {
+            true => Txn::new(),
+            false => Txn::new().in_session(session),
+        };
+        plan.steps
+            .iter()
+            .fold(txn, |txn, step| txn.op(mutant::blunted(plan.duty, step, self.encode_step(step))))
+"#,
+    },
+];

@@ -1,0 +1,73 @@
+//! Sites of `crates/coordination/src/local.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"use crate::latch::Latch;
+"#,
+        to: r#"use crate::latch::Latch;
+use crate::mutant::{self, Mutant};
+"#,
+    },
+    Site {
+        from: r#"        let mut later = self.missed.iter().flatten().copied().filter(|fire| *fire > last);
+"#,
+        to: r#"        let mut later = self.missed.iter().flatten().copied().filter(|fire| *fire > last);
+        if mutant::is(Mutant::CaughtUpBackwards) {
+            return Some((later.next_back()?, self.at));
+        }
+"#,
+    },
+    Site {
+        from: r#"        self.before = self.before.max(before);
+"#,
+        to: r#"        self.before = self.before.max(before);
+        if mutant::is(Mutant::EarlierClaimForgotten) {
+            self.configs.clear();
+        }
+"#,
+    },
+    Site {
+        from: r#"        !self.runs.is_empty()
+            || self.is_claiming
+            || !self.maybe_claimed.is_empty()
+            || !self.calls.is_empty()
+"#,
+        to: r#"        (!self.runs.is_empty() && !mutant::is(Mutant::LeaveBusy))
+            || (self.is_claiming && !mutant::is(Mutant::LeaveClaiming))
+            || (!self.maybe_claimed.is_empty() && !mutant::is(Mutant::LeaveInDoubt))
+            || (!self.calls.is_empty() && !mutant::is(Mutant::LeaveCalling))
+"#,
+    },
+    Site {
+        from: r#"        self.is_active() && !self.paused && self.lease
+"#,
+        to: r#"        (self.is_active() || mutant::is(Mutant::DrainingClaim))
+            && (!self.paused || mutant::is(Mutant::PauseIgnored))
+            && (self.lease || mutant::is(Mutant::ClaimedWithoutLease))
+"#,
+    },
+    Site {
+        from: r#"        let again = self.started.get(&item) >= Some(&ledger.token);
+"#,
+        to: r#"        let again = self.started.get(&item) >= Some(&ledger.token);
+        let again = again && !mutant::is(Mutant::StartedAgain);
+"#,
+    },
+    Site {
+        from: r#"        if self.runs.has(item) {
+"#,
+        to: r#"        if self.runs.has(item) && !mutant::is(Mutant::BegunBesideRun) {
+"#,
+    },
+    Site {
+        from: r#"    pub(crate) fn doubt_requests(&mut self) {
+"#,
+        to: r#"    pub(crate) fn doubt_requests(&mut self) {
+        if mutant::is(Mutant::RequestSentAgain) {
+            return;
+        }
+"#,
+    },
+];

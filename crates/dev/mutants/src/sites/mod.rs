@@ -1,0 +1,89 @@
+//! Places of the sources where mutants differ: one file for each file of the sources.
+
+mod coordinator;
+mod coordinator_decide;
+mod coordinator_follow;
+mod coordinator_java;
+mod coordinator_observe;
+mod coordinator_record;
+mod coordinator_reply;
+mod duty;
+mod duty_claim;
+mod duty_cleanup;
+mod duty_election;
+mod duty_handing_on;
+mod duty_latch;
+mod duty_membership;
+mod duty_misfire;
+mod duty_once;
+mod duty_release;
+mod duty_resharding;
+mod duty_sweep;
+mod duty_takeover;
+mod duty_trigger;
+mod exhaustive;
+mod exhaustive_moves;
+mod exhaustive_walk;
+mod exhaustive_world;
+mod foreign;
+mod gap;
+mod id;
+mod layout;
+mod ledger;
+mod local;
+mod plan;
+mod request_parameter;
+mod root;
+mod runs;
+mod tests_script;
+mod view;
+
+/// A place of the sources where mutants differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The text of the product, which is there exactly once.
+    pub from: &'static str,
+    /// The text of the copy, with switches that are off unless a mutant is chosen.
+    pub to: &'static str,
+}
+
+/// The sites of each file, by its path from the root of the workspace.
+pub const SITES: &[(&str, &[Site])] = &[
+    ("crates/coordination/src/coordinator/decide.rs", coordinator_decide::SITES),
+    ("crates/coordination/src/coordinator/follow.rs", coordinator_follow::SITES),
+    ("crates/coordination/src/coordinator/java.rs", coordinator_java::SITES),
+    ("crates/coordination/src/coordinator/mod.rs", coordinator::SITES),
+    ("crates/coordination/src/coordinator/observe.rs", coordinator_observe::SITES),
+    ("crates/coordination/src/coordinator/record.rs", coordinator_record::SITES),
+    ("crates/coordination/src/coordinator/reply.rs", coordinator_reply::SITES),
+    ("crates/coordination/src/duty/claim.rs", duty_claim::SITES),
+    ("crates/coordination/src/duty/cleanup.rs", duty_cleanup::SITES),
+    ("crates/coordination/src/duty/election.rs", duty_election::SITES),
+    ("crates/coordination/src/duty/handing_on.rs", duty_handing_on::SITES),
+    ("crates/coordination/src/duty/latch.rs", duty_latch::SITES),
+    ("crates/coordination/src/duty/membership.rs", duty_membership::SITES),
+    ("crates/coordination/src/duty/misfire.rs", duty_misfire::SITES),
+    ("crates/coordination/src/duty/mod.rs", duty::SITES),
+    ("crates/coordination/src/duty/once.rs", duty_once::SITES),
+    ("crates/coordination/src/duty/release.rs", duty_release::SITES),
+    ("crates/coordination/src/duty/resharding.rs", duty_resharding::SITES),
+    ("crates/coordination/src/duty/sweep.rs", duty_sweep::SITES),
+    ("crates/coordination/src/duty/takeover.rs", duty_takeover::SITES),
+    ("crates/coordination/src/duty/trigger.rs", duty_trigger::SITES),
+    ("crates/coordination/src/exhaustive/mod.rs", exhaustive::SITES),
+    ("crates/coordination/src/exhaustive/moves.rs", exhaustive_moves::SITES),
+    ("crates/coordination/src/exhaustive/walk.rs", exhaustive_walk::SITES),
+    ("crates/coordination/src/exhaustive/world.rs", exhaustive_world::SITES),
+    ("crates/coordination/src/foreign.rs", foreign::SITES),
+    ("crates/coordination/src/gap.rs", gap::SITES),
+    ("crates/coordination/src/id.rs", id::SITES),
+    ("crates/coordination/src/layout/mod.rs", layout::SITES),
+    ("crates/coordination/src/ledger.rs", ledger::SITES),
+    ("crates/coordination/src/lib.rs", root::SITES),
+    ("crates/coordination/src/local.rs", local::SITES),
+    ("crates/coordination/src/plan.rs", plan::SITES),
+    ("crates/coordination/src/request_parameter.rs", request_parameter::SITES),
+    ("crates/coordination/src/runs.rs", runs::SITES),
+    ("crates/coordination/src/view.rs", view::SITES),
+    ("crates/coordination/tests/script/mod.rs", tests_script::SITES),
+];

@@ -1,0 +1,21 @@
+//! Sites of `crates/coordination/src/request_parameter.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"use std::sync::Arc;
+"#,
+        to: r#"use std::sync::Arc;
+
+use crate::mutant::{self, Mutant};
+"#,
+    },
+    Site {
+        from: r#"        self.0.len().saturating_mul(items) <= MAX_TOLD_BYTES
+"#,
+        to: r#"        let fits = self.0.len().saturating_mul(items) <= MAX_TOLD_BYTES;
+        fits || mutant::is(Mutant::ToldWithoutBound)
+"#,
+    },
+];

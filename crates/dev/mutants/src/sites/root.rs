@@ -1,0 +1,30 @@
+//! Sites of `crates/coordination/src/lib.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"mod local;
+"#,
+        to: r#"mod local;
+mod mutant;
+"#,
+    },
+    Site {
+        from: r#"pub use local::Phase;
+"#,
+        to: r#"pub use local::Phase;
+pub use mutant::{Activation, MUTANTS, Mutant, Row, SELECTED_BY, Story, Watcher};
+"#,
+    },
+    Site {
+        from: r#"pub use view::{Anomaly, ConfigCheck, ConfigState, JobView, ServerState, Versioned};
+"#,
+        to: r#"pub use view::{Anomaly, ConfigCheck, ConfigState, JobView, ServerState, Versioned};
+
+// The tests of the files of stories name it so, and one of them is also a test in here.
+#[cfg(test)]
+extern crate self as coordination;
+"#,
+    },
+];

@@ -1,0 +1,109 @@
+//! The table is complete, and each site still matches.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, process};
+
+use crate::Watcher::Script;
+use crate::copy::{by_file, replaced};
+use crate::{MUTANTS, Mutant, Row, write_copy};
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(workspace().join(path)).unwrap_or_default()
+}
+
+#[test]
+fn each_site_matches_exactly_once() {
+    for (path, sites) in by_file() {
+        let text = read(path);
+        assert!(!text.is_empty(), "{path} is not there");
+        if let Err(error) = replaced(path, &text, &sites) {
+            panic!("{error}");
+        }
+    }
+}
+
+/// The guards of steps are found by what they guard, in one file of the overlay.
+#[test]
+fn each_mutant_has_a_site() {
+    let guards = include_str!("../overlay/coordination/src/mutant/guards.rs");
+    let replacements: Vec<_> = by_file().into_values().flatten().map(|site| site.to).collect();
+    for mutant in Mutant::ALL {
+        let name = format!("{mutant:?}");
+        let is_named = |text: &str| {
+            let words = text.split(|c: char| !c.is_alphanumeric());
+            words.into_iter().any(|word| word == name)
+        };
+        let found = is_named(guards) || replacements.iter().any(|text| is_named(text));
+        assert!(found, "{name} changes nothing");
+    }
+}
+
+#[test]
+fn every_mutant_has_one_row_and_every_row_says_something() {
+    let rows: Vec<_> = MUTANTS.iter().map(|row| row.mutant).collect();
+    assert_eq!(rows, Mutant::ALL, "one row each, in the order of the list");
+    for row in MUTANTS {
+        let Row { mutant, properties, story, watcher } = row;
+        let why = watcher.reason();
+        assert!(!properties.is_empty(), "{mutant:?} breaks nothing");
+        assert!(story.len() > 10, "{mutant:?}: {story:?} says nothing");
+        assert!(why.is_none_or(|why| why.len() > 20), "{mutant:?}: {why:?} says nothing");
+        assert!(mutant.leaves_out().ends_with('.'), "{mutant:?} is not documented");
+    }
+}
+
+#[test]
+fn every_story_and_every_script_is_there() {
+    let corpus = read("crates/testkit/corpus/sim.txt");
+    for row in MUTANTS {
+        if let Some((story, _)) = row.watcher.story() {
+            let text = read(&format!("crates/coordination/{}", story.file));
+            let name = story.test.rsplit("::").next().unwrap_or_default();
+            assert!(text.contains(&format!("fn {name}()")), "{:?}: {story}", row.mutant);
+        }
+        if let Script(file) = row.watcher {
+            assert!(corpus.contains(&format!("script {file} ")), "{:?}: {file}", row.mutant);
+        }
+    }
+}
+
+#[test]
+fn product_sources_have_no_trace_of_mutants() {
+    let mut folders =
+        vec![workspace().join("crates/coordination"), workspace().join("crates/testkit")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("the folder can be read") {
+            let path = entry.expect("the entry can be read").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|of| of == "rs" || of == "toml") {
+                let text = fs::read_to_string(&path).expect("the file can be read");
+                assert!(!text.contains("mutant::"), "{}", path.display());
+                assert!(!text.contains("\"mutants\""), "{}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_copy_is_written_once_and_forgets_what_is_no_longer_there() {
+    let folder = env::temp_dir().join(format!("mutants-{}", process::id()));
+    let workspace = workspace();
+    write_copy(&workspace, &folder).expect("the copy is written");
+    let switched = folder.join("crates/coordination/src/ledger.rs");
+    let text = fs::read_to_string(&switched).expect("it is there");
+    assert!(text.contains("mutant::is("), "the sites are replaced");
+    let written =
+        |path: &Path| fs::metadata(path).and_then(|data| data.modified()).expect("a time");
+    let before = written(&switched);
+    let stale = folder.join("crates/coordination/src/stale.rs");
+    fs::write(&stale, "").expect("it can be written");
+    write_copy(&workspace, &folder).expect("the copy is written again");
+    assert_eq!(written(&switched), before, "what is the same is not written");
+    assert!(!stale.exists(), "what is not there is removed");
+    fs::remove_dir_all(&folder).expect("the copy can be removed");
+}
