@@ -700,7 +700,10 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::WaitingClaimForgotten,
         properties: &["S11"],
         story: "a run begins with a later configuration than its claim has checked",
-        watcher: Script("begun-after-another-run-with-a-later-configuration.json"),
+        watcher: Told(told(
+            "tests/rules.rs",
+            "a_claimed_run_that_has_to_wait_begins_with_the_configuration_of_its_claim",
+        )),
     },
     Row {
         mutant: M::NeverFollow,
