@@ -76,7 +76,7 @@ const TASKS: [Task; 15] = [
     },
     Task {
         usage: "nightly [--first-seed S]",
-        summary: "what takes hours: more seeds, the whole model, mutants, all scenarios",
+        summary: "what takes hours: more seeds, the whole model, mutants, all scenarios, chaos",
         run: nightly::run_all,
     },
     Task { usage: "check HISTORY", summary: "judge what was recorded in a run", run: check::judge },

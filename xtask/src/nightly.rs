@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::steps::{Steps, cargo, run};
-use crate::{Error, mutants, sim, verify};
+use crate::{Error, chaos, mutants, sim, verify};
 
 /// By how much the first seed differs from one night to the next.
 const SEEDS_OF_A_NIGHT: u64 = 1_000_000;
@@ -29,6 +29,8 @@ pub(crate) fn run_all(arguments: &[String]) -> Result<(), Error> {
     steps.attempt("mutants", || mutants::hunt(&[]));
     let every_scenario = ["--nightly".to_owned()];
     steps.attempt("scenarios on ZooKeeper", || verify::run_scenarios(&every_scenario));
+    let seed = ["--seed".to_owned(), first.to_string()];
+    steps.attempt("random faults on real workers", || chaos::run_faults(&seed));
     steps.end("cargo xtask nightly")
 }
 
