@@ -110,6 +110,9 @@ pub enum Fact {
         first: i64,
         /// The exclusive end.
         until: i64,
+        /// Number of these fires, if the instance is certain that it missed all fires up to the end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        count: Option<u32>,
     },
     /// The job's code begins or ends.
     Exec {

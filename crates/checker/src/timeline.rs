@@ -100,7 +100,7 @@ fn what(fact: &Fact) -> String {
             let item = item.map(|item| format!(" item {item}")).unwrap_or_default();
             format!("{job}{item}: missed {fire}: {reason}")
         }
-        Fact::Gap { job, item, first, until } => {
+        Fact::Gap { job, item, first, until, .. } => {
             format!("{job} item {item}: a gap from {first} to before {until}")
         }
         Fact::Exec { ev, run, source, cfg, result } => {

@@ -199,6 +199,11 @@ impl Account<'_> {
                 });
             }
         }
+        let gap = self.reported.certain_gap_with(claim.fire);
+        let subject = (self.name, Some(self.item));
+        findings.expect(gap.is_none(), S3, subject, &[claim.spot], || {
+            format!("fire {} was run, and an instance reports it in the gap {gap:?}", claim.fire)
+        });
         self.within_window(claim, findings);
         let late = at > due.saturating_add(self.facts.bounds.epsilon);
         if late && claim.source == Source::Normal {

@@ -8,8 +8,8 @@ use crate::history::{Fact, Record};
 #[derive(Debug, Default)]
 pub(super) struct Reported {
     missed: BTreeSet<i64>,
-    /// From the first to before the last.
-    gaps: Vec<(i64, i64)>,
+    /// From the first to before the last, and whether all fires in between are certain.
+    gaps: Vec<(i64, i64, bool)>,
 }
 
 impl Reported {
@@ -21,8 +21,9 @@ impl Reported {
                 Fact::Missed { job, item: Some(item), fire, .. } if job == wanted => {
                     items.entry(*item).or_default().missed.insert(*fire);
                 }
-                Fact::Gap { job, item, first, until } if job == wanted => {
-                    items.entry(*item).or_default().gaps.push((*first, *until));
+                Fact::Gap { job, item, first, until, count } if job == wanted => {
+                    let gap = (*first, *until, count.is_some());
+                    items.entry(*item).or_default().gaps.push(gap);
                 }
                 _ => {}
             }
@@ -32,6 +33,14 @@ impl Reported {
 
     pub(super) fn has(&self, fire: i64) -> bool {
         self.missed.contains(&fire)
-            || self.gaps.iter().any(|(first, until)| (*first..*until).contains(&fire))
+            || self.gaps.iter().any(|(first, until, _)| (*first..*until).contains(&fire))
+    }
+
+    /// Returns the gap that is certain to contain a fire.
+    pub(super) fn certain_gap_with(&self, fire: i64) -> Option<(i64, i64)> {
+        let has_it = |(first, until, certain): &&(i64, i64, bool)| {
+            *certain && (*first..*until).contains(&fire)
+        };
+        self.gaps.iter().find(has_it).map(|(first, until, _)| (*first, *until))
     }
 }

@@ -69,7 +69,7 @@ fn s3_a_fire_that_was_not_run_is_reported() {
         s.at(25.0).over("registry_down", "registry")
     }
     fn gap(item: u32, first: i64, until: i64) -> Fact {
-        Fact::Gap { job: "j".into(), item, first: fire(first), until: fire(until) }
+        Fact::Gap { job: "j".into(), item, first: fire(first), until: fire(until), count: None }
     }
     fn missed(item: Option<u32>, k: i64) -> Fact {
         Fact::Missed { job: "j".into(), item, fire: fire(k), reason: "why".into() }
@@ -110,6 +110,45 @@ fn s3_a_fire_that_was_not_run_is_reported() {
 }
 
 #[test]
+fn s3_a_gap_that_is_certain_has_no_fire_that_was_run() {
+    fn reported(s: &mut Story, first: i64, until: i64, count: Option<u32>) {
+        let (first, until) = (fire(first), fire(until));
+        s.says("a", Fact::Gap { job: "j".into(), item: 0, first, until, count });
+    }
+    assert_bad(
+        S3,
+        &[],
+        &[
+            ("the gap begins with a fire that was run", |s| {
+                reported(s.round(1).round(2), 1, 2, Some(1));
+            }),
+            ("it ends with one", |s| {
+                reported(s.round(1).round(2), 0, 2, Some(2));
+            }),
+            ("it has several", |s| {
+                reported(s.round(1).round(2).round(3), 0, 4, Some(4));
+            }),
+        ],
+    );
+    assert_good(
+        S3,
+        &[
+            ("the next fire was run", |s| {
+                reported(s.round(1).round(2), 0, 1, Some(1));
+            }),
+            ("fires between two gaps were run", |s| {
+                reported(s.round(1).round(2), 0, 3, None);
+            }),
+            ("the gap is of another item", |s| {
+                let (first, until) = (fire(0), fire(1));
+                let gap = Fact::Gap { job: "j".into(), item: 1, first, until, count: Some(1) };
+                s.round(1).says("b", gap);
+            }),
+        ],
+    );
+}
+
+#[test]
 fn s3_a_gap_in_the_record_waits_for_one_more_claim_at_most() {
     fn kept(s: &mut Story) -> &mut Story {
         s.round(1).at(15.0).begin("registry_down", "registry");
@@ -130,7 +169,7 @@ fn s3_a_gap_in_the_record_waits_for_one_more_claim_at_most() {
             ("it was reported", |s| {
                 for (p, item) in [("a", 0), ("b", 1)] {
                     let (first, until) = (fire(2), fire(3));
-                    s.says(p, Fact::Gap { job: "j".into(), item, first, until });
+                    s.says(p, Fact::Gap { job: "j".into(), item, first, until, count: Some(1) });
                 }
                 kept(s).round(4).round(5);
             }),
@@ -162,7 +201,7 @@ fn s3_a_change_of_the_configuration_hides_no_gap() {
     }
     fn reported(s: &mut Story, first: i64) -> &mut Story {
         for (p, item) in [("a", 0), ("b", 1)] {
-            s.says(p, Fact::Gap { job: "j".into(), item, first, until: fire(3) });
+            s.says(p, Fact::Gap { job: "j".into(), item, first, until: fire(3), count: None });
         }
         s
     }

@@ -284,8 +284,8 @@ impl World {
         }
         if let JobEvent::Gap { item, gap } = event {
             let (job, item) = (product::JOB.to_owned(), item.index());
-            let (first, until) = (gap.first.0, gap.until.0);
-            self.record_with(index, || Fact::Gap { job, item, first, until });
+            let (first, until, count) = (gap.first.0, gap.until.0, gap.count);
+            self.record_with(index, || Fact::Gap { job, item, first, until, count });
         } else if !matches!(event, JobEvent::Missed { .. }) {
             let job = product::JOB.to_owned();
             let text = || event.to_string();

@@ -12,8 +12,8 @@ pub(super) fn fact_of(record: &JobRecord) -> Fact {
         return Fact::Missed { job, item, fire: fire.0, reason: reason.to_string() };
     }
     if let JobEvent::Gap { item, gap } = &record.event {
-        let (first, until) = (gap.first.0, gap.until.0);
-        return Fact::Gap { job, item: item.index(), first, until };
+        let (first, until, count) = (gap.first.0, gap.until.0, gap.count);
+        return Fact::Gap { job, item: item.index(), first, until, count };
     }
     let name = record.event.name().to_owned();
     Fact::Event { job, name, text: record.event.to_string() }

@@ -69,7 +69,10 @@ impl Story {
         self.commit(p, ops);
         let next = last.map_or(fire(1), |last| last + 10_000);
         if ["NORMAL", "MISFIRE"].contains(&source) && next < at && !self.hides_gaps {
-            self.says(p, Fact::Gap { job: "j".into(), item: i, first: next, until: at });
+            self.says(
+                p,
+                Fact::Gap { job: "j".into(), item: i, first: next, until: at, count: None },
+            );
         }
         self
     }

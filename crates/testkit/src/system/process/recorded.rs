@@ -32,8 +32,8 @@ impl Diary {
             let (item, reason) = (item.map(|item| item.index()), reason.to_string());
             Fact::Missed { job, item, fire: fire.0, reason }
         } else if let JobEvent::Gap { item, gap } = &record.event {
-            let (first, until) = (gap.first.0, gap.until.0);
-            Fact::Gap { job, item: item.index(), first, until }
+            let (first, until, count) = (gap.first.0, gap.until.0, gap.count);
+            Fact::Gap { job, item: item.index(), first, until, count }
         } else {
             let name = record.event.name().to_owned();
             Fact::Event { job, name, text: record.event.to_string() }
