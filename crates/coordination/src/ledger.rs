@@ -635,12 +635,18 @@ impl Ledger {
         self.is_idle().then(|| Self { state, misfire: None, request: None, ..self.clone() })
     }
 
+    /// Returns the last fire that can be in a gap of this record: scheduled fires come on whole seconds.
+    fn gap_end(&self) -> Option<FireTime> {
+        let last = self.gaps.iter().map(|gap| gap.until.0.saturating_sub(1)).max()?;
+        Some(FireTime(last - last.rem_euclid(1_000)))
+    }
+
     /// Retired → idle: the job has more items again; it has nothing to do with fires up to `born`.
     #[must_use]
     pub fn revive(&self, born: Option<FireTime>) -> Option<Self> {
         (self.state == LedgerState::Retired).then(|| Self {
             state: LedgerState::Idle,
-            last_fire: self.last_fire.max(born),
+            last_fire: self.last_fire.max(born).max(self.gap_end()),
             next_fire: None,
             next_config: None,
             // It was not disabled for a fire that came before it was there again.
@@ -773,6 +779,14 @@ mod tests {
             vec![gap(200, 400, Some(2)), gap(450, 9_000, Some(80)), gap(600, 9_000, Some(70))];
         let set_back = ahead.settle_back(present).unwrap();
         assert_eq!(set_back.gaps, [gap(200, 400, Some(2)), gap(450, 501, None)]);
+    }
+
+    #[test]
+    fn a_fire_that_was_reported_as_missed_at_retirement_is_not_run_later() {
+        let retired = idle().retire().unwrap().with_gaps([gap(1_000, 3_179, Some(3))], &[]);
+        let revived = retired.revive(Some(FireTime(2_000))).unwrap();
+        assert_eq!(revived.claim(&me(), FireTime(3_000), None), None);
+        assert!(revived.claim(&me(), FireTime(4_000), None).is_some());
     }
 
     #[test]
