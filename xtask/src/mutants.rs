@@ -28,10 +28,11 @@ pub(crate) fn hunt(arguments: &[String]) -> Result<(), Error> {
     fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
     let copy = folder.join("workspace");
     write_copy(workspace(), &copy)?;
-    // One folder for both: the copy has the same dependencies.
+    // A folder of its own: cargo takes the packages of both workspaces for the same ones, and would mix what it builds.
+    let target = folder.join("target");
     let in_copy = |line: &str| {
         let mut command: Command = cargo(line);
-        command.current_dir(&copy).env("CARGO_TARGET_DIR", workspace().join("target"));
+        command.current_dir(&copy).env("CARGO_TARGET_DIR", &target);
         command
     };
     let names = request.names.join(",");
