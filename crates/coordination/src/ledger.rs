@@ -636,7 +636,7 @@ impl Ledger {
     }
 
     /// Returns the last fire that can be in a gap of this record: scheduled fires come on whole seconds.
-    fn gap_end(&self) -> Option<FireTime> {
+    pub(crate) fn last_in_gap(&self) -> Option<FireTime> {
         let last = self.gaps.iter().map(|gap| gap.until.0.saturating_sub(1)).max()?;
         Some(FireTime(last - last.rem_euclid(1_000)))
     }
@@ -646,7 +646,7 @@ impl Ledger {
     pub fn revive(&self, born: Option<FireTime>) -> Option<Self> {
         (self.state == LedgerState::Retired).then(|| Self {
             state: LedgerState::Idle,
-            last_fire: self.last_fire.max(born).max(self.gap_end()),
+            last_fire: self.last_fire.max(born),
             next_fire: None,
             next_config: None,
             // It was not disabled for a fire that came before it was there again.
@@ -784,7 +784,7 @@ mod tests {
     #[test]
     fn a_fire_that_was_reported_as_missed_at_retirement_is_not_run_later() {
         let retired = idle().retire().unwrap().with_gaps([gap(1_000, 3_179, Some(3))], &[]);
-        let revived = retired.revive(Some(FireTime(2_000))).unwrap();
+        let revived = retired.revive(Some(FireTime(2_000)).max(retired.last_in_gap())).unwrap();
         assert_eq!(revived.claim(&me(), FireTime(3_000), None), None);
         assert!(revived.claim(&me(), FireTime(4_000), None).is_some());
     }

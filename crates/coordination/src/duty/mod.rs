@@ -287,6 +287,13 @@ impl<'a> Context<'a> {
         mine.filter_map(|(item, view)| self.own_item(item, view))
     }
 
+    /// Returns the last fire that gaps of a record have reported as missed: it stays missed if a retired item comes back. A fire
+    /// of the future comes from a wrong clock.
+    pub(crate) fn last_missed(&self, ledger: &Ledger) -> Option<FireTime> {
+        let horizon = self.max_time_diff().horizon_ms(self.present_ms());
+        ledger.last_in_gap().filter(|fire| fire.0 <= horizon)
+    }
+
     /// Returns an item of this instance, if its record is known, or is nobody's to make but its own.
     fn own_item(&self, item: ShardingItem, view: &'a ItemView) -> Option<OwnItem<'a>> {
         let known = view.ledger.as_ref();
@@ -296,7 +303,7 @@ impl<'a> Context<'a> {
             None if foreign && !view.unreadable => Cow::Owned(Ledger::new(None)),
             None => return None,
         };
-        if let Some(revived) = ledger.revive(None).filter(|_| foreign) {
+        if let Some(revived) = ledger.revive(self.last_missed(&ledger)).filter(|_| foreign) {
             ledger = Cow::Owned(revived);
         }
         let accounted = self.local.foreign.accounted(item);

@@ -439,6 +439,8 @@ impl Moves {
             // What a Java instance has left unfinished of its last fire is still to be made an orphan of.
             let interrupted = cx.interrupted(item).is_some();
             let born = born_after(cx, item, born).filter(|_| !interrupted);
+            let record = view.item(item).ledger.as_ref();
+            let born = born.max(record.and_then(|record| cx.last_missed(&record.value)));
             let of_java = view.java_owner(view.item(item)).is_some();
             let monitored = config.monitor_execution;
             let birth = Birth { last: born, ..birth };
@@ -826,6 +828,24 @@ mod tests {
         assert!(back.would_commit(&plan), "{plan}");
         let gone = back.without(&NodeKind::Owner(item(1)));
         assert!(!gone.would_commit(&plan), "{plan}");
+    }
+
+    /// The bound on the difference of clocks is 60 s, and it is 1 s after 1970.
+    #[test]
+    fn a_gap_of_a_wrong_clock_does_not_stop_an_item_that_comes_back() {
+        for (until, last) in [(30_001, Some(30_000)), (1_000_000_001, Some(100))] {
+            let (first, until) = (FireTime(2_000), FireTime(until));
+            let gap = crate::Gap { first, until, count: None, config: None, changed_to: None };
+            let retired = idle().retire().unwrap().with_gaps([gap], &[]);
+            let scene = Scene::cluster(2, 1).ledger(1, retired);
+            let record = AssignmentRecord { total_count: 1, ..scene.plan_record() };
+            let plan = scene.assigned(record).plan(Duty::Resharding).unwrap();
+            let revived = plan.steps.iter().find_map(|step| {
+                let Step::SetLedger { ledger, .. } = step else { return None };
+                Some(ledger.last_fire)
+            });
+            assert_eq!(revived, Some(last.map(FireTime)), "{until}: {plan}");
+        }
     }
 
     fn following() -> Scene {
