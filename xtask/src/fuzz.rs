@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: libFuzzer on the targets of `crates/fuzz`, one after the other.
+//! `cargo xtask fuzz`: libFuzzer on the targets of `crates/dev/fuzz`, one after the other.
 
 use std::fs;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
 
 /// Returns the names of the targets: those of the folders of seeds.
 fn targets() -> Result<Vec<String>, Error> {
-    let folder = workspace().join("crates/fuzz/corpus");
+    let folder = workspace().join("crates/dev/fuzz/corpus");
     let entries = fs::read_dir(&folder).map_err(Error::file("list", &folder))?;
     let mut names = Vec::new();
     for entry in entries {
@@ -98,7 +98,7 @@ fn require_tools() -> Result<(), Error> {
 /// Returns cargo of the nightly toolchain, found by rustup: the cargo that runs this program is another one.
 fn nightly() -> Command {
     let mut command = Command::new("cargo");
-    command.arg("+nightly").current_dir(workspace().join("crates/fuzz"));
+    command.arg("+nightly").current_dir(workspace().join("crates/dev/fuzz"));
     for inherited in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN", "CARGO_TARGET_DIR"] {
         command.env_remove(inherited);
     }
@@ -110,7 +110,7 @@ fn fuzzer(target: &str, seconds: u32) -> Command {
     let mut command = nightly();
     command.args(["fuzz", "run", target]);
     command.arg(folder(workspace().join(FOUND).join(target)));
-    command.arg(folder(workspace().join("crates/fuzz/corpus").join(target)));
+    command.arg(folder(workspace().join("crates/dev/fuzz/corpus").join(target)));
     command.arg("--");
     command.arg(format!("-max_total_time={seconds}"));
     command.arg(format!("-timeout={TIMEOUT}"));
@@ -146,11 +146,11 @@ mod tests {
 
     #[test]
     fn every_target_has_a_program() {
-        let manifest = include_str!("../../crates/fuzz/fuzz/Cargo.toml");
+        let manifest = include_str!("../../crates/dev/fuzz/fuzz/Cargo.toml");
         for target in targets().unwrap() {
             let program = format!("path = \"fuzz_targets/{target}.rs\"");
             assert!(manifest.contains(&program), "{target} has no program");
-            let source = workspace().join(format!("crates/fuzz/fuzz/fuzz_targets/{target}.rs"));
+            let source = workspace().join(format!("crates/dev/fuzz/fuzz/fuzz_targets/{target}.rs"));
             let source = fs::read_to_string(source).unwrap();
             assert!(source.contains(&format!("fuzz::{target}::run(bytes)")), "{target}");
         }
@@ -160,7 +160,7 @@ mod tests {
     fn a_fuzzer_gets_its_seeds_and_its_limits() {
         let line = crate::steps::line(&fuzzer("cron", 5));
         for wanted in
-            ["fuzz run cron", "/crates/fuzz/corpus/cron", "-max_total_time=5", "-timeout=10"]
+            ["fuzz run cron", "/crates/dev/fuzz/corpus/cron", "-max_total_time=5", "-timeout=10"]
         {
             assert!(line.contains(wanted), "{line}");
         }

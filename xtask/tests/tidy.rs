@@ -16,8 +16,9 @@ fn workspace() -> PathBuf {
 
 /// Returns the folders of all crates, by their paths in the workspace.
 fn crates() -> Vec<PathBuf> {
-    let folders =
-        fs::read_dir(workspace().join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    let folders = ["crates", "crates/dev"].into_iter().flat_map(|parent| {
+        fs::read_dir(workspace().join(parent)).unwrap().map(|entry| entry.unwrap().path())
+    });
     let mut crates: Vec<PathBuf> =
         folders.filter(|folder| folder.join("Cargo.toml").is_file()).collect();
     crates.push(workspace().join("xtask"));

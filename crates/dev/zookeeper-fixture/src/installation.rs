@@ -64,8 +64,8 @@ impl Installation {
     #[must_use]
     pub fn download_folder() -> PathBuf {
         let this_crate = Path::new(env!("CARGO_MANIFEST_DIR"));
-        // Two folders below the root of the workspace.
-        let workspace = this_crate.ancestors().nth(2).unwrap_or(this_crate);
+        // Three folders below the root of the workspace.
+        let workspace = this_crate.ancestors().nth(3).unwrap_or(this_crate);
         workspace.join("target").join(format!("zookeeper-{PINNED_RELEASE}"))
     }
 }
