@@ -7,9 +7,9 @@ use std::time::Duration;
 use reg_center::Version;
 use sharding::ShardingItem;
 
-use crate::foreign::Foreign;
 use crate::gap::Schedules;
-use crate::latch::Latch;
+use crate::java::foreign::Foreign;
+use crate::java::latch::Latch;
 use crate::runs::{LocalRun, Runs};
 use crate::view::{Triggered, Versioned};
 use crate::{

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use reg_center::{Expect, Lifetime, Op, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::layout::{self, Layout, NodeKind};
-use crate::trigger_record::TriggerRecord;
+use crate::protocol::trigger_record::TriggerRecord;
+use crate::wire::{self, Layout, NodeKind};
 use crate::{
     AuditLog, Dialect, FireTime, JobConfig, Ledger, RequestParameter, ServerIp, ServerState,
 };
@@ -167,7 +167,7 @@ impl Layout {
             OperatorStep::Trigger { instance, version } => match self.dialect() {
                 Dialect::V2 => Op::Put {
                     path: self.path(&NodeKind::Instance(instance.clone())),
-                    data: layout::TRIGGER.into(),
+                    data: wire::TRIGGER.into(),
                     expect: Expect::Version(*version),
                 },
                 Dialect::V3 => Op::Create {
@@ -183,18 +183,18 @@ impl Layout {
                     items: items.clone(),
                     parameter: parameter.clone(),
                 };
-                let data = layout::encode_trigger(&record).into();
+                let data = wire::encode_trigger(&record).into();
                 let path = self.path(&NodeKind::TriggerRequest(id.clone()));
                 Op::Create { path, data, lifetime: persistent }
             }
             OperatorStep::SetConfig { config, version } => Op::Put {
                 path: self.config_path(),
-                data: layout::encode_config(config).into(),
+                data: wire::encode_config(config).into(),
                 expect: Expect::Version(*version),
             },
             OperatorStep::AddConfig(config) => Op::Create {
                 path: self.config_path(),
-                data: layout::encode_config(config).into(),
+                data: wire::encode_config(config).into(),
                 lifetime: persistent,
             },
             OperatorStep::SetClass { class, version } => {
@@ -206,12 +206,12 @@ impl Layout {
             }
             OperatorStep::SettleBack { item, ledger, version } => Op::Put {
                 path: self.path(&NodeKind::Ledger(*item)),
-                data: layout::encode_ledger(ledger).into(),
+                data: wire::encode_ledger(ledger).into(),
                 expect: Expect::Version(*version),
             },
             OperatorStep::SetAudit { log, expect } => {
                 let path = self.path(&NodeKind::Audit);
-                let data = layout::encode_audit(log).into();
+                let data = wire::encode_audit(log).into();
                 match expect {
                     None => Op::Create { path, data, lifetime: persistent },
                     Some(version) => Op::Put { path, data, expect: Expect::Version(*version) },
@@ -268,6 +268,6 @@ impl Layout {
             parameter: None,
         };
         let path = self.path(&NodeKind::TriggerRequest(id.to_owned()));
-        Txn::new().create(path, layout::encode_trigger(&record), Lifetime::Persistent)
+        Txn::new().create(path, wire::encode_trigger(&record), Lifetime::Persistent)
     }
 }

@@ -5,14 +5,14 @@ use std::fmt;
 use reg_center::{NodePath, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::assignment::AssignmentRecord;
 use crate::duty::{Context, Duty};
-use crate::items::ItemView;
-use crate::latch::Latch;
-use crate::layout::NodeKind;
-use crate::once::OnceRecord;
-use crate::trigger_record::TriggerRecord;
+use crate::java::latch::Latch;
+use crate::protocol::assignment::AssignmentRecord;
+use crate::protocol::once::OnceRecord;
+use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::JobView;
+use crate::view::items::ItemView;
+use crate::wire::NodeKind;
 use crate::{Ledger, OnceStage, ServerIp, server_of};
 
 /// A transaction that a duty wants: everything happens, or nothing.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use reg_center::{SessionId, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::items::ItemView;
-use crate::ledger::is_scheduled;
 use crate::plan::Step;
+use crate::protocol::ledger::is_scheduled;
+use crate::view::items::ItemView;
 use crate::{FailureReason, FencingToken, FireTime, Outcome, RunSource};
 
 /// A run on this instance, from its claim until the view shows that its end is recorded.

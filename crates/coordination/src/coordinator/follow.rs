@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
-use crate::followed::Followed;
+use crate::view::followed::Followed;
 use crate::{Command, JobConfig, Now};
 
 /// The most items that are followed one by one: each is a few subscriptions.

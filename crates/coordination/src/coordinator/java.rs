@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::Coordinator;
 use crate::duty::resharding::ANNOUNCEMENT_PATIENCE;
-use crate::foreign::near_fire;
-use crate::latch::{LATCH_PATIENCE, Latch};
-use crate::layout::NodeKind;
+use crate::java::foreign::near_fire;
+use crate::java::latch::{LATCH_PATIENCE, Latch};
 use crate::local::Wait;
+use crate::wire::NodeKind;
 use crate::{Command, JobEvent, Now};
 
 const COUNTED: &str = "a distribute-once listener of Java instances waits for all items, and ours are not counted: take it \

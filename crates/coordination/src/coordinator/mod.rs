@@ -19,12 +19,12 @@ use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::{Duty, MAX_ITEMS_PER_PLAN, items_per_plan};
-use crate::followed::Following;
 use crate::gap::Lookup;
-use crate::layout::Layout;
 use crate::local::{Local, Phase};
 use crate::plan::{Plan, Step};
+use crate::view::followed::Following;
 use crate::view::{ConfigCheck, JobView, Versioned};
+use crate::wire::Layout;
 use crate::{
     Command, Dialect, Event, FencingToken, FireTime, JobConfig, JobName, Ledger, Now, Outage,
     ScheduleLookup, ServerIp, ServerState, Ticket,

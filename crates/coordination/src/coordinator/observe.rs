@@ -11,12 +11,12 @@ use crate::duty::Duty;
 use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::trigger::takes_away;
 use crate::gap::Seen;
-use crate::items::{ItemView, Sign};
 use crate::local::{Due, LocalCall, Phase, RequestWay, UnmonitoredRequest};
 use crate::plan::{Plan, Step};
+use crate::protocol::trigger_record::TriggerRecord;
 use crate::runs::{LocalRun, OwnMarks};
 use crate::shortened;
-use crate::trigger_record::TriggerRecord;
+use crate::view::items::{ItemView, Sign};
 use crate::view::{ConfigState, Versioned};
 use crate::{
     Command, DropReason, FencingToken, FireTime, JobConfig, JobEvent, Ledger, MaxTimeDiff, Now,

@@ -7,10 +7,10 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
 use crate::duty::Duty;
-use crate::layout::NodeKind;
 use crate::local::{Due, Phase, RequestWay, WantedTrigger};
 use crate::runs::LocalRun;
 use crate::shortened;
+use crate::wire::NodeKind;
 use crate::{
     Command, DropReason, Event, FailureReason, FencingToken, FireTime, InterruptReason, JobEvent,
     MissReason, Now, OnceStage, Outage, Outcome, RequestParameter, RunSource, StartItem,

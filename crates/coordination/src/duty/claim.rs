@@ -1,9 +1,9 @@
 //! Claim: before an item runs, its record says who runs it and for which fire.
 
 use super::{Context, Duty, OwnItem, change_items};
-use crate::items::Sign;
 use crate::local::Due;
 use crate::plan::Plan;
+use crate::view::items::Sign;
 use crate::{JobConfig, Ledger};
 
 /// Claims what is due and free: the scheduled fire first, then an operator's request.
@@ -74,7 +74,7 @@ fn claim<'a>(
 mod tests {
     use super::super::scene::{Scene, check, id, idle, item, running_by};
     use super::*;
-    use crate::layout::NodeKind;
+    use crate::wire::NodeKind;
     use crate::{CatchUp, FireTime, ManualRequest, Outcome};
 
     const BOTH: &str = "claim: fire 200 is due\n  item 0 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 0 running\n  item 2 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 2 running";

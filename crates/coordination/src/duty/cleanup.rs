@@ -4,8 +4,8 @@ use reg_center::Version;
 use sharding::ShardingItem;
 
 use super::{Context, Duty};
-use crate::items::{ItemView, Sign};
 use crate::plan::{Plan, Step};
+use crate::view::items::{ItemView, Sign};
 use crate::{Ledger, LedgerState};
 
 /// Takes items out of the queue that nobody has to take over: finished, retired, out of range; and takes away marks of
@@ -72,7 +72,7 @@ mod tests {
     use super::super::scene::{Scene, check, item, running_by};
     use super::*;
     use crate::JobConfig;
-    use crate::layout::NodeKind;
+    use crate::wire::NodeKind;
 
     fn orphan() -> Ledger {
         running_by(3).orphan().unwrap()

@@ -1,8 +1,8 @@
 //! Disabling: the record of an item says whether operators want it not to run, so that no claim can overlook it.
 
 use super::{Context, Duty, bytes_told};
-use crate::items::Sign;
 use crate::plan::{Plan, Step};
+use crate::view::items::Sign;
 
 /// Makes the records say what the nodes of operators say. A claim that has not seen it fails, because it expects the
 /// record as it was.
@@ -23,7 +23,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 mod tests {
     use super::super::scene::{Scene, check, idle, item, running_by};
     use super::*;
-    use crate::layout::NodeKind;
+    use crate::wire::NodeKind;
 
     #[test]
     fn records_follow_what_operators_say() {

@@ -4,9 +4,9 @@ use reg_center::Version;
 
 use super::latch::{Turn, ending, leave, turn};
 use super::{Context, Duty};
-use crate::latch::Latch;
-use crate::layout::NodeKind;
+use crate::java::latch::Latch;
 use crate::plan::{Plan, Step};
+use crate::wire::NodeKind;
 
 /// Stands if nobody leads; abdicates if the leader should not lead.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
@@ -75,7 +75,7 @@ mod tests {
 
     use super::super::scene::{Scene, check, id};
     use super::*;
-    use crate::latch::name_of;
+    use crate::java::latch::name_of;
     use crate::local::{Phase, Wait};
 
     #[test]

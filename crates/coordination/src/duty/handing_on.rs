@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use sharding::{InstanceId, ShardingItem};
 
 use super::{Context, Duty};
-use crate::layout::NodeKind;
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
+use crate::wire::NodeKind;
 use crate::{Dialect, JobConfig, Ledger};
 
 /// Returns the steps that ask an instance to run; none if it is asked already, or gone.

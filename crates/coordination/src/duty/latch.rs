@@ -1,7 +1,7 @@
 //! Whose turn it is, where Java instances take turns.
 
 use super::{Context, Duty};
-use crate::latch::{Latch, name_of};
+use crate::java::latch::{Latch, name_of};
 use crate::plan::{Plan, Step};
 
 /// How an instance stands to a latch.

@@ -78,7 +78,7 @@ mod tests {
     use super::super::scene::{Scene, check, id};
     use super::*;
     use crate::Outcome;
-    use crate::layout::NodeKind;
+    use crate::wire::NodeKind;
 
     fn draining(scene: Scene) -> Scene {
         scene.local(|local| local.phase = Phase::Draining)

@@ -3,9 +3,9 @@
 use super::claim::waits_for_next;
 use super::{Context, Duty, OwnItem, change_items};
 use crate::JobConfig;
-use crate::items::Sign;
 use crate::local::Due;
 use crate::plan::Plan;
+use crate::view::items::Sign;
 
 /// Notes what met a busy item; runs what was noted.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
@@ -46,7 +46,7 @@ fn run(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
 mod tests {
     use super::super::scene::{Scene, check, item, running_by};
     use super::*;
-    use crate::layout::NodeKind;
+    use crate::wire::NodeKind;
     use crate::{CatchUp, FireTime, Outcome};
 
     #[test]

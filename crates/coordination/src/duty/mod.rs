@@ -44,12 +44,12 @@ use reg_center::{Limits, SessionId, Version};
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use crate::coordinator::Settings;
-use crate::foreign::Interrupted;
 use crate::gap::{Gap, Judgement};
-use crate::items::{ItemView, Sign};
+use crate::java::foreign::Interrupted;
 use crate::local::{Due, Local};
 use crate::plan::{Plan, Step};
 use crate::view::JobView;
+use crate::view::items::{ItemView, Sign};
 use crate::{Claimant, FireTime, JobConfig, Ledger, MaxTimeDiff, Now, ServerIp, ServerState};
 
 /// How many items one transaction takes at most, whatever the registry takes: beyond some hundred, larger ones gain

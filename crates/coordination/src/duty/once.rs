@@ -7,8 +7,8 @@
 use sharding::ShardingItem;
 
 use super::{Context, Duty};
-use crate::once::{OnceCall, OnceRecord, OnceStage};
 use crate::plan::{Plan, Step};
+use crate::protocol::once::{OnceCall, OnceRecord, OnceStage};
 use crate::{FireTime, JobConfig, Ledger};
 
 /// Records callbacks that have returned; calls what is due.

@@ -98,7 +98,7 @@ mod tests {
 
     use super::super::scene::{Scene, check, item, running_by};
     use super::*;
-    use crate::layout::NodeKind;
+    use crate::wire::NodeKind;
     use crate::{Dialect, Ledger};
 
     /// Item 0 runs here under token 1 and has ended in this way.

@@ -7,12 +7,12 @@ use reg_center::Version;
 use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput, StrategyRegistry};
 
 use super::{Context, Duty, GapJudge, static_sharding};
-use crate::assignment::AssignmentRecord;
-use crate::items::{ItemView, Sign, merged};
-use crate::layout::NodeKind;
-use crate::pending::Pending;
 use crate::plan::{Plan, Step};
+use crate::protocol::assignment::AssignmentRecord;
+use crate::protocol::pending::Pending;
 use crate::view::JobView;
+use crate::view::items::{ItemView, Sign, merged};
+use crate::wire::NodeKind;
 use crate::{FireTime, JobConfig, Ledger};
 
 /// Assigns items anew when the inputs of the assignment have changed, and lets items follow that could not before.

@@ -10,17 +10,17 @@ use reg_center::{Change, Lifetime, SessionId, Txn, TxnOutcome, Version};
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use super::{Context, Duty};
-use crate::assignment::AssignmentRecord;
 use crate::coordinator::Settings;
-use crate::latch::Latch;
-use crate::layout::{self, Layout, NodeKind};
+use crate::java::latch::Latch;
 use crate::local::{Due, Local};
-use crate::once::OnceRecord;
-use crate::pending::Pending;
 use crate::plan::Plan;
+use crate::protocol::assignment::AssignmentRecord;
+use crate::protocol::once::OnceRecord;
+use crate::protocol::pending::Pending;
+use crate::protocol::trigger_record::TriggerRecord;
 use crate::runs::LocalRun;
-use crate::trigger_record::TriggerRecord;
 use crate::view::JobView;
+use crate::wire::{self, Layout, NodeKind};
 use crate::{
     Claimant, Dialect, FencingToken, FireTime, JavaSettings, JobConfig, JobName, Ledger, Now,
     Outcome, RunSource, ServerIp, ServerState, encode_config,
@@ -154,7 +154,7 @@ impl Scene {
 
     /// The node of an instance that no session owns.
     pub(crate) fn ghost(self, n: u32) -> Self {
-        let data = layout::TRIGGER.to_owned();
+        let data = wire::TRIGGER.to_owned();
         self.write(&NodeKind::Instance(id(n)), data, Lifetime::Persistent)
     }
 
@@ -187,7 +187,7 @@ impl Scene {
     pub(crate) fn led_by(self, n: u32) -> Self {
         self.write(&NodeKind::Leader, id(n).to_string(), Lifetime::Ephemeral).write(
             &NodeKind::Term,
-            layout::encode_term(&id(n)),
+            wire::encode_term(&id(n)),
             Lifetime::Persistent,
         )
     }
@@ -209,12 +209,12 @@ impl Scene {
     }
 
     pub(crate) fn trigger(self, request: &str, record: TriggerRecord) -> Self {
-        let text = layout::encode_trigger(&record);
+        let text = wire::encode_trigger(&record);
         self.write(&NodeKind::TriggerRequest(request.into()), text, Lifetime::Persistent)
     }
 
     pub(crate) fn once(self, record: OnceRecord) -> Self {
-        self.write(&NodeKind::Once, layout::encode_once(&record), Lifetime::Persistent)
+        self.write(&NodeKind::Once, wire::encode_once(&record), Lifetime::Persistent)
     }
 
     /// Instance 1 can call once-per-cluster callbacks.
@@ -230,7 +230,7 @@ impl Scene {
     }
 
     pub(crate) fn triggered(self, n: u32) -> Self {
-        let data = layout::TRIGGER.to_owned();
+        let data = wire::TRIGGER.to_owned();
         self.write(&NodeKind::Instance(id(n)), data, Lifetime::Ephemeral)
     }
 
@@ -239,7 +239,7 @@ impl Scene {
     }
 
     pub(crate) fn ledger(self, i: u32, ledger: Ledger) -> Self {
-        let text = layout::encode_ledger(&ledger);
+        let text = wire::encode_ledger(&ledger);
         self.write(&NodeKind::Ledger(item(i)), text, Lifetime::Persistent)
     }
 
@@ -285,7 +285,7 @@ impl Scene {
     }
 
     pub(crate) fn assigned(self, record: AssignmentRecord) -> Self {
-        let text = layout::encode_assignment(&record);
+        let text = wire::encode_assignment(&record);
         self.write(&NodeKind::Assignment, text, Lifetime::Persistent)
     }
 

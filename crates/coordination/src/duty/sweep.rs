@@ -6,11 +6,11 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::takeover::AtOnce;
 use super::{Context, Duty};
-use crate::foreign::Interrupted;
-use crate::items::{ItemView, Sign};
-use crate::layout::NodeKind;
+use crate::java::foreign::Interrupted;
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
+use crate::view::items::{ItemView, Sign};
+use crate::wire::NodeKind;
 use crate::{FailureReason, Ledger, LedgerState, Run};
 
 /// Finds runs whose holder is gone: takes its part over at once, if it is to have one, and queues the others; without failover or
@@ -307,8 +307,8 @@ mod tests {
 
     use super::super::scene::{Scene, by, check, done, id, idle, item, running_by};
     use super::*;
-    use crate::latch::{Latch, name_of};
-    use crate::layout;
+    use crate::java::latch::{Latch, name_of};
+    use crate::wire;
     use crate::{Dialect, FireTime, JobConfig, ManualRequest, RequestParameter, RunSource};
 
     fn failover(i: u32) -> NodeKind {
@@ -366,7 +366,7 @@ mod tests {
     fn the_leader_takes_its_part_of_what_it_finds_at_once() {
         let lost = || (0..4).fold(Scene::cluster(6, 2), |scene, i| scene.ledger(i, running_by(3)));
         let busy = |scene: Scene| scene.running(5, 2);
-        let second = |scene: Scene| scene.member(0).server(0, layout::ENABLED);
+        let second = |scene: Scene| scene.member(0).server(0, wire::ENABLED);
         let line = |scene: Scene| scene.in_line(Latch::Failover, &name_of(&id(9), 0));
         let rows: Vec<(&str, Scene, &[u32], &[u32])> = vec![
             ("both are idle", lost(), &[0, 1], &[2, 3]),
@@ -561,12 +561,12 @@ mod tests {
             ("A3, A7: it runs no more", marked(cluster()), queued),
             (
                 "A5: its server was disabled before",
-                marked(cluster().server(3, layout::DISABLED)),
+                marked(cluster().server(3, wire::DISABLED)),
                 queued,
             ),
             (
                 "A5: its server was removed before",
-                marked(cluster().server(3, layout::ENABLED).without_server(3)),
+                marked(cluster().server(3, wire::ENABLED).without_server(3)),
                 queued,
             ),
             ("it runs", marked(cluster().java(3)), "nothing"),

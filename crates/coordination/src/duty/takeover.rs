@@ -8,11 +8,11 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::latch::{Turn, ending, leave, turn};
 use super::{Context, Duty, bytes_told};
-use crate::items::{ItemView, Sign};
-use crate::latch::Latch;
-use crate::layout::NodeKind;
+use crate::java::latch::Latch;
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
+use crate::view::items::{ItemView, Sign};
+use crate::wire::NodeKind;
 use crate::{Claimant, JobConfig, Ledger, RunSource, ServerState, server_of};
 
 /// How long orphans are left to those who have the least to do before anybody takes a share of them.
@@ -247,7 +247,7 @@ fn spread(me: &InstanceId, len: usize) -> Option<usize> {
 mod tests {
     use super::super::scene::{Scene, by, check, id, idle, item, running_by};
     use super::*;
-    use crate::latch::name_of;
+    use crate::java::latch::name_of;
     use crate::local::{Local, Wait};
 
     fn orphan() -> Ledger {

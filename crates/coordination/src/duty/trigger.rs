@@ -8,7 +8,7 @@ use super::handing_on::{self, ask};
 use super::{Context, Duty, OwnItem, bytes_told};
 use crate::local::RequestWay;
 use crate::plan::{Plan, Step};
-use crate::trigger_record::TriggerRecord;
+use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::{Triggered, Versioned};
 use crate::{FireTime, JobConfig, ManualRequest};
 

@@ -10,8 +10,8 @@ use super::scope::{Act, OPERATOR, item, server};
 use super::state::{Standing, State};
 use super::world::World;
 use crate::coordinator::seat::NOW;
-use crate::layout::{NodeKind, TRIGGER};
 use crate::local::Phase;
+use crate::wire::{NodeKind, TRIGGER};
 use crate::{Event, JobConfig, ServerState, encode_config};
 
 pub(super) fn drafts(world: &World, state: &State, drafts: &mut Vec<Draft>) {

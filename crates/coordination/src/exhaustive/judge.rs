@@ -6,8 +6,8 @@ use sharding::{InstanceId, ShardingItem};
 use super::registry::CURRENT;
 use super::rule::Breach;
 use super::state::Process;
-use crate::items::ItemView;
 use crate::view::JobView;
+use crate::view::items::ItemView;
 use crate::{Ledger, LedgerState, RunSource, server_of};
 
 /// A committed transaction.

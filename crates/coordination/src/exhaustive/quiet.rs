@@ -7,9 +7,9 @@ use super::rule::Breach;
 use super::scope::{fire_time, instance};
 use super::state::{Process, Standing, State};
 use super::world::World;
-use crate::layout::NodeKind;
 use crate::local::Phase;
 use crate::view::JobView;
+use crate::wire::NodeKind;
 use crate::{LedgerState, ServerState, server_of};
 
 /// Returns what is wrong with a state in which nobody wants anything and everything has ended.

@@ -22,10 +22,10 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::print::{Print, print_of};
 use crate::Ledger;
-use crate::layout::{
+use crate::view::JobView;
+use crate::wire::{
     Layout, NodeKind, decode_assignment, decode_ledger, encode_assignment, encode_ledger,
 };
-use crate::view::JobView;
 
 /// The version at which every node is shown.
 pub(super) const CURRENT: Version = Version(1);

@@ -23,9 +23,9 @@ use super::world::World;
 use crate::Reply;
 use crate::coordinator::seat::{Flight, Memory};
 use crate::duty::Duty;
-use crate::layout::NodeKind;
 use crate::plan::Step;
 use crate::view::Triggered;
+use crate::wire::NodeKind;
 
 /// What a plan expects of a node and, once it is disappointed, will be for good.
 #[derive(Debug)]

@@ -18,8 +18,8 @@ use super::settle::Guard;
 use super::state::{Process, Standing, State, print_of_flight};
 use crate::coordinator::seat::{Flight, Memory, Seat, Sitter};
 use crate::duty::Duty;
-use crate::layout::{Layout, NodeKind};
 use crate::view::JobView;
+use crate::wire::{Layout, NodeKind};
 use crate::{Command, Identity, encode_config};
 
 /// A plan that a coordinator wants now.

@@ -1107,8 +1107,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S3"],
         story: "a fire is caught up with while noted ones wait",
         watcher: Told(told(
-            "src/ledger.rs",
-            "ledger::tests::catching_up_runs_one_fire_and_never_drops_a_noted_one",
+            "src/protocol/ledger.rs",
+            "protocol::ledger::tests::catching_up_runs_one_fire_and_never_drops_a_noted_one",
         )),
     },
     Row {

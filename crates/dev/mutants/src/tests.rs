@@ -94,7 +94,7 @@ fn a_copy_is_written_once_and_forgets_what_is_no_longer_there() {
     let folder = env::temp_dir().join(format!("mutants-{}", process::id()));
     let workspace = workspace();
     write_copy(&workspace, &folder).expect("the copy is written");
-    let switched = folder.join("crates/coordination/src/ledger.rs");
+    let switched = folder.join("crates/coordination/src/protocol/ledger.rs");
     let text = fs::read_to_string(&switched).expect("it is there");
     assert!(text.contains("mutant::is("), "the sites are replaced");
     let written =

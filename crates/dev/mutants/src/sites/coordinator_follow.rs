@@ -4,9 +4,9 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::followed::Followed;
+        from: r#"use crate::view::followed::Followed;
 "#,
-        to: r#"use crate::followed::Followed;
+        to: r#"use crate::view::followed::Followed;
 use crate::mutant::{self, Mutant};
 "#,
     },

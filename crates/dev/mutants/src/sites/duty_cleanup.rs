@@ -4,9 +4,9 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::items::{ItemView, Sign};
+        from: r#"use crate::view::items::{ItemView, Sign};
 "#,
-        to: r#"use crate::items::{ItemView, Sign};
+        to: r#"use crate::view::items::{ItemView, Sign};
 use crate::mutant::{self, Mutant};
 "#,
     },

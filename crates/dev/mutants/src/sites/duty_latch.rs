@@ -4,9 +4,9 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::latch::{Latch, name_of};
+        from: r#"use crate::java::latch::{Latch, name_of};
 "#,
-        to: r#"use crate::latch::{Latch, name_of};
+        to: r#"use crate::java::latch::{Latch, name_of};
 use crate::mutant::{self, Mutant};
 "#,
     },

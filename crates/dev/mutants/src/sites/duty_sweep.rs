@@ -4,9 +4,9 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::layout::NodeKind;
+        from: r#"use crate::wire::NodeKind;
 "#,
-        to: r#"use crate::layout::NodeKind;
+        to: r#"use crate::wire::NodeKind;
 use crate::mutant::{self, Mutant};
 "#,
     },

@@ -4,9 +4,9 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::layout::{Layout, NodeKind};
+        from: r#"use crate::wire::{Layout, NodeKind};
 "#,
-        to: r#"use crate::layout::{Layout, NodeKind};
+        to: r#"use crate::wire::{Layout, NodeKind};
 use crate::mutant::Mutant;
 "#,
     },

@@ -1,4 +1,4 @@
-//! Sites of `crates/coordination/src/foreign.rs`.
+//! Sites of `crates/coordination/src/java/foreign.rs`.
 
 use super::Site;
 

@@ -1,4 +1,4 @@
-//! Sites of `crates/coordination/src/id.rs`.
+//! Sites of `crates/coordination/src/protocol/id.rs`.
 
 use super::Site;
 

@@ -1,12 +1,12 @@
-//! Sites of `crates/coordination/src/layout/mod.rs`.
+//! Sites of `crates/coordination/src/wire/mod.rs`.
 
 use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::latch::Latch;
+        from: r#"use crate::java::latch::Latch;
 "#,
-        to: r#"use crate::latch::Latch;
+        to: r#"use crate::java::latch::Latch;
 use crate::mutant::{self, Mutant};
 "#,
     },

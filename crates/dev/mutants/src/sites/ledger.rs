@@ -1,4 +1,4 @@
-//! Sites of `crates/coordination/src/ledger.rs`.
+//! Sites of `crates/coordination/src/protocol/ledger.rs`.
 
 use super::Site;
 

@@ -4,9 +4,9 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::latch::Latch;
+        from: r#"use crate::java::latch::Latch;
 "#,
-        to: r#"use crate::latch::Latch;
+        to: r#"use crate::java::latch::Latch;
 use crate::mutant::{self, Mutant};
 "#,
     },

@@ -1,4 +1,4 @@
-//! Sites of `crates/coordination/src/request_parameter.rs`.
+//! Sites of `crates/coordination/src/protocol/request_parameter.rs`.
 
 use super::Site;
 

@@ -4,9 +4,9 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::ledger::is_scheduled;
+        from: r#"use crate::protocol::ledger::is_scheduled;
 "#,
-        to: r#"use crate::ledger::is_scheduled;
+        to: r#"use crate::protocol::ledger::is_scheduled;
 use crate::mutant::{self, Mutant};
 "#,
     },

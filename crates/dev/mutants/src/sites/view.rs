@@ -1,12 +1,12 @@
-//! Sites of `crates/coordination/src/view.rs`.
+//! Sites of `crates/coordination/src/view/mod.rs`.
 
 use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::layout::{self, Layout, NodeKind};
+        from: r#"use crate::wire::{self, Layout, NodeKind};
 "#,
-        to: r#"use crate::layout::{self, Layout, NodeKind};
+        to: r#"use crate::wire::{self, Layout, NodeKind};
 use crate::mutant::{self, Mutant};
 "#,
     },

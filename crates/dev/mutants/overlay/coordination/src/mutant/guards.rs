@@ -4,7 +4,7 @@ use reg_center::{Expect, Op};
 
 use super::{Mutant, is};
 use crate::duty::Duty;
-use crate::layout::NodeKind;
+use crate::wire::NodeKind;
 use crate::plan::Step;
 
 /// Returns true if a mutant leaves out that the node is confirmed to be absent.

@@ -58,9 +58,9 @@ use bytes::Bytes;
 use reg_center::{Expect, Lifetime, Node, NodePath, Op, Scope, SessionId, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::followed::Followed;
-use crate::latch::Latch;
+use crate::java::latch::Latch;
 use crate::plan::{Plan, Step};
+use crate::view::followed::Followed;
 use crate::{Dialect, JobName, OnceStage, ServerIp, ServerState, server_of};
 
 pub use config::{ConfigError, decode_config, dialect_of_config, encode_config};

@@ -6,10 +6,10 @@ use reg_center::Version;
 use serde::{Deserialize, Serialize};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::assignment::AssignmentRecord;
-use crate::once::{OnceCall, OnceRecord};
-use crate::pending::Pending;
-use crate::trigger_record::TriggerRecord;
+use crate::protocol::assignment::AssignmentRecord;
+use crate::protocol::once::{OnceCall, OnceRecord};
+use crate::protocol::pending::Pending;
+use crate::protocol::trigger_record::TriggerRecord;
 use crate::{
     AuditLog, FailureReason, FencingToken, FireRange, FireTime, Gap, Ledger, LedgerState,
     MAX_SHARDING_TOTAL_COUNT, ManualRequest, Outcome, RequestParameter, Run, RunSource,

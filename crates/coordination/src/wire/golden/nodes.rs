@@ -6,12 +6,12 @@ use reg_center::model::Model;
 use reg_center::{Expect, Lifetime, Node, NodePath, Op, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::assignment::AssignmentRecord;
-use crate::latch::Latch;
-use crate::layout::{Layout, NodeKind};
-use crate::once::{OnceCall, OnceRecord};
+use crate::java::latch::Latch;
 use crate::plan::Step;
-use crate::trigger_record::TriggerRecord;
+use crate::protocol::assignment::AssignmentRecord;
+use crate::protocol::once::{OnceCall, OnceRecord};
+use crate::protocol::trigger_record::TriggerRecord;
+use crate::wire::{Layout, NodeKind};
 use crate::{Dialect, FencingToken, FireTime, JobName, Ledger, OnceStage, ServerIp};
 
 const ITEM: ShardingItem = ShardingItem::new(12);

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use reg_center::{Expect, Lifetime, NodePath, Op, Txn, Version};
 
 use super::{Layout, NodeKind, encode_config};
-use crate::template::encode_template;
+use crate::protocol::template::encode_template;
 use crate::{Dialect, JobConfig, JobName, TemplateRecord};
 
 /// The node beside the jobs below which those are listed that were made from templates. No job can have its name, because

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use reg_center::{Lifetime, NodePath, Op};
 use sharding::InstanceId;
 
-use crate::layout::{ENABLED, Layout, NodeKind, OURS};
 use crate::plan::Step;
+use crate::wire::{ENABLED, Layout, NodeKind, OURS};
 use crate::{Dialect, JobName, ServerState, decode_config, encode_config};
 
 const TREES: [(Dialect, &str); 2] = [

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sharding::InstanceId;
 
 use crate::FireTime;
-use crate::pending::Pending;
+use crate::protocol::pending::Pending;
 
 /// The inputs of the current assignment, stored beside it.
 ///

@@ -1,5 +1,8 @@
 //! The view: a typed mirror of one job's subtree of the registry, kept by the feed.
 
+pub(crate) mod followed;
+pub(crate) mod items;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -7,15 +10,15 @@ use std::sync::Arc;
 use reg_center::{Change, Node, NodePath, Revision, SessionId, Version};
 use sharding::{Assignment, InstanceId, ShardingItem, StrategyRegistry};
 
-use crate::assignment::AssignmentRecord;
 use crate::duty::resharding;
-use crate::followed::Followed;
-use crate::items::{ItemView, Items, Sign};
-use crate::latch::{self, Latch};
-use crate::layout::{self, Layout, NodeKind};
-use crate::once::OnceRecord;
+use crate::java::latch::{self, Latch};
+use crate::protocol::assignment::AssignmentRecord;
+use crate::protocol::once::OnceRecord;
+use crate::protocol::trigger_record::TriggerRecord;
 use crate::shortened;
-use crate::trigger_record::TriggerRecord;
+use crate::view::followed::Followed;
+use crate::view::items::{ItemView, Items, Sign};
+use crate::wire::{self, Layout, NodeKind};
 use crate::{
     ConfigError, Dialect, FireTime, InvalidConfig, JobConfig, OnceStage, ServerIp, server_of,
 };
@@ -118,9 +121,9 @@ impl ServerState {
     pub(crate) fn read(dialect: Dialect, data: &[u8]) -> Result<Self, (Self, String)> {
         let lenient = dialect == Dialect::V2;
         match data {
-            data if data == layout::DISABLED.as_bytes() => Ok(Self::Disabled),
-            data if data == layout::PAUSED.as_bytes() => Ok(Self::Paused),
-            data if lenient || data == layout::ENABLED.as_bytes() => Ok(Self::Enabled),
+            data if data == wire::DISABLED.as_bytes() => Ok(Self::Disabled),
+            data if data == wire::PAUSED.as_bytes() => Ok(Self::Paused),
+            data if lenient || data == wire::ENABLED.as_bytes() => Ok(Self::Enabled),
             data => {
                 let found = shortened(&String::from_utf8_lossy(data));
                 let reason = format!(
@@ -365,7 +368,7 @@ impl JobView {
                 }
                 let mut instance = InstanceView::read(&self.layout, &id, node)?;
                 // An operator's wish hides whose the node is.
-                let asked = node.data == layout::TRIGGER.as_bytes();
+                let asked = node.data == wire::TRIGGER.as_bytes();
                 if asked {
                     instance.foreign = known.unwrap_or(false);
                 }
@@ -399,11 +402,11 @@ impl JobView {
             }
             NodeKind::TriggerRequest(id) => {
                 self.triggers.remove(&id);
-                let value = layout::decode_trigger(&node.data)?;
+                let value = wire::decode_trigger(&node.data)?;
                 self.triggers.insert(id, Versioned { value, version });
             }
             NodeKind::Once => {
-                let (value, fault) = readable(layout::decode_once(&node.data));
+                let (value, fault) = readable(wire::decode_once(&node.data));
                 let known = || self.once.take().map_or_else(OnceRecord::default, |o| o.value);
                 let value = value.unwrap_or_else(known);
                 self.once = Some(Versioned { value, version });
@@ -418,7 +421,7 @@ impl JobView {
                 self.latches.insert((latch, name), node.stat.created);
             }
             NodeKind::Term => {
-                let (value, fault) = readable(layout::decode_term(&node.data));
+                let (value, fault) = readable(wire::decode_term(&node.data));
                 let value = value.unwrap_or_else(|| InstanceId::new(""));
                 self.term = Some(Versioned { value, version });
                 return fault;
@@ -426,7 +429,7 @@ impl JobView {
             NodeKind::Servers => self.servers_added = Some(version),
             NodeKind::Request => self.request = Some(version),
             NodeKind::Assignment => {
-                let (value, fault) = readable(layout::decode_assignment(&node.data));
+                let (value, fault) = readable(wire::decode_assignment(&node.data));
                 self.assignment = Some(Versioned { value: value.unwrap_or_default(), version });
                 return fault;
             }
@@ -439,7 +442,7 @@ impl JobView {
                 return fault;
             }
             NodeKind::Ledger(item) => {
-                let (value, fault) = readable(layout::decode_ledger(&node.data));
+                let (value, fault) = readable(wire::decode_ledger(&node.data));
                 self.items.change(item, |view| {
                     view.unreadable = value.is_none();
                     view.ledger = value.map(|value| Versioned { value, version });
@@ -488,7 +491,7 @@ impl JobView {
             found if found != expected => Err(ConfigError::Dialect { found, expected }),
             _ => Ok((self.check.0)(&config).map(|()| config)?),
         };
-        let read = match layout::decode_config(&node.data).and_then(check) {
+        let read = match wire::decode_config(&node.data).and_then(check) {
             Ok(config) => ConfigState::Valid(Versioned { value: Arc::new(config), version }),
             Err(error) => {
                 ConfigState::Invalid { reason: error.to_string(), version, last_good: None }

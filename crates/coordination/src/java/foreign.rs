@@ -8,9 +8,9 @@ use std::time::Duration;
 use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
-use crate::items::ItemView;
 use crate::local::Due;
 use crate::view::JobView;
+use crate::view::items::ItemView;
 use crate::{FireTime, LedgerState, Now, Run};
 
 /// A run whose mark has vanished this long before its instance did has ended; one whose mark has vanished later was

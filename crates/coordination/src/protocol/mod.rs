@@ -1,0 +1,17 @@
+//! The protocol's values: identifiers, configuration, stored records, events and commands. No module here looks at a view.
+
+pub(crate) mod assignment;
+pub(crate) mod audit;
+pub(crate) mod command;
+pub(crate) mod event;
+pub(crate) mod failure_reason;
+pub(crate) mod id;
+pub(crate) mod job_config;
+pub(crate) mod job_event;
+pub(crate) mod ledger;
+pub(crate) mod once;
+pub(crate) mod pending;
+pub(crate) mod request_parameter;
+pub(crate) mod shortened;
+pub(crate) mod template;
+pub(crate) mod trigger_record;
