@@ -112,11 +112,20 @@ pub(crate) fn replaced(
     for (start, from, to) in places {
         let between = text.get(end..start).ok_or(CopyError::Overlapping { path, text: from })?;
         result.push_str(between);
-        result.push_str(to);
+        result.push_str(&with_full_paths(to));
         end = start + from.len();
     }
     result.push_str(&text[end..]);
     Ok(result)
+}
+
+/// Returns the text of a replacement with the full paths of what it names.
+fn with_full_paths(to: &str) -> String {
+    let functions = ["is", "is_unconfirmed", "blunted"];
+    let named = functions.iter().fold(to.to_owned(), |text, name| {
+        text.replace(&format!("mutant::{name}("), &format!("crate::mutant::{name}("))
+    });
+    named.replace("(Mutant::", "(crate::mutant::Mutant::")
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, CopyError> {

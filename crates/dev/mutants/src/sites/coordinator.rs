@@ -2,19 +2,10 @@
 
 use super::Site;
 
-pub(super) const SITES: &[Site] = &[
-    Site {
-        from: r#"use crate::local::{Local, Phase};
+pub(super) const SITES: &[Site] = &[Site {
+    from: r#"        me.is_some_and(|(me, session)| self.view.is_registered_elsewhere(me, session))
 "#,
-        to: r#"use crate::local::{Local, Phase};
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
-        from: r#"        me.is_some_and(|(me, session)| self.view.is_registered_elsewhere(me, session))
-"#,
-        to: r#"        me.is_some_and(|(me, session)| self.view.is_registered_elsewhere(me, session))
+    to: r#"        me.is_some_and(|(me, session)| self.view.is_registered_elsewhere(me, session))
             && !mutant::is(Mutant::NamesakeIgnored)
 "#,
-    },
-];
+}];

@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::local::{Phase, RequestWay};
-"#,
-        to: r#"use crate::local::{Phase, RequestWay};
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"        if !self.connected || !self.view.is_synced() || self.local.phase == Phase::Left {
 "#,
         to: r#"        let synced = self.view.is_synced() || mutant::is(Mutant::DecidedUnsynced);

@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::view::followed::Followed;
-"#,
-        to: r#"use crate::view::followed::Followed;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"        since + self.settings.following.after <= now.mono
 "#,
         to: r#"        since + self.settings.following.after <= now.mono || mutant::is(Mutant::NarrowedAtOnce)

@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::local::Wait;
-"#,
-        to: r#"use crate::local::Wait;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"            if !self.waits_at(latch) {
 "#,
         to: r#"            let kept = known.is_some() && mutant::is(Mutant::TurnWaitKept);

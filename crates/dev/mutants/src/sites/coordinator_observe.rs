@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::local::{Due, LocalCall, Phase, RequestWay, UnmonitoredRequest};
-"#,
-        to: r#"use crate::local::{Due, LocalCall, Phase, RequestWay, UnmonitoredRequest};
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"        let is_compared = config.max_time_diff != MaxTimeDiff::Off;
 "#,
         to: r#"        let is_compared = config.max_time_diff != MaxTimeDiff::Off;

@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::local::{Due, Phase, RequestWay, WantedTrigger};
-"#,
-        to: r#"use crate::local::{Due, Phase, RequestWay, WantedTrigger};
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"                let told = !by_a_part;
 "#,
         to: r#"                let told = !by_a_part || mutant::is(Mutant::MissedByAPart);

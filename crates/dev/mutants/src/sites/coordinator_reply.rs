@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::local::Doubt;
-"#,
-        to: r#"use crate::local::Doubt;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"            Reply::Conflict(conflict) => self.conflicted(&plan, conflict),
 "#,
         to: r#"            Reply::Conflict(conflict) => self.conflicted(&plan, conflict),

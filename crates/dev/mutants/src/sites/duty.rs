@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::local::{Due, Local};
-"#,
-        to: r#"use crate::local::{Due, Local};
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"pub(crate) fn items_per_plan(limits: Limits) -> usize {
 "#,
         to: r#"pub(crate) fn items_per_plan(limits: Limits) -> usize {

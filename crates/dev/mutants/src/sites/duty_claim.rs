@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::local::Due;
-"#,
-        to: r#"use crate::local::Due;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"        if own.view.is_disabled() {
 "#,
         to: r#"        if own.view.is_disabled() && !mutant::is(Mutant::DisabledUnnoticed) {

@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::view::items::{ItemView, Sign};
-"#,
-        to: r#"use crate::view::items::{ItemView, Sign};
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"    of_ours(cx).or_else(|| of_java(cx))
 "#,
         to: r#"    let plan = of_ours(cx).filter(|_| !mutant::is(Mutant::NoCleanup));

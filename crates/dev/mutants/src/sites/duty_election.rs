@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::wire::NodeKind;
-"#,
-        to: r#"use crate::wire::NodeKind;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"        None if available => return stand_in_turn(cx),
         Some(leader) if leader == cx.me && !available => abdicate(cx),
 "#,

@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::wire::NodeKind;
-"#,
-        to: r#"use crate::wire::NodeKind;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"    let told = cx.view.awaits_foreign_resharding();
     if !cx.view.is_mixed() || told {
 "#,

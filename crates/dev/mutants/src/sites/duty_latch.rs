@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::java::latch::{Latch, name_of};
-"#,
-        to: r#"use crate::java::latch::{Latch, name_of};
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"    let takes_turns = cx.view.takes_turns();
 "#,
         to: r#"    let takes_turns = cx.view.takes_turns() && !mutant::is(Mutant::TurnsIgnored);

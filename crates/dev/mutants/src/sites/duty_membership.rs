@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::local::Phase;
-"#,
-        to: r#"use crate::local::Phase;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"        Phase::Active if !registered && !cx.local.was_registered => register(cx),
         Phase::Active if registered && !server_known => Some(add_server(cx)),
 "#,

@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::local::Due;
-"#,
-        to: r#"use crate::local::Due;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"    let noted = if config.catch_up.is_none() { note(cx) } else { None };
     noted.or_else(|| run(cx, config))
 "#,

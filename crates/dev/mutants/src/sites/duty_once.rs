@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use super::{Context, Duty};
-"#,
-        to: r#"use super::{Context, Duty};
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"    if !cx.settings.calls_back || !cx.view.fits_config() {
 "#,
         to: r#"    if !cx.settings.calls_back

@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::local::Phase;
-"#,
-        to: r#"use crate::local::Phase;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"    if cx.local.phase != Phase::Draining {
 "#,
         to: r#"    if cx.local.phase != Phase::Draining || mutant::is(Mutant::DoubtsUnsettled) {

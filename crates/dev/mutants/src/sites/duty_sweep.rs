@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::wire::NodeKind;
-"#,
-        to: r#"use crate::wire::NodeKind;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"    let plan = match foreign_leader {
 "#,
         to: r#"    let plan = match foreign_leader && !mutant::is(Mutant::SweptByLeadersOnly) {

@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::wire::NodeKind;
-"#,
-        to: r#"use crate::wire::NodeKind;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"        Turn::Mine(leave) => Some(ending(plan, leave)),
 "#,
         to: r#"        Turn::Mine(leave) => Some(ending(plan, leave)),

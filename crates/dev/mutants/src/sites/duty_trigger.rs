@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::local::RequestWay;
-"#,
-        to: r#"use crate::local::RequestWay;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"    cx.view.fits_config()
 "#,
         to: r#"    cx.view.fits_config() || mutant::is(Mutant::AcceptanceTotalIgnored)

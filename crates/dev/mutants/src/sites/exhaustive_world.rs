@@ -4,18 +4,11 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::wire::{Layout, NodeKind};
-"#,
-        to: r#"use crate::wire::{Layout, NodeKind};
-use crate::mutant::Mutant;
-"#,
-    },
-    Site {
         from: r#"pub(super) struct World {
 "#,
         to: r#"pub(super) struct World {
     /// What is left out, if anything.
-    pub(super) mutant: Option<Mutant>,
+    pub(super) mutant: Option<crate::Mutant>,
 "#,
     },
     Site {
@@ -35,9 +28,9 @@ use crate::mutant::Mutant;
     }
 
     /// The same system without one guard or rule.
-    pub(super) fn without(mut self, mutant: Mutant) -> Self {
+    pub(super) fn without(mut self, mutant: crate::Mutant) -> Self {
         self.mutant = Some(mutant);
-        if mutant == Mutant::IdsReused {
+        if mutant == crate::Mutant::IdsReused {
             for lives in &mut self.sitters {
                 let me = lives[0].me.clone();
                 lives.iter_mut().for_each(|life| life.me = me.clone());
@@ -48,7 +41,7 @@ use crate::mutant::Mutant;
 
     /// Makes what this thread does do without what is left out, as long as the result lives.
     pub(super) fn activated(&self) -> Option<crate::Activation> {
-        self.mutant.map(Mutant::activate)
+        self.mutant.map(crate::Mutant::activate)
     }
 "#,
     },

@@ -4,15 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"
-use crate::{FireTime, JobConfig};
-"#,
-        to: r#"
-use crate::mutant::{self, Mutant};
-use crate::{FireTime, JobConfig};
-"#,
-    },
-    Site {
         from: r#"    pub(crate) fn is_among(&self, gaps: &[Self]) -> bool {
 "#,
         to: r#"    pub(crate) fn is_among(&self, gaps: &[Self]) -> bool {

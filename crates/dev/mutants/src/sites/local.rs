@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::java::latch::Latch;
-"#,
-        to: r#"use crate::java::latch::Latch;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"        let mut later = self.missed.iter().flatten().copied().filter(|fire| *fire > last);
 "#,
         to: r#"        let mut later = self.missed.iter().flatten().copied().filter(|fire| *fire > last);

@@ -25,25 +25,30 @@ mod exhaustive;
 mod exhaustive_moves;
 mod exhaustive_walk;
 mod exhaustive_world;
-mod foreign;
 mod gap;
-mod id;
-mod layout;
-mod ledger;
+mod java_facts;
+mod java_foreign;
 mod local;
 mod plan;
-mod request_parameter;
+mod protocol_id;
+mod protocol_ledger;
+mod protocol_request_parameter;
 mod root;
 mod runs;
 mod tests_script;
-mod view;
+mod view_apply;
+mod view_config;
+mod view_members;
+mod view_queries;
+mod wire;
 
 /// A place of the sources where mutants differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
     /// The text of the product, which is there exactly once.
     pub from: &'static str,
-    /// The text of the copy, with switches that are off unless a mutant is chosen.
+    /// The text of the copy, with switches that are off unless a mutant is chosen. `mutant::` and `(Mutant::` stand for the
+    /// module and the enum of the copy, so that no site has to add an import.
     pub to: &'static str,
 }
 
@@ -74,16 +79,20 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/exhaustive/moves.rs", exhaustive_moves::SITES),
     ("crates/coordination/src/exhaustive/walk.rs", exhaustive_walk::SITES),
     ("crates/coordination/src/exhaustive/world.rs", exhaustive_world::SITES),
-    ("crates/coordination/src/java/foreign.rs", foreign::SITES),
     ("crates/coordination/src/gap.rs", gap::SITES),
-    ("crates/coordination/src/protocol/id.rs", id::SITES),
-    ("crates/coordination/src/wire/mod.rs", layout::SITES),
-    ("crates/coordination/src/protocol/ledger.rs", ledger::SITES),
+    ("crates/coordination/src/java/facts.rs", java_facts::SITES),
+    ("crates/coordination/src/java/foreign.rs", java_foreign::SITES),
     ("crates/coordination/src/lib.rs", root::SITES),
     ("crates/coordination/src/local.rs", local::SITES),
     ("crates/coordination/src/plan.rs", plan::SITES),
-    ("crates/coordination/src/protocol/request_parameter.rs", request_parameter::SITES),
+    ("crates/coordination/src/protocol/id.rs", protocol_id::SITES),
+    ("crates/coordination/src/protocol/ledger.rs", protocol_ledger::SITES),
+    ("crates/coordination/src/protocol/request_parameter.rs", protocol_request_parameter::SITES),
     ("crates/coordination/src/runs.rs", runs::SITES),
-    ("crates/coordination/src/view/mod.rs", view::SITES),
+    ("crates/coordination/src/view/apply.rs", view_apply::SITES),
+    ("crates/coordination/src/view/config.rs", view_config::SITES),
+    ("crates/coordination/src/view/members.rs", view_members::SITES),
+    ("crates/coordination/src/view/queries.rs", view_queries::SITES),
+    ("crates/coordination/src/wire/mod.rs", wire::SITES),
     ("crates/coordination/tests/script/mod.rs", tests_script::SITES),
 ];

@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::protocol::ledger::is_scheduled;
-"#,
-        to: r#"use crate::protocol::ledger::is_scheduled;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"    pub(crate) fn of(run: &LocalRun, item: &ItemView, session: Option<SessionId>) -> Self {
 "#,
         to: r#"    pub(crate) fn of(run: &LocalRun, item: &ItemView, session: Option<SessionId>) -> Self {

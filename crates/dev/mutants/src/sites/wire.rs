@@ -2,19 +2,11 @@
 
 use super::Site;
 
-pub(super) const SITES: &[Site] = &[
-    Site {
-        from: r#"use crate::java::latch::Latch;
-"#,
-        to: r#"use crate::java::latch::Latch;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
-        from: r#"        let txn = Txn::new().in_session(session);
+pub(super) const SITES: &[Site] = &[Site {
+    from: r#"        let txn = Txn::new().in_session(session);
         plan.steps.iter().fold(txn, |txn, step| txn.op(self.encode_step(step)))
 "#,
-        to: r#"        let txn = match mutant::is(Mutant::SessionUnchecked) {
+    to: r#"        let txn = match mutant::is(Mutant::SessionUnchecked) {
             true => Txn::new(),
             false => Txn::new().in_session(session),
         };
@@ -22,5 +14,4 @@ use crate::mutant::{self, Mutant};
             .iter()
             .fold(txn, |txn, step| txn.op(mutant::blunted(plan.duty, step, self.encode_step(step))))
 "#,
-    },
-];
+}];

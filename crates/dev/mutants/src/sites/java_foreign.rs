@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::local::Due;
-"#,
-        to: r#"use crate::local::Due;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"        self.held_back.or(let_go)
 "#,
         to: r#"        self.held_back.or(let_go.filter(|_| !mutant::is(Mutant::HeldBackFollowedAtOnce)))

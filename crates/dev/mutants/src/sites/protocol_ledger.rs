@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"use crate::gap::MAX_GAPS;
-"#,
-        to: r#"use crate::gap::MAX_GAPS;
-use crate::mutant::{self, Mutant};
-"#,
-    },
-    Site {
         from: r#"    pub(crate) fn parameter_bytes(&self) -> usize {
 "#,
         to: r#"    pub(crate) fn parameter_bytes(&self) -> usize {

@@ -1,0 +1,260 @@
+//! Facts about Java instances that the view shows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use reg_center::{Node, Revision, Version};
+use sharding::{InstanceId, ShardingItem};
+
+use super::latch::{self, Latch};
+use crate::view::JobView;
+use crate::view::items::ItemView;
+use crate::view::members::InstanceView;
+use crate::wire::NodeKind;
+use crate::{Dialect, JobConfig, OnceStage};
+
+/// Nodes that only coexistence with Java instances needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct JavaNodes {
+    /// Instance nodes of 2.1.5 that no session owns: an operator triggered the instance when it was gone.
+    leftover_instances: BTreeMap<InstanceId, Version>,
+    /// Contenders at the latches, with the revisions at which they joined.
+    contenders: BTreeMap<(Latch, String), Revision>,
+    necessary: bool,
+    processing: bool,
+    failover_root: bool,
+    /// Items that Java instances count for their own once-per-cluster callbacks.
+    counted: BTreeSet<(OnceStage, ShardingItem)>,
+    /// Items that have a node in ElasticJob's tree, whatever is below it.
+    item_nodes: BTreeSet<ShardingItem>,
+    /// Nodes below items that this version does not know.
+    unknown_nodes: BTreeSet<(ShardingItem, String)>,
+}
+
+impl JavaNodes {
+    /// Notes an instance node that no session owns.
+    pub(crate) fn put_leftover_instance(&mut self, id: InstanceId, version: Version) {
+        self.leftover_instances.insert(id, version);
+    }
+
+    /// Forgets an instance node that no session owned.
+    pub(crate) fn remove_leftover_instance(&mut self, id: &InstanceId) {
+        self.leftover_instances.remove(id);
+    }
+
+    /// Notes a node that exists now. Nodes of other kinds mean nothing here.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other nodes belong to the view")]
+    pub(crate) fn put(&mut self, kind: NodeKind, node: &Node) {
+        match kind {
+            NodeKind::Latch(latch, name) => {
+                self.contenders.insert((latch, name), node.stat.created);
+            }
+            NodeKind::Necessary => self.necessary = true,
+            NodeKind::Processing => self.processing = true,
+            NodeKind::FailoverRoot => self.failover_root = true,
+            NodeKind::Counted(stage, item) => {
+                self.counted.insert((stage, item));
+            }
+            NodeKind::Item(item) => {
+                self.item_nodes.insert(item);
+            }
+            NodeKind::OfItem(item, name) => {
+                self.unknown_nodes.insert((item, name));
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets a node that is gone.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other nodes belong to the view")]
+    pub(crate) fn remove(&mut self, kind: NodeKind) {
+        match kind {
+            NodeKind::Latch(latch, name) => {
+                self.contenders.remove(&(latch, name));
+            }
+            NodeKind::Necessary => self.necessary = false,
+            NodeKind::Processing => self.processing = false,
+            NodeKind::FailoverRoot => self.failover_root = false,
+            NodeKind::Counted(stage, item) => {
+                self.counted.remove(&(stage, item));
+            }
+            NodeKind::Item(item) => {
+                self.item_nodes.remove(&item);
+            }
+            NodeKind::OfItem(item, name) => {
+                self.unknown_nodes.remove(&(item, name));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl JobView {
+    /// Returns true if no mark tells that the session of who runs the item lives. One that lasts tells nothing once the
+    /// instance that it names is gone.
+    #[must_use]
+    pub fn is_unmarked(&self, view: &ItemView) -> bool {
+        let left_behind = view.lasting.as_ref().is_some_and(|holder| !self.is_registered(holder));
+        !view.alive && (!view.running || left_behind)
+    }
+
+    /// Returns the Java instance that is gone and has left a mark which does not go with its session: that it ran the item,
+    /// or had taken it over.
+    #[must_use]
+    pub fn left_unfinished_by<'a>(&self, view: &'a ItemView) -> Option<&'a InstanceId> {
+        let begun = view.running || view.queued;
+        let taker = view.failovering.as_ref().filter(|_| !begun);
+        let holder = view.lasting.as_ref().or(taker)?;
+        let gone = !view.alive && !self.is_registered(holder);
+        (gone && self.may_have_lasting_marks()).then_some(holder)
+    }
+
+    /// Returns true if a mark of a run outlives the session of who runs the item: Java instances of 3.x find out by it
+    /// what to take over.
+    pub(crate) fn has_lasting_marks(&self, config: &JobConfig) -> bool {
+        self.may_have_lasting_marks() && config.fails_over()
+    }
+
+    /// Returns true if there may be such marks, under this configuration or an earlier one.
+    pub(crate) fn may_have_lasting_marks(&self) -> bool {
+        self.dialect() == Dialect::V3
+    }
+
+    /// Returns true if the instance is registered and a Java instance.
+    #[must_use]
+    pub fn is_foreign(&self, id: &InstanceId) -> bool {
+        self.instances.get(id).is_some_and(|instance| instance.foreign)
+    }
+
+    /// Returns the registered instance of ours that comes first: under a Java leader it does what is done once.
+    pub(crate) fn first_of_ours(&self) -> Option<&InstanceId> {
+        self.instances().find(|id| !self.is_foreign(id))
+    }
+
+    /// Returns the owner of an item if it is registered and a Java instance.
+    pub(crate) fn java_owner<'a>(&self, item: &'a ItemView) -> Option<&'a InstanceId> {
+        let owner = item.owner.as_ref().map(|owner| &owner.value);
+        owner.filter(|owner| self.is_foreign(owner))
+    }
+
+    /// Returns the Java instance whose mark an item has: one that begins an item which is marked already puts its own in the
+    /// place of what is there.
+    pub(crate) fn marked_by_java(&self, item: &ItemView) -> Option<&InstanceId> {
+        let marks = |id: &InstanceId, instance: &InstanceView| {
+            let by_session = item.marked_by == Some(instance.session);
+            instance.foreign && (by_session || item.lasting.as_ref() == Some(id))
+        };
+        let marker = self.instances.iter().find(|(id, instance)| marks(id, instance));
+        marker.map(|(id, _)| id).filter(|_| item.running)
+    }
+
+    /// Returns who has taken an item over if it is registered and a Java instance.
+    pub(crate) fn java_taker<'a>(&self, item: &'a ItemView) -> Option<&'a InstanceId> {
+        item.failover.as_ref().filter(|taker| self.is_foreign(taker))
+    }
+
+    /// Returns true if a Java instance takes part.
+    #[must_use]
+    pub fn is_mixed(&self) -> bool {
+        self.instances.values().any(|instance| instance.foreign)
+    }
+
+    /// Returns true if something is done by one instance at a time: a Java instance takes part, or stands in line to.
+    pub(crate) fn takes_turns(&self) -> bool {
+        let is_ours = |name: &str| self.instances.keys().any(|id| latch::is_of(id, name));
+        let comes = self.java.contenders.keys().any(|(_, name)| !is_ours(name));
+        self.is_mixed() || comes
+    }
+
+    /// Returns the name of an instance's node at a latch.
+    pub(crate) fn latch_node_of(&self, latch: Latch, me: &InstanceId) -> Option<&str> {
+        self.in_line_at(latch).map(|(name, _)| name).find(|name| latch::is_of(me, name))
+    }
+
+    pub(crate) fn has_latch_node(&self, latch: Latch, name: &str) -> bool {
+        self.in_line_at(latch).any(|(known, _)| known == name)
+    }
+
+    /// Returns true if nobody has stood in line for longer than this instance.
+    pub(crate) fn is_first_at(&self, latch: Latch, me: &InstanceId) -> bool {
+        let first = self.in_line_at(latch).min_by_key(|(_, since)| *since);
+        first.is_some_and(|(name, _)| latch::is_of(me, name))
+    }
+
+    /// Returns true if somebody has stood in line for longer than this instance and has a number that is not less: Java
+    /// orders by these, and waits for this instance.
+    pub(crate) fn is_out_of_order_at(&self, latch: Latch, me: &InstanceId) -> bool {
+        let Some((name, since)) = self.in_line_at(latch).find(|(name, _)| latch::is_of(me, name))
+        else {
+            return false;
+        };
+        let mine = latch::number_in(name);
+        let mut earlier = self.in_line_at(latch).filter(|(_, other)| *other < since);
+        earlier.any(|(other, _)| latch::number_in(other).is_some_and(|n| Some(n) >= mine))
+    }
+
+    /// Returns the number that the next in line has at least.
+    pub(crate) fn next_latch_number(&self, latch: Latch) -> u32 {
+        let numbers = self.in_line_at(latch).filter_map(|(name, _)| latch::number_in(name));
+        let greatest = numbers.max();
+        greatest.map_or(0, |number| number.saturating_add(1))
+    }
+
+    fn in_line_at(&self, latch: Latch) -> impl Iterator<Item = (&str, Revision)> {
+        let all = self.java.contenders.iter().filter(move |((of, _), _)| *of == latch);
+        all.map(|((_, name), since)| (name.as_str(), *since))
+    }
+
+    /// Returns the nodes of instances of 2.1.5 that outlive them, with their versions.
+    pub fn ghosts(&self) -> impl Iterator<Item = (&InstanceId, Version)> {
+        self.java.leftover_instances.iter().map(|(id, version)| (id, *version))
+    }
+
+    /// Returns true if a Java instance leads: it writes owners, and nothing else of an assignment.
+    #[must_use]
+    pub fn has_foreign_leader(&self) -> bool {
+        self.leader().is_some_and(|leader| self.is_foreign(leader))
+    }
+
+    /// Returns true if a run that an operator asks for can be told something, as far as this instance knows: it waits in the
+    /// records of items, and not in the places that ElasticJob has for it.
+    pub(crate) fn carries_parameters(&self) -> bool {
+        !self.has_foreign_leader() && self.config().is_none_or(|config| config.monitor_execution)
+    }
+
+    /// Returns true if a Java instance has announced that items will be assigned anew: they are nobody's until then.
+    #[must_use]
+    pub fn awaits_foreign_resharding(&self) -> bool {
+        self.java.necessary || self.java.processing
+    }
+
+    /// Returns true if a Java leader is about to assign items anew.
+    pub(crate) fn is_java_assigning(&self) -> bool {
+        self.has_foreign_leader() && self.awaits_foreign_resharding()
+    }
+
+    /// Returns true if Java instances count items for once-per-cluster callbacks of theirs.
+    pub(crate) fn is_counted(&self) -> bool {
+        !self.java.counted.is_empty()
+    }
+
+    pub(crate) fn is_necessary(&self) -> bool {
+        self.java.necessary
+    }
+
+    /// Returns true if something waits to be taken over, or somebody stands in line for it, or has at any time.
+    pub(crate) fn has_failover_root(&self) -> bool {
+        self.java.failover_root
+    }
+
+    /// Returns the items from this one on that have a node in ElasticJob's tree with nothing below it.
+    pub(crate) fn empty_items(&self, first: ShardingItem) -> impl Iterator<Item = ShardingItem> {
+        let is_empty = |item: &ShardingItem| {
+            let shown = self.item(*item);
+            let marked = shown.running || shown.failovering.is_some() || shown.failover.is_some();
+            let kept = shown.owner.is_some() || shown.misfire || shown.disabled;
+            let strange = self.java.unknown_nodes.iter().any(|(of, _)| of == item);
+            !marked && !kept && !strange
+        };
+        self.java.item_nodes.range(first..).copied().filter(is_empty)
+    }
+}

@@ -1,0 +1,316 @@
+//! Changes of the feed, applied to the view.
+
+use std::sync::Arc;
+
+use reg_center::{Change, Node, NodePath};
+use sharding::InstanceId;
+
+use super::config::ConfigState;
+use super::followed::Followed;
+use super::members::{InstanceView, ServerState, ServerView};
+use super::{Anomaly, JobView, Triggered, Versioned};
+use crate::protocol::once::OnceRecord;
+use crate::wire::{self, NodeKind};
+use crate::{ConfigError, Dialect, FireTime, JobConfig};
+
+impl JobView {
+    /// Takes a change of the feed. A node that cannot be read is skipped and reported.
+    ///
+    /// # Errors
+    /// [`Anomaly`]: the node holds what it should not. The view goes on without what it holds.
+    pub fn apply(&mut self, change: Change) -> Result<(), Anomaly> {
+        match change {
+            Change::Init => {
+                let incoming = self.anew();
+                self.incoming = Some(Box::new(incoming));
+                Ok(())
+            }
+            Change::Ready => {
+                if let Some(incoming) = self.incoming.take() {
+                    let revision = self.revision.max(incoming.revision);
+                    let config = self.config.replaced_by(incoming.config.clone());
+                    let follows_next = std::mem::take(&mut self.follows_next);
+                    *self = Self { synced: true, revision, config, follows_next, ..*incoming };
+                }
+                Ok(())
+            }
+            Change::Entry(node) | Change::Put(node) => {
+                let view = self.newest();
+                view.revision = view.revision.max(node.stat.modified);
+                view.put(&node).map_err(|reason| Anomaly { path: node.path.clone(), reason })
+            }
+            Change::Gone { path, revision } => {
+                let view = self.newest();
+                view.revision = view.revision.max(revision.unwrap_or_default());
+                view.remove(&path);
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns a view that shows nothing yet of what is followed from now on.
+    fn anew(&self) -> Self {
+        let (followed, follows_next) = (self.follows_next.clone(), self.follows_next.clone());
+        Self { followed, follows_next, ..Self::new(self.layout.clone()).checked_by(self.check.0) }
+    }
+
+    /// Returns the view that changes go to: the incomplete snapshot, if there is one.
+    fn newest(&mut self) -> &mut Self {
+        if self.incoming.is_none() {
+            return self;
+        }
+        self.incoming.as_mut().expect("it was found present in the line above")
+    }
+
+    /// From the next snapshot on only these items are followed: whoever asks for that begins a feed anew.
+    pub(crate) fn follow(&mut self, followed: Followed) {
+        self.follows_next = followed;
+    }
+
+    /// Returns the items that were asked for: those that it shows, or will show from the next snapshot on.
+    pub(crate) fn follows_next(&self) -> &Followed {
+        &self.follows_next
+    }
+
+    /// Returns the items that it shows.
+    pub(crate) fn followed(&self) -> &Followed {
+        &self.followed
+    }
+
+    /// Returns what a node is for, unless it is of an item that is not followed: a feed may tell of more than was asked for.
+    fn parse(&self, path: &NodePath) -> Option<NodeKind> {
+        let kind = self.layout.parse(path)?;
+        kind.followed_item().is_none_or(|item| self.followed.has(item)).then_some(kind)
+    }
+
+    /// Takes what a node holds now. What cannot be read replaces what was known before all the same: by nothing, or by
+    /// what makes whoever is responsible write the node again.
+    fn put(&mut self, node: &Node) -> Result<(), String> {
+        let Some(kind) = self.parse(&node.path) else { return Ok(()) };
+        let version = node.stat.version;
+        match kind {
+            NodeKind::Config => self.put_config(node),
+            NodeKind::Instance(id) => {
+                let known = self.instances.get(&id).map(|known| known.foreign);
+                self.remove(&node.path);
+                if self.layout.is_left_behind(node) {
+                    self.java.put_leftover_instance(id, version);
+                    return Ok(());
+                }
+                let mut instance = InstanceView::read(&self.layout, &id, node)?;
+                // An operator's wish hides whose the node is.
+                let asked = node.data == wire::TRIGGER.as_bytes();
+                if asked {
+                    instance.foreign = known.unwrap_or(false);
+                }
+                if self.layout.dialect() == Dialect::V2 && asked {
+                    let number = u64::from(version.0);
+                    self.triggered.insert(id.clone(), Triggered { version, number });
+                }
+                self.instances.insert(id, instance);
+            }
+            NodeKind::Trigger(id) => {
+                if self.layout.dialect() == Dialect::V3 {
+                    let number = node.stat.created.0;
+                    self.triggered.insert(id, Triggered { version, number });
+                }
+            }
+            NodeKind::Draining(id) => {
+                self.draining.insert(id);
+            }
+            NodeKind::Server(ip) => {
+                let read = ServerState::read(self.layout.dialect(), &node.data);
+                let (state, fault) = match read {
+                    Ok(state) => (state, Ok(())),
+                    Err((state, reason)) => (state, Err(reason)),
+                };
+                self.servers.insert(ip, ServerView { state, version });
+                return fault;
+            }
+            NodeKind::Name(id) => {
+                self.names.remove(&id);
+                self.names.insert(id, text_of(node)?.to_owned());
+            }
+            NodeKind::TriggerRequest(id) => {
+                self.triggers.remove(&id);
+                let value = wire::decode_trigger(&node.data)?;
+                self.triggers.insert(id, Versioned { value, version });
+            }
+            NodeKind::Once => {
+                let (value, fault) = readable(wire::decode_once(&node.data));
+                let known = || self.once.take().map_or_else(OnceRecord::default, |o| o.value);
+                let value = value.unwrap_or_else(known);
+                self.once = Some(Versioned { value, version });
+                return fault;
+            }
+            NodeKind::Leader => {
+                let (value, fault) = instance_in(node);
+                self.leader = Some(Versioned { value, version });
+                return fault;
+            }
+            NodeKind::Term => {
+                let (value, fault) = readable(wire::decode_term(&node.data));
+                let value = value.unwrap_or_else(|| InstanceId::new(""));
+                self.term = Some(Versioned { value, version });
+                return fault;
+            }
+            NodeKind::Servers => self.servers_added = Some(version),
+            NodeKind::Request => self.request = Some(version),
+            NodeKind::Assignment => {
+                let (value, fault) = readable(wire::decode_assignment(&node.data));
+                self.assignment = Some(Versioned { value: value.unwrap_or_default(), version });
+                return fault;
+            }
+            NodeKind::Owner(item) => {
+                let (value, fault) = instance_in(node);
+                self.items.change(item, |view| view.owner = Some(Versioned { value, version }));
+                return fault;
+            }
+            NodeKind::Ledger(item) => {
+                let (value, fault) = readable(wire::decode_ledger(&node.data));
+                self.items.change(item, |view| {
+                    view.unreadable = value.is_none();
+                    view.ledger = value.map(|value| Versioned { value, version });
+                });
+                return fault;
+            }
+            NodeKind::Running(item) => {
+                let lasting = node.stat.owner.is_none().then(|| instance_in(node).0);
+                self.items.change(item, |view| {
+                    (view.running, view.lasting) = (true, lasting);
+                    view.marked_at = Some(node.stat.created);
+                    view.marked_by = node.stat.owner;
+                });
+            }
+            NodeKind::Alive(item) => self.items.change(item, |view| view.alive = true),
+            NodeKind::Failovering(item) => {
+                self.items.change(item, |view| view.failovering = Some(instance_in(node).0));
+            }
+            NodeKind::Misfire(item) => self.items.change(item, |view| view.misfire = true),
+            NodeKind::Failover(item) => {
+                self.items.change(item, |view| view.failover = Some(instance_in(node).0));
+            }
+            NodeKind::QueuedItem(item) => self.items.change(item, |view| view.queued = true),
+            NodeKind::ItemDisabled(item) => self.items.change(item, |view| view.disabled = true),
+            NodeKind::Latch(..)
+            | NodeKind::Necessary
+            | NodeKind::Processing
+            | NodeKind::FailoverRoot
+            | NodeKind::Counted(..)
+            | NodeKind::Item(_)
+            | NodeKind::OfItem(..) => self.java.put(kind, node),
+            NodeKind::SystemTime
+            | NodeKind::Checkpoint(_)
+            | NodeKind::Audit
+            | NodeKind::Template => {}
+        }
+        Ok(())
+    }
+
+    fn put_config(&mut self, node: &Node) {
+        let version = node.stat.version;
+        let expected = self.layout.dialect();
+        let check = |config: JobConfig| match config.java.dialect() {
+            found if found != expected => Err(ConfigError::Dialect { found, expected }),
+            _ => Ok((self.check.0)(&config).map(|()| config)?),
+        };
+        let read = match wire::decode_config(&node.data).and_then(check) {
+            Ok(config) => ConfigState::Valid(Versioned { value: Arc::new(config), version }),
+            Err(error) => {
+                ConfigState::Invalid { reason: error.to_string(), version, last_good: None }
+            }
+        };
+        self.config = self.config.replaced_by(read);
+        self.config_written_at = node.stat.modified_at.map(FireTime::of);
+    }
+
+    fn remove(&mut self, path: &NodePath) {
+        match self.parse(path) {
+            Some(NodeKind::Config) => self.config = ConfigState::Absent,
+            Some(NodeKind::Instance(id)) => {
+                self.instances.remove(&id);
+                self.java.remove_leftover_instance(&id);
+                if self.layout.dialect() == Dialect::V2 {
+                    self.triggered.remove(&id);
+                }
+            }
+            Some(NodeKind::Trigger(id)) => {
+                if self.layout.dialect() == Dialect::V3 {
+                    self.triggered.remove(&id);
+                }
+            }
+            Some(NodeKind::Draining(id)) => {
+                self.draining.remove(&id);
+            }
+            Some(NodeKind::Name(id)) => {
+                self.names.remove(&id);
+            }
+            Some(NodeKind::TriggerRequest(id)) => {
+                self.triggers.remove(&id);
+            }
+            Some(NodeKind::Once) => self.once = None,
+            Some(NodeKind::Server(ip)) => {
+                self.servers.remove(&ip);
+            }
+            Some(NodeKind::Leader) => self.leader = None,
+            Some(NodeKind::Term) => self.term = None,
+            Some(NodeKind::Servers) => self.servers_added = None,
+            Some(NodeKind::Request) => self.request = None,
+            Some(NodeKind::Assignment) => self.assignment = None,
+            Some(NodeKind::Owner(item)) => self.items.change(item, |view| view.owner = None),
+            Some(NodeKind::Ledger(item)) => {
+                self.items.change(item, |view| (view.ledger, view.unreadable) = (None, false));
+            }
+            Some(NodeKind::Running(item)) => {
+                self.items.change(item, |view| {
+                    (view.running, view.lasting) = (false, None);
+                    (view.marked_at, view.marked_by) = (None, None);
+                });
+            }
+            Some(NodeKind::Alive(item)) => self.items.change(item, |view| view.alive = false),
+            Some(NodeKind::Failovering(item)) => {
+                self.items.change(item, |view| view.failovering = None)
+            }
+            Some(NodeKind::Misfire(item)) => self.items.change(item, |view| view.misfire = false),
+            Some(NodeKind::Failover(item)) => self.items.change(item, |view| view.failover = None),
+            Some(NodeKind::QueuedItem(item)) => self.items.change(item, |view| view.queued = false),
+            Some(NodeKind::ItemDisabled(item)) => {
+                self.items.change(item, |view| view.disabled = false)
+            }
+            Some(
+                kind @ (NodeKind::Latch(..)
+                | NodeKind::Necessary
+                | NodeKind::Processing
+                | NodeKind::FailoverRoot
+                | NodeKind::Counted(..)
+                | NodeKind::Item(_)
+                | NodeKind::OfItem(..)),
+            ) => self.java.remove(kind),
+            Some(
+                NodeKind::SystemTime
+                | NodeKind::Checkpoint(_)
+                | NodeKind::Audit
+                | NodeKind::Template,
+            )
+            | None => {}
+        }
+    }
+}
+
+fn text_of(node: &Node) -> Result<&str, String> {
+    std::str::from_utf8(&node.data).map_err(|error| error.to_string())
+}
+
+/// Returns the instance that a node names; what cannot be read names an instance that nobody is.
+fn instance_in(node: &Node) -> (InstanceId, Result<(), String>) {
+    let text = text_of(node);
+    (InstanceId::new(text.as_ref().map_or("", |text| text)), text.map(drop))
+}
+
+/// Takes a value apart from what is wrong with it.
+fn readable<T>(decoded: Result<T, String>) -> (Option<T>, Result<(), String>) {
+    match decoded {
+        Ok(value) => (Some(value), Ok(())),
+        Err(reason) => (None, Err(reason)),
+    }
+}

@@ -1,0 +1,188 @@
+//! Instances, servers and the leader.
+
+use std::fmt;
+
+use reg_center::{Node, Revision, SessionId, Version};
+use sharding::InstanceId;
+
+use super::{JobView, Versioned};
+use crate::wire::{self, Layout};
+use crate::{Dialect, ServerIp, server_of, shortened};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct InstanceView {
+    pub(super) version: Version,
+    pub(super) created: Revision,
+    pub(crate) session: SessionId,
+    pub(crate) foreign: bool,
+}
+
+impl InstanceView {
+    pub(super) fn read(layout: &Layout, id: &InstanceId, node: &Node) -> Result<Self, String> {
+        if server_of(id).is_none() {
+            return Err("the name is no instance id such as 10.0.0.7@-@4123".into());
+        }
+        let session =
+            node.stat.owner.ok_or("the node outlives any instance: it is not ephemeral")?;
+        let (version, created) = (node.stat.version, node.stat.created);
+        Ok(Self { version, created, session, foreign: layout.is_of_java(&node.data) })
+    }
+}
+
+/// What operators want of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ServerState {
+    /// It takes part.
+    #[default]
+    Enabled,
+    /// Its instances keep their items and start no runs.
+    Paused,
+    /// Its instances have no items.
+    Disabled,
+}
+
+impl fmt::Display for ServerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Enabled => "enabled",
+            Self::Paused => "paused",
+            Self::Disabled => "disabled",
+        })
+    }
+}
+
+impl ServerState {
+    /// Reads the data of a server node. What nobody here knows is what it is for Java instances: enabled in 2.1.5, and in 3.x,
+    /// where they run nothing on such a server, disabled.
+    pub(crate) fn read(dialect: Dialect, data: &[u8]) -> Result<Self, (Self, String)> {
+        let lenient = dialect == Dialect::V2;
+        match data {
+            data if data == wire::DISABLED.as_bytes() => Ok(Self::Disabled),
+            data if data == wire::PAUSED.as_bytes() => Ok(Self::Paused),
+            data if lenient || data == wire::ENABLED.as_bytes() => Ok(Self::Enabled),
+            data => {
+                let found = shortened(&String::from_utf8_lossy(data));
+                let reason = format!(
+                    "the server holds {found:?}, neither ENABLED, DISABLED nor PAUSED: it counts as disabled, as for Java"
+                );
+                Err((Self::Disabled, reason))
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ServerView {
+    pub(super) state: ServerState,
+    pub(super) version: Version,
+}
+
+impl JobView {
+    /// Returns true if the instance is registered.
+    #[must_use]
+    pub fn is_registered(&self, id: &InstanceId) -> bool {
+        self.instances.contains_key(id)
+    }
+
+    /// Returns true if the instance is registered by another session than this one: somebody else has its id.
+    pub(crate) fn is_registered_elsewhere(&self, id: &InstanceId, session: SessionId) -> bool {
+        self.instances.get(id).is_some_and(|instance| instance.session != session)
+    }
+
+    /// Returns the registered instances in ascending order of their ids.
+    pub fn instances(&self) -> impl Iterator<Item = &InstanceId> {
+        self.instances.keys()
+    }
+
+    /// Returns true if the instance is registered, its server is enabled, and it is not leaving.
+    #[must_use]
+    pub fn is_available(&self, id: &InstanceId) -> bool {
+        self.is_registered(id)
+            && !self.draining.contains(id)
+            && server_of(id).is_some_and(|ip| self.is_enabled(&ip))
+    }
+
+    /// Returns the available instances in the order in which strategies see them: descending.
+    pub(crate) fn available(&self) -> Vec<InstanceId> {
+        let mut available: Vec<_> =
+            self.instances.keys().filter(|id| self.is_available(id)).cloned().collect();
+        sharding::sort_descending(&mut available);
+        available
+    }
+
+    /// Returns true if the instance is leaving and takes no more items.
+    #[must_use]
+    pub fn is_draining(&self, id: &InstanceId) -> bool {
+        self.draining.contains(id)
+    }
+
+    /// Returns the version of the instance's node.
+    #[must_use]
+    pub fn instance_version(&self, id: &InstanceId) -> Option<Version> {
+        self.instances.get(id).map(|instance| instance.version)
+    }
+
+    /// Returns when the node of a registered instance was made.
+    #[must_use]
+    pub fn registered_at(&self, id: &InstanceId) -> Option<Revision> {
+        self.instances.get(id).map(|instance| instance.created)
+    }
+
+    /// Returns true if the server is known and not disabled by an operator.
+    #[must_use]
+    pub fn is_enabled(&self, ip: &ServerIp) -> bool {
+        self.servers.get(ip).is_some_and(|server| server.state != ServerState::Disabled)
+    }
+
+    /// Returns the servers that the job knows, in ascending order, and what operators want of each.
+    pub fn servers(&self) -> impl Iterator<Item = (&ServerIp, ServerState)> {
+        self.servers.iter().map(|(ip, server)| (ip, server.state))
+    }
+
+    /// Returns what operators want of a server; `None` if it is unknown.
+    #[must_use]
+    pub fn server_state(&self, ip: &ServerIp) -> Option<ServerState> {
+        self.servers.get(ip).map(|server| server.state)
+    }
+
+    /// Returns the version of a server's node, to guard writes of it.
+    #[must_use]
+    pub fn server_version(&self, ip: &ServerIp) -> Option<Version> {
+        self.servers.get(ip).map(|server| server.version)
+    }
+
+    /// Returns the stable name of a registered instance, if it has one.
+    pub(crate) fn name_of(&self, id: &InstanceId) -> Option<&str> {
+        self.names.get(id).map(String::as_str)
+    }
+
+    /// Returns true if the instance has a stable name, registered or not.
+    pub(crate) fn is_named(&self, id: &InstanceId) -> bool {
+        self.names.contains_key(id)
+    }
+
+    /// Returns the leader.
+    #[must_use]
+    pub fn leader(&self) -> Option<&InstanceId> {
+        self.leader.as_ref().map(|leader| &leader.value)
+    }
+
+    pub(crate) fn leader_version(&self) -> Option<Version> {
+        self.leader.as_ref().map(|leader| leader.version)
+    }
+
+    pub(crate) fn term(&self) -> Option<&Versioned<InstanceId>> {
+        self.term.as_ref()
+    }
+
+    /// Returns the version of the term if `me` leads it.
+    pub(crate) fn term_of(&self, me: &InstanceId) -> Option<Version> {
+        let term = self.term.as_ref()?;
+        (self.leader() == Some(me) && term.value == *me).then_some(term.version)
+    }
+
+    /// Returns the version of the counter of servers that were added; `None` if none was.
+    pub(crate) fn servers_added(&self) -> Option<Version> {
+        self.servers_added
+    }
+}

@@ -1,0 +1,31 @@
+//! Sites of `crates/coordination/src/java/facts.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"        let left_behind = view.lasting.as_ref().is_some_and(|holder| !self.is_registered(holder));
+"#,
+        to: r#"        let left_behind = view.lasting.as_ref().is_some_and(|holder| !self.is_registered(holder));
+        let left_behind = left_behind && !mutant::is(Mutant::LastingMarksTrusted);
+"#,
+    },
+    Site {
+        from: r#"        let begun = view.running || view.queued;
+"#,
+        to: r#"        let begun = (view.running || view.queued) && !mutant::is(Mutant::TakersSeenEverywhere);
+"#,
+    },
+    Site {
+        from: r#"        self.is_mixed() || comes
+"#,
+        to: r#"        self.is_mixed() || (comes && !mutant::is(Mutant::ComersIgnored))
+"#,
+    },
+    Site {
+        from: r#"        let greatest = numbers.max();
+"#,
+        to: r#"        let greatest = numbers.max().filter(|_| !mutant::is(Mutant::PlacesUncounted));
+"#,
+    },
+];
