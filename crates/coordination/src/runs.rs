@@ -94,10 +94,10 @@ impl OwnMarks {
 
     /// Returns the steps that remove them.
     pub(crate) fn removal(self, item: ShardingItem) -> impl Iterator<Item = Step> {
-        let running = self.running.then_some(Step::UnmarkRunning(item));
-        let alive = self.alive.then_some(Step::UnmarkAlive(item));
-        let failover = self.failover.then_some(Step::UnmarkFailover(item));
-        let failovering = self.failovering.then_some(Step::UnmarkFailovering(item));
+        let running = self.running.then_some(Step::unmark_running(item));
+        let alive = self.alive.then_some(Step::unmark_alive(item));
+        let failover = self.failover.then_some(Step::unmark_failover(item));
+        let failovering = self.failovering.then_some(Step::unmark_failovering(item));
         [running, alive, failover, failovering].into_iter().flatten()
     }
 }

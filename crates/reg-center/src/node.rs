@@ -76,7 +76,7 @@ pub struct Node {
 }
 
 /// How long a created node stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lifetime {
     /// Until it is deleted.
     Persistent,

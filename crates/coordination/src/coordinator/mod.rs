@@ -226,9 +226,9 @@ impl InFlight {
 
 /// Returns the record that a step replaces if it takes effect.
 fn replaced_by(step: &Step, view: &JobView) -> Option<(ShardingItem, Ledger)> {
-    let Step::SetLedger { item, expect, .. } = step else { return None };
-    let ledger = view.item(*item).ledger.as_ref()?;
-    (Some(ledger.version) == *expect).then(|| (*item, ledger.value.clone()))
+    let (item, _) = step.ledger()?;
+    let ledger = view.item(item).ledger.as_ref()?;
+    (Some(ledger.version) == step.expected()).then(|| (item, ledger.value.clone()))
 }
 
 /// An assignment that this leader has sent, and perhaps written: nobody has said so. Items of which it writes nothing stay where they

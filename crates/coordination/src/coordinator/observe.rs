@@ -522,7 +522,7 @@ impl Coordinator {
 
     /// The registration is on its way out, or is out.
     fn is_leaving(&self) -> bool {
-        let leaves = |plan: &Plan| plan.steps.iter().any(|s| matches!(s, Step::Deregister(_)));
+        let leaves = |plan: &Plan| plan.steps.iter().any(Step::deregisters);
         let under_way = self.in_flight.get(&Duty::Membership);
         self.local.phase == Phase::Left || under_way.is_some_and(|flight| leaves(&flight.plan))
     }

@@ -15,6 +15,7 @@ use crate::local::Doubt;
 use crate::plan::{Plan, Step};
 use crate::runs::LocalRun;
 use crate::view::Versioned;
+use crate::wire::NodeKind;
 use crate::{
     Command, FireRange, FireTime, Gap, JobConfig, JobEvent, Ledger, LedgerState, ManualRequest,
     MissReason, Now, Outcome, Reply, RunSource, Ticket,
@@ -90,11 +91,7 @@ impl Coordinator {
         }
     }
 
-    /// Notes what a committed step means beyond the registry.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "most steps mean nothing beyond the registry"
-    )]
+    /// Notes what a committed step means beyond the registry. Most steps mean nothing.
     fn take_effect(
         &mut self,
         plan: &Plan,
@@ -102,25 +99,25 @@ impl Coordinator {
         replaced: &BTreeMap<ShardingItem, Ledger>,
         out: &mut Vec<Command>,
     ) {
-        match step {
-            Step::Register(_) => self.local.maybe_registered = true,
-            Step::Deregister(_) => self.local.maybe_registered = false,
-            Step::SetTrigger { id, expect: None, .. } => {
-                self.local.wanted_triggers.remove(id);
-            }
-            Step::SetLedger { item, ledger, .. } => {
-                self.tell_of(*item, replaced.get(item), ledger, out);
-            }
-            Step::SetAssignment { record, .. } => {
-                let is_move = |step: &&Step| matches!(step, Step::SetOwner { .. });
-                out.push(Command::Emit(JobEvent::Resharded {
-                    moved: plan.steps.iter().filter(is_move).count(),
-                    deferred: record.pending.len(),
-                    instances: record.members.len(),
-                    reason: plan.reason.clone(),
-                }));
-            }
-            _ => {}
+        if step.registers() {
+            self.local.maybe_registered = true;
+        }
+        if step.deregisters() {
+            self.local.maybe_registered = false;
+        }
+        if let Some(id) = step.request_left() {
+            self.local.wanted_triggers.remove(id);
+        }
+        if let Some((item, ledger)) = step.ledger() {
+            self.tell_of(item, replaced.get(&item), ledger, out);
+        }
+        if let Some(record) = step.assignment() {
+            out.push(Command::Emit(JobEvent::Resharded {
+                moved: plan.steps.iter().filter(|step| step.sets_owner()).count(),
+                deferred: record.pending.len(),
+                instances: record.members.len(),
+                reason: plan.reason.clone(),
+            }));
         }
     }
 
@@ -130,8 +127,7 @@ impl Coordinator {
         if assigns && !self.unsure.iter().any(|unsure| unsure.plan.repeats(plan)) {
             self.unsure.push(UnsureAssignment { plan: plan.clone(), shown_since: None });
         }
-        let registers = plan.steps.iter().any(|step| matches!(step, Step::Register(_)));
-        if registers {
+        if plan.steps.iter().any(Step::registers) {
             self.local.maybe_registered = true;
         }
         if let Some(me) = self.me.clone() {
@@ -146,11 +142,13 @@ impl Coordinator {
         config: Option<&Versioned<Arc<JobConfig>>>,
     ) {
         for step in &plan.steps {
-            let Step::SetLedger { item, expect: Some(before), ledger } = step else { continue };
+            let (Some((item, ledger)), Some(before)) = (step.ledger(), step.expected()) else {
+                continue;
+            };
             if ledger.running().is_some_and(|run| run.holder == *me) {
-                let none = Doubt { before: *before, configs: Vec::new() };
-                let doubt = self.local.maybe_claimed.entry(*item).or_insert(none);
-                doubt.again(*before, config);
+                let none = Doubt { before, configs: Vec::new() };
+                let doubt = self.local.maybe_claimed.entry(item).or_insert(none);
+                doubt.again(before, config);
             }
         }
     }
@@ -262,48 +260,52 @@ impl Coordinator {
         }
     }
 
-    /// What is gone need not be taken away: somebody else has done it. What is there need not be created.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "all other conflicts are decided by the view"
-    )]
+    /// Notes what a conflict proves: a node that the plan deletes is gone already, or one that it creates exists.
     fn conflicted(&mut self, plan: &Plan, conflict: Conflict) {
         let Some(step) = plan.steps.get(conflict.index) else { return };
-        let gone = conflict.reason == ConflictReason::Absent;
-        match step {
-            Step::UnmarkRunning(item) if gone => {
+        match conflict.reason {
+            ConflictReason::Absent => self.found_absent(plan, step),
+            ConflictReason::Exists => self.found_present(step),
+            ConflictReason::VersionMismatch
+            | ConflictReason::HasChildren
+            | ConflictReason::EphemeralParent => {}
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the view decides about all other nodes")]
+    fn found_absent(&mut self, plan: &Plan, step: &Step) {
+        let Some(node) = step.deleted() else { return };
+        match node {
+            NodeKind::Running(item) => {
                 self.unmarked(plan, *item, |run| run.shows_running = false);
             }
-            Step::UnmarkFailover(item) if gone => {
+            NodeKind::Failover(item) => {
                 self.unmarked(plan, *item, |run| run.shows_failover = false);
             }
-            Step::UnmarkAlive(item) if gone => {
-                self.unmarked(plan, *item, |run| run.shows_alive = false);
-            }
-            Step::UnmarkFailovering(item) if gone => {
+            NodeKind::Alive(item) => self.unmarked(plan, *item, |run| run.shows_alive = false),
+            NodeKind::Failovering(item) => {
                 self.unmarked(plan, *item, |run| run.shows_failovering = false);
             }
-            Step::Deregister(_) if gone => self.local.maybe_registered = false,
-            Step::Register(_) if conflict.reason == ConflictReason::Exists => {
-                self.local.maybe_registered = true;
-            }
-            // Nobody else uses the id: it is the one that was left before without a reply.
-            Step::SetTrigger { id, expect: None, .. }
-                if conflict.reason == ConflictReason::Exists =>
-            {
-                self.local.wanted_triggers.remove(id);
-            }
+            NodeKind::Instance(_) => self.local.maybe_registered = false,
             _ => {}
+        }
+    }
+
+    fn found_present(&mut self, step: &Step) {
+        if step.registers() {
+            self.local.maybe_registered = true;
+        }
+        // Only this instance uses the id, so the request is the one that it sent before without a reply.
+        if let Some(id) = step.request_left() {
+            self.local.wanted_triggers.remove(id);
         }
     }
 
     /// Notes that a mark of the run which a plan releases is gone. The reply may come when a later run of the item has begun
     /// here, whose marks are others.
     fn unmarked(&mut self, plan: &Plan, item: ShardingItem, note: impl FnOnce(&mut LocalRun)) {
-        let released = plan.steps.iter().find_map(|step| {
-            let Step::SetLedger { item: of, ledger, .. } = step else { return None };
-            (*of == item).then_some(ledger.token)
-        });
+        let mut records = plan.steps.iter().filter_map(Step::ledger);
+        let released = records.find(|(of, _)| *of == item).map(|(_, ledger)| ledger.token);
         let is_it = |run: &LocalRun| Some(run.token) == released;
         if self.local.runs.get(item).is_some_and(is_it) {
             self.local.runs.change(item, note);

@@ -77,8 +77,8 @@ mod tests {
     use crate::wire::NodeKind;
     use crate::{CatchUp, FireTime, ManualRequest, Outcome};
 
-    const BOTH: &str = "claim: fire 200 is due\n  item 0 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 0 running\n  item 2 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 2 running";
-    const SECOND: &str = "claim: fire 200 is due\n  item 2 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 2 running";
+    const BOTH: &str = "claim: fire 200 is due\n  set ledger/0: running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  create sharding/0/running: 10.0.0.1@-@1\n  set ledger/2: running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  create sharding/2/running: 10.0.0.1@-@1";
+    const SECOND: &str = "claim: fire 200 is due\n  set ledger/2: running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  create sharding/2/running: 10.0.0.1@-@1";
 
     /// Items 0 and 2 are mine, item 1 is not; fire 200 is due.
     fn due() -> Scene {
@@ -113,7 +113,7 @@ mod tests {
             (
                 "one is disabled",
                 due().marked(&NodeKind::ItemDisabled(item(0))),
-                "claim: fire 200 is due\n  item 0 idle, last disabled\n  item 2 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 2 running",
+                "claim: fire 200 is due\n  set ledger/0: idle, last disabled\n  set ledger/2: running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  create sharding/2/running: 10.0.0.1@-@1",
             ),
             ("server disabled", due().server(1, "DISABLED"), "nothing"),
             ("paused", due().local(|local| local.paused = true), "nothing"),
@@ -141,7 +141,7 @@ mod tests {
             .unwrap();
         let scene =
             Scene::cluster(1, 1).ledger(0, noted).marked(&NodeKind::Misfire(item(0))).due(400);
-        let expected = "claim: fire 400 is due\n  item 0 running NORMAL for 400 by 10.0.0.1@-@1, token 2\n  show 0 running\n  show 0 not misfired";
+        let expected = "claim: fire 400 is due\n  set ledger/0: running NORMAL for 400 by 10.0.0.1@-@1, token 2\n  create sharding/0/running: 10.0.0.1@-@1\n  delete sharding/0/misfire";
         check(Duty::Claim, vec![("after a long run", scene, expected)]);
     }
 
@@ -154,13 +154,13 @@ mod tests {
         let requested = |scene: Scene, items: &[u32]| {
             items.iter().fold(scene, |scene, i| scene.ledger(*i, asked(idle())))
         };
-        let expected = "claim: an operator asked for it\n  item 0 running MANUAL for 555 by 10.0.0.1@-@1, token 1\n  show 0 running";
+        let expected = "claim: an operator asked for it\n  set ledger/0: running MANUAL for 555 by 10.0.0.1@-@1, token 1\n  create sharding/0/running: 10.0.0.1@-@1";
         let rows = vec![
             ("both wanted, one left", requested(Scene::cluster(3, 2), &[0]), expected),
             (
                 "the schedule comes first",
                 requested(due(), &[0]),
-                "claim: fire 200 is due\n  item 0 running NORMAL for 200 by 10.0.0.1@-@1, token 1, asked for at 555\n  show 0 running\n  item 2 running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 2 running",
+                "claim: fire 200 is due\n  set ledger/0: running NORMAL for 200 by 10.0.0.1@-@1, token 1, asked for at 555\n  create sharding/0/running: 10.0.0.1@-@1\n  set ledger/2: running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  create sharding/2/running: 10.0.0.1@-@1",
             ),
             ("nothing left", requested(Scene::cluster(3, 2), &[]), "nothing"),
             ("somebody else's item", requested(Scene::cluster(3, 2), &[1]), "nothing"),
@@ -177,7 +177,7 @@ mod tests {
             (
                 "it is disabled: nobody waits for that to end",
                 Scene::cluster(3, 2).ledger(0, asked(idle().with_disabled(true).unwrap())),
-                "claim: an operator asked for it\n  item 0 idle, disabled",
+                "claim: an operator asked for it\n  set ledger/0: idle, disabled",
             ),
         ];
         for (case, scene, expected) in rows {
@@ -197,7 +197,7 @@ mod tests {
         };
         let claim = |source: &str, fire: i64| {
             format!(
-                "claim: fire 500 is due\n  item 0 running {source} for {fire} by 10.0.0.1@-@1, token 1\n  show 0 running"
+                "claim: fire 500 is due\n  set ledger/0: running {source} for {fire} by 10.0.0.1@-@1, token 1\n  create sharding/0/running: 10.0.0.1@-@1"
             )
         };
         // The item's last fire is 100.

@@ -21,7 +21,7 @@ fn of_ours(cx: &Context<'_>) -> Option<Plan> {
         let orphan = |ledger: &Ledger| matches!(ledger.state, LedgerState::Orphan(_));
         !mixed && !view.ledger.as_ref().is_some_and(|ledger| orphan(&ledger.value))
     });
-    let queued = stale.map(|(item, _)| Step::DequeueItem(item)).take(cx.settings.items_per_plan);
+    let queued = stale.map(|(item, _)| Step::dequeue(item)).take(cx.settings.items_per_plan);
     let marked = cx.view.items_with(Sign::Misfired).filter_map(|(item, view)| {
         let ours = cx.view.java_owner(view).is_none();
         let stale = |ledger: &Ledger| view.misfire && ledger.misfire.is_none() && ours;
@@ -30,7 +30,7 @@ fn of_ours(cx: &Context<'_>) -> Option<Plan> {
         if cx.local.foreign.accounted(item).is_some() {
             return None;
         }
-        Some([Step::LedgerIs(item, ledger.version), Step::UnmarkMisfire(item)])
+        Some([Step::ledger_unchanged(item, ledger.version), Step::unmark_misfire(item)])
     });
     let marked = marked.take(cx.settings.items_per_plan).flatten();
     Plan::as_leader(Duty::Cleanup, cx, "stale entries")?.steps(queued).steps(marked).if_any()
@@ -52,18 +52,18 @@ fn of_java(cx: &Context<'_>) -> Option<Plan> {
     let stale =
         cx.view.items_with(Sign::Queued).filter(|(item, v)| java && to_nobody(*item) && !busy(v));
     let ghosts = cx.view.ghosts().map(|(id, version)| match version {
-        Version(0) => Step::SealGhost(id.clone()),
-        version => Step::RemoveGhost { instance: id.clone(), version },
+        Version(0) => Step::seal_leftover_instance(id.clone()),
+        version => Step::remove_leftover_instance(id.clone(), version),
     });
     let is_shown = cx.view.is_mixed() && !cx.view.has_foreign_leader();
     let goes = is_shown && cx.view.has_usable_config();
     let surplus = ShardingItem::new(config.sharding_total_count);
     let emptied = cx.view.empty_items(surplus).filter(|_| goes);
     Plan::as_keeper(Duty::Cleanup, cx, "what Java instances have left behind")?
-        .step(Step::ConfigIs(cx.view.config_version()?))
-        .steps(stale.map(|(item, _)| Step::DequeueItem(item)).take(most))
+        .step(Step::config_unchanged(cx.view.config_version()?))
+        .steps(stale.map(|(item, _)| Step::dequeue(item)).take(most))
         .steps(ghosts.take(most))
-        .steps(emptied.map(Step::RemoveItem).take(most))
+        .steps(emptied.map(Step::remove_item_node).take(most))
         .if_any()
 }
 
@@ -86,17 +86,17 @@ mod tests {
             (
                 "an idle item",
                 queued(Scene::cluster(2, 1), 0),
-                "cleanup: stale entries\n  dequeue 0",
+                "cleanup: stale entries\n  delete leader/failover/items/0",
             ),
             (
                 "out of range",
                 queued(Scene::cluster(2, 1), 7),
-                "cleanup: stale entries\n  dequeue 7",
+                "cleanup: stale entries\n  delete leader/failover/items/7",
             ),
             (
                 "shown as misfired without being",
                 Scene::cluster(2, 1).marked(&NodeKind::Misfire(item(0))),
-                "cleanup: stale entries\n  show 0 not misfired",
+                "cleanup: stale entries\n  delete sharding/0/misfire",
             ),
             ("somebody else leads", queued(Scene::cluster(2, 1), 7).member(2).led_by(2), "nothing"),
         ];
@@ -107,7 +107,11 @@ mod tests {
     fn what_java_has_queued_stays_unless_nobody_may_take_it_over() {
         let queued = |scene: Scene, i| scene.java(5).marked(&NodeKind::QueuedItem(item(i)));
         let off = |config: &mut JobConfig| config.failover = false;
-        let left = |i| format!("cleanup: what Java instances have left behind\n  dequeue {i}");
+        let left = |i| {
+            format!(
+                "cleanup: what Java instances have left behind\n  delete leader/failover/items/{i}"
+            )
+        };
         let led_by_java = || Scene::job(2).member(1).java(4).led_by_java(4);
         let rows = [
             ("in range", queued(Scene::cluster(2, 1), 0), "nothing".to_owned()),
@@ -137,7 +141,7 @@ mod tests {
             let scene = fewer(Scene::cluster(2, 1).java(5));
             scene.without(&NodeKind::Owner(item(1)))
         };
-        let removed = "cleanup: what Java instances have left behind\n  remove the node of item 1";
+        let removed = "cleanup: what Java instances have left behind\n  delete sharding/1";
         let strange = NodeKind::OfItem(item(1), "completed".into());
         let rows = vec![
             ("nothing is below it", emptied(), removed),
@@ -176,8 +180,8 @@ mod tests {
     #[test]
     fn the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away() {
         let reason = "cleanup: what Java instances have left behind";
-        let sealed = format!("{reason}\n  seal the node that 10.0.0.9@-@9 has left behind");
-        let removed = format!("{reason}\n  remove the node that 10.0.0.9@-@9 has left behind");
+        let sealed = format!("{reason}\n  set instances/10.0.0.9@-@9");
+        let removed = format!("{reason}\n  delete instances/10.0.0.9@-@9");
         let scenes = [
             ("ours lead", Scene::cluster(2, 1).ghost(9)),
             ("a Java instance leads", Scene::job(2).member(1).java(4).led_by_java(4).ghost(9)),

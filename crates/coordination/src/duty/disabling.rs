@@ -10,8 +10,8 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let changed = cx.view.items_with(Sign::DisablingUntold).filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         let next = ledger.value.with_disabled(view.disabled)?;
-        let set = Step::SetLedger { item, expect: Some(ledger.version), ledger: next };
-        Some([Step::ItemDisabledIs(item, view.disabled), set])
+        let set = Step::set_ledger(item, Some(ledger.version), next);
+        Some([Step::item_disabled(item, view.disabled), set])
     });
     let steps = cx.within_one_plan(changed, |steps| bytes_told(steps)).flatten();
     Plan::as_leader(Duty::Disabling, cx, "operators disabled or enabled items")?
@@ -34,18 +34,18 @@ mod tests {
             (
                 "disabled",
                 disabled(Scene::cluster(2, 1)),
-                "disabling: operators disabled or enabled items\n  item 0 idle, disabled",
+                "disabling: operators disabled or enabled items\n  set ledger/0: idle, disabled",
             ),
             ("known", disabled(Scene::cluster(2, 1)).ledger(0, flagged.clone()), "nothing"),
             (
                 "enabled again",
                 Scene::cluster(2, 1).ledger(0, flagged),
-                "disabling: operators disabled or enabled items\n  item 0 idle",
+                "disabling: operators disabled or enabled items\n  set ledger/0: idle",
             ),
             (
                 "while it runs",
                 disabled(Scene::cluster(2, 1).ledger(0, running_by(1))),
-                "disabling: operators disabled or enabled items\n  item 0 running NORMAL for 200 by 10.0.0.1@-@1, token 1, disabled",
+                "disabling: operators disabled or enabled items\n  set ledger/0: running NORMAL for 200 by 10.0.0.1@-@1, token 1, disabled",
             ),
             ("somebody else leads", disabled(Scene::cluster(2, 2).led_by(2)), "nothing"),
         ];

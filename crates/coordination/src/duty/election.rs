@@ -28,7 +28,7 @@ fn stand_in_turn(cx: &Context<'_>) -> Option<Plan> {
         Turn::Mine(leave) | Turn::Impatient(leave) => Some(ending(stand(cx), leave)),
         Turn::Join(join) => {
             let plan = Plan::as_instance(Duty::Election, cx, "no leader, and Java instances");
-            Some(plan.step(Step::IsAbsent(NodeKind::Leader)).step(join))
+            Some(plan.step(Step::absent(NodeKind::Leader)).step(join))
         }
         Turn::Rejoin(steps) => {
             Some(Plan::as_instance(Duty::Election, cx, "others came before").steps(steps))
@@ -43,9 +43,9 @@ fn stand_in_turn(cx: &Context<'_>) -> Option<Plan> {
 fn stand(cx: &Context<'_>) -> Plan {
     let expect = cx.view.term().map(|term| term.version);
     Plan::as_instance(Duty::Election, cx, "no leader")
-        .step(Step::Lead(cx.me.clone()))
-        .step_if(seals(cx), || Step::SealLeader(cx.me.clone()))
-        .step(Step::SetTerm { expect, leader: cx.me.clone() })
+        .step(Step::lead(cx.me.clone()))
+        .step_if(seals(cx), || Step::seal_leader(cx.me.clone()))
+        .step(Step::set_term(expect, cx.me.clone()))
 }
 
 fn seals(cx: &Context<'_>) -> bool {
@@ -55,18 +55,18 @@ fn seals(cx: &Context<'_>) -> bool {
 /// A leader that was elected among ours alone has a node without a version.
 fn seal(cx: &Context<'_>) -> Option<Plan> {
     let unsealed = cx.view.leader_version() == Some(Version(0)) && seals(cx);
-    let term = Step::TermIs(cx.view.term_of(cx.me).filter(|_| unsealed)?);
+    let term = Step::term_unchanged(cx.view.term_of(cx.me).filter(|_| unsealed)?);
     let plan = Plan::as_instance(Duty::Election, cx, "Java instances have come");
-    Some(plan.step(term).step(Step::SealLeader(cx.me.clone())))
+    Some(plan.step(term).step(Step::seal_leader(cx.me.clone())))
 }
 
 /// The instance may be registered no longer, so that only the term fences this.
 ///
 /// A Java instance of 3.x that comes to lead then assigns nothing by itself: it has seen why while it did not lead yet.
 fn abdicate(cx: &Context<'_>) -> Option<Plan> {
-    let term = Step::TermIs(cx.view.term_of(cx.me)?);
+    let term = Step::term_unchanged(cx.view.term_of(cx.me)?);
     let plan = Plan::as_session(Duty::Election, "not available any more");
-    Some(plan.step(term).step(Step::Abdicate).steps(cx.word_for_java()))
+    Some(plan.step(term).step(Step::abdicate()).steps(cx.word_for_java()))
 }
 
 #[cfg(test)]
@@ -80,8 +80,8 @@ mod tests {
 
     #[test]
     fn somebody_available_leads_and_nobody_else() {
-        let stand = "election: no leader\n  10.0.0.1@-@1 leads\n  begin a term";
-        let abdicate = "election: not available any more\n  abdicate";
+        let stand = "election: no leader\n  create leader/election/instance: 10.0.0.1@-@1\n  create coordination/term: 10.0.0.1@-@1";
+        let abdicate = "election: not available any more\n  delete leader/election/instance";
         let rows = vec![
             // Also true without items to run: an empty job must still have a leader.
             ("nobody leads", Scene::job(1).member(1), stand),
@@ -115,10 +115,18 @@ mod tests {
 
     #[test]
     fn among_java_instances_one_stands_at_a_time() {
-        let join = "election: no leader, and Java instances\n  stand in line to elect a leader";
-        let stand = "election: no leader\n  10.0.0.1@-@1 leads\n  seal the leadership\n  begin a term\n  stand no longer in line to elect a leader";
+        let join = |number: u32| {
+            format!(
+                "election: no leader, and Java instances\n  create leader/election/latch/me-{number:010}"
+            )
+        };
+        let stand = |number: u32| {
+            format!(
+                "election: no leader\n  create leader/election/instance: 10.0.0.1@-@1\n  set leader/election/instance: 10.0.0.1@-@1\n  create coordination/term: 10.0.0.1@-@1\n  delete leader/election/latch/me-{number:010}"
+            )
+        };
         let leave =
-            "election: no turn is wanted any more\n  stand no longer in line to elect a leader";
+            "election: no turn is wanted any more\n  delete leader/election/latch/me-0000000004";
         let in_line = |scene: Scene, name: &str| scene.in_line(Latch::Election, name);
         let waits = |scene: Scene, over| {
             let wait = Wait { since: Duration::ZERO, over };
@@ -126,43 +134,43 @@ mod tests {
         };
         let behind = || in_line(in_line(mixed(), OF_JAVA), &mine(4));
         let rows = [
-            ("a Java instance is there", mixed(), join),
-            ("one is about to come", in_line(Scene::job(1).member(1), OF_JAVA), join),
-            ("it is the first", in_line(mixed(), &mine(0)), stand),
-            ("it came first", in_line(in_line(mixed(), &mine(0)), OF_JAVA), stand),
-            ("Java came first", waits(behind(), false), "nothing"),
-            ("Java came first and does not go", waits(behind(), true), stand),
+            ("a Java instance is there", mixed(), join(0)),
+            ("one is about to come", in_line(Scene::job(1).member(1), OF_JAVA), join(4)),
+            ("it is the first", in_line(mixed(), &mine(0)), stand(0)),
+            ("it came first", in_line(in_line(mixed(), &mine(0)), OF_JAVA), stand(0)),
+            ("Java came first", waits(behind(), false), "nothing".to_owned()),
+            ("Java came first and does not go", waits(behind(), true), stand(4)),
             (
                 "Java came first, with a greater number: it waits for this one",
                 in_line(in_line(mixed(), OF_JAVA), &mine(0)),
-                "election: others came before\n  stand no longer in line to elect a leader\n  stand in line to elect a leader",
+                "election: others came before\n  delete leader/election/latch/me-0000000000\n  create leader/election/latch/me-0000000004".to_owned(),
             ),
             (
                 "Java came first, with the same number",
                 in_line(in_line(mixed(), OF_JAVA), &mine(3)),
-                "election: others came before\n  stand no longer in line to elect a leader\n  stand in line to elect a leader",
+                "election: others came before\n  delete leader/election/latch/me-0000000003\n  create leader/election/latch/me-0000000004".to_owned(),
             ),
             (
                 "Java has gone for good",
                 in_line(Scene::job(1).member(1), &mine(4)),
-                "election: no leader\n  10.0.0.1@-@1 leads\n  begin a term\n  stand no longer in line to elect a leader",
+                "election: no leader\n  create leader/election/instance: 10.0.0.1@-@1\n  create coordination/term: 10.0.0.1@-@1\n  delete leader/election/latch/me-0000000004".to_owned(),
             ),
-            ("Java leads", behind().led_by_java(2), leave),
-            ("nobody leads, and my server is disabled", behind().server(1, "DISABLED"), leave),
+            ("Java leads", behind().led_by_java(2), leave.to_owned()),
+            ("nobody leads, and my server is disabled", behind().server(1, "DISABLED"), leave.to_owned()),
             (
                 "it leads, and its server is disabled",
                 Scene::cluster(1, 1).java(2).server(1, "DISABLED"),
-                "election: not available any more\n  abdicate\n  announce resharding",
+                "election: not available any more\n  delete leader/election/instance\n  create leader/sharding/necessary".to_owned(),
             ),
             (
                 "it leads, is disabled, and Java instances know",
                 Scene::cluster(1, 1).java(2).server(1, "DISABLED").marked(&NodeKind::Necessary),
-                "election: not available any more\n  abdicate",
+                "election: not available any more\n  delete leader/election/instance".to_owned(),
             ),
             (
                 "it leads, and was elected without Java instances",
                 Scene::cluster(1, 1).java(2),
-                "election: Java instances have come\n  seal the leadership",
+                "election: Java instances have come\n  set leader/election/instance: 10.0.0.1@-@1".to_owned(),
             ),
         ];
         for (case, scene, expected) in rows {
@@ -186,7 +194,7 @@ mod tests {
     #[test]
     fn numbers_follow_the_greatest_that_is_seen() {
         let joined = |scene: Scene| scene.plan(Duty::Election).unwrap().steps.pop();
-        let step = |number| Step::JoinLatch { latch: Latch::Election, name: mine(number) };
+        let step = |number| Step::join_latch(Latch::Election, mine(number));
         assert_eq!(joined(mixed()), Some(step(0)));
         assert_eq!(joined(mixed().in_line(Latch::Election, OF_JAVA)), Some(step(4)));
     }

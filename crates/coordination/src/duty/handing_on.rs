@@ -23,9 +23,9 @@ pub(crate) fn ask(cx: &Context<'_>, instance: &InstanceId) -> Vec<Step> {
     let Some(version) = version.filter(|_| cx.view.trigger_of(instance).is_none()) else {
         return Vec::new();
     };
-    let is_there = Step::InstanceLives(instance.clone());
+    let is_there = Step::instance_registered(instance.clone());
     let is_there = (cx.view.dialect() == Dialect::V3).then_some(is_there);
-    let request = Step::RequestTrigger { instance: instance.clone(), version };
+    let request = Step::ask_to_run(cx.view.dialect(), instance.clone(), version);
     is_there.into_iter().chain([request]).collect()
 }
 
@@ -45,17 +45,17 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let items = asked.values().flatten().copied().chain(dropped(cx).take(most));
     let dropped = items.filter_map(|(item, ledger)| {
         let next = ledger.value.drop_request()?;
-        Some(Step::SetLedger { item, expect: Some(ledger.version), ledger: next })
+        Some(Step::set_ledger(item, Some(ledger.version), next))
     });
     let requests = asked.iter().flat_map(|(instance, items)| {
         // It marks all items of a fire, so that one tells.
-        let idle = items.first().map(|(item, _)| Step::IsAbsent(NodeKind::Running(*item)));
+        let idle = items.first().map(|(item, _)| Step::absent(NodeKind::Running(*item)));
         idle.into_iter().chain(ask(cx, instance))
     });
     Plan::as_leader(Duty::Trigger, cx, "requests for items of Java instances")?
-        .step(Step::ConfigIs(cx.view.config_version()?))
-        .step(Step::AssignmentIs(cx.view.assignment_version()?))
-        .step(Step::IsAbsent(NodeKind::Necessary))
+        .step(Step::config_unchanged(cx.view.config_version()?))
+        .step(Step::assignment_unchanged(cx.view.assignment_version()?))
+        .step(Step::absent(NodeKind::Necessary))
         .steps(dropped)
         .steps(requests)
         .if_any()
@@ -126,8 +126,13 @@ mod tests {
 
     #[test]
     fn java_instances_are_asked_when_they_can_run_what_is_asked_for() {
-        let passed =
-            "trigger: requests for items of Java instances\n  item 1 idle\n  trigger 10.0.0.4@-@4";
+        let passed = |request| {
+            format!(
+                "trigger: requests for items of Java instances\n  set ledger/1: idle\n  {request}"
+            )
+        };
+        let (passed, passed_in_3) =
+            (passed("set instances/10.0.0.4@-@4: run now"), passed("create trigger/10.0.0.4@-@4"));
         let moving = || {
             let mut record = asked().plan_record();
             record.pending.insert(item(1), &id(1));
@@ -140,8 +145,8 @@ mod tests {
         };
         let runs = |i| asked().marked_in_session(&NodeKind::Running(item(i)));
         let rows = [
-            ("it is idle", asked(), passed),
-            ("in 3.x", asked_in(Dialect::V3), passed),
+            ("it is idle", asked(), &*passed),
+            ("in 3.x", asked_in(Dialect::V3), &*passed_in_3),
             ("it runs", runs(1), "nothing"),
             ("it runs something else", runs(2), "nothing"),
             ("it was asked before", asked().triggered(4), "nothing"),
@@ -151,7 +156,7 @@ mod tests {
             (
                 "its item is disabled, and its record says so",
                 disabled(),
-                "trigger: requests for items of Java instances\n  item 1 idle, disabled",
+                "trigger: requests for items of Java instances\n  set ledger/1: idle, disabled",
             ),
             (
                 "there are fewer items now",
@@ -175,7 +180,7 @@ mod tests {
             record.pending.insert(item(1), &id(1));
             scene().assigned(record)
         };
-        let dropped = "trigger: requests for items of Java instances\n  item 1 idle";
+        let dropped = "trigger: requests for items of Java instances\n  set ledger/1: idle";
         let rows = [
             ("it has the item", scene(), dropped),
             ("the item is to move to one of ours", moving(), "nothing"),

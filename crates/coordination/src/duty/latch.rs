@@ -25,11 +25,11 @@ pub(crate) enum Turn {
 pub(crate) fn turn(cx: &Context<'_>, latch: Latch) -> Turn {
     let number = cx.view.next_latch_number(latch);
     let takes_turns = cx.view.takes_turns();
-    let join = || Step::JoinLatch { latch, name: name_of(cx.me, number) };
+    let join = || Step::join_latch(latch, name_of(cx.me, number));
     let Some(name) = cx.view.latch_node_of(latch, cx.me) else {
         return if takes_turns { Turn::Join(join()) } else { Turn::Free };
     };
-    let leave = Step::LeaveLatch { latch, name: name.to_owned() };
+    let leave = Step::leave_latch(latch, name.to_owned());
     let is_first = cx.view.is_first_at(latch, cx.me);
     let waited = cx.local.latch_waits.get(&latch).is_some_and(|wait| wait.over);
     let out_of_order = cx.view.is_out_of_order_at(latch, cx.me);
@@ -50,5 +50,5 @@ pub(crate) fn ending(plan: Plan, leave: Step) -> Plan {
 pub(crate) fn leave(cx: &Context<'_>, duty: Duty, latch: Latch) -> Option<Plan> {
     let name = cx.view.latch_node_of(latch, cx.me)?.to_owned();
     let plan = Plan::as_session(duty, "no turn is wanted any more");
-    Some(plan.step(Step::LeaveLatch { latch, name }))
+    Some(plan.step(Step::leave_latch(latch, name)))
 }

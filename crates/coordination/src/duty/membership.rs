@@ -26,11 +26,11 @@ fn register(cx: &Context<'_>) -> Option<Plan> {
     let name = cx.settings.stable_name.clone();
     let again = !cx.view.is_named(cx.me);
     let name = name.filter(|_| again);
-    let name = name.map(|name| Step::SetName { instance: cx.me.clone(), name });
+    let name = name.map(|name| Step::set_name(cx.me.clone(), name));
     let plan = Plan::as_session(Duty::Membership, "not registered")
         .steps((!server_known).then(|| server(cx)).into_iter().flatten())
         .steps(name)
-        .step(Step::Register(cx.me.clone()))
+        .step(Step::register(cx.me.clone()))
         .step(request(cx));
     Some(plan)
 }
@@ -43,7 +43,7 @@ fn add_server(cx: &Context<'_>) -> Plan {
 
 fn drain(cx: &Context<'_>) -> Plan {
     Plan::as_instance(Duty::Membership, cx, "leaving when the runs have ended")
-        .step(Step::MarkDraining(cx.me.clone()))
+        .step(Step::mark_draining(cx.me.clone()))
         .step(request(cx))
 }
 
@@ -52,12 +52,12 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
     let term = cx.view.term_of(cx.me);
     let registered = cx.view.is_registered(cx.me) || cx.local.maybe_registered;
     let plan = Plan::as_session(Duty::Membership, "leaving")
-        .steps(term.map(Step::TermIs))
-        .step_if(term.is_some(), || Step::Abdicate)
+        .steps(term.map(Step::term_unchanged))
+        .step_if(term.is_some(), Step::abdicate)
         .steps(term.and_then(|_| cx.word_for_java()))
-        .step_if(cx.view.is_draining(cx.me), || Step::UnmarkDraining(cx.me.clone()))
-        .step_if(cx.view.is_named(cx.me), || Step::ClearName(cx.me.clone()))
-        .step_if(registered, || Step::Deregister(cx.me.clone()))
+        .step_if(cx.view.is_draining(cx.me), || Step::unmark_draining(cx.me.clone()))
+        .step_if(cx.view.is_named(cx.me), || Step::clear_name(cx.me.clone()))
+        .step_if(registered, || Step::deregister(cx.me.clone()))
         .if_any()?;
     Some(plan.step(request(cx)))
 }
@@ -66,11 +66,11 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
 fn server(cx: &Context<'_>) -> [Step; 2] {
     let disabled = cx.view.config().is_some_and(|config| config.disabled);
     let first = cx.view.servers_added().is_none();
-    [Step::AddServer { ip: cx.server.clone(), disabled }, Step::CountServer { first }]
+    [Step::add_server(cx.server.clone(), disabled), Step::count_server(first)]
 }
 
 fn request(cx: &Context<'_>) -> Step {
-    Step::RequestResharding { first: cx.view.request().is_none() }
+    Step::request_resharding(cx.view.request().is_none())
 }
 
 #[cfg(test)]
@@ -90,17 +90,17 @@ mod tests {
             (
                 "first in the namespace",
                 Scene::job(2),
-                "membership: not registered\n  add server 10.0.0.1\n  count the server\n  register 10.0.0.1@-@1\n  request resharding",
+                "membership: not registered\n  create servers/10.0.0.1: enabled\n  create coordination/servers\n  create instances/10.0.0.1@-@1\n  create coordination/request",
             ),
             (
                 "known server, disabled by an operator",
                 Scene::job(2).server(1, "DISABLED").requested(),
-                "membership: not registered\n  register 10.0.0.1@-@1\n  request resharding",
+                "membership: not registered\n  create instances/10.0.0.1@-@1\n  set coordination/request",
             ),
             (
                 "job that comes up disabled",
                 Scene::job(2).configure(|c| c.disabled = true),
-                "membership: not registered\n  add server 10.0.0.1, disabled\n  count the server\n  register 10.0.0.1@-@1\n  request resharding",
+                "membership: not registered\n  create servers/10.0.0.1: disabled\n  create coordination/servers\n  create instances/10.0.0.1@-@1\n  create coordination/request",
             ),
             ("no configuration in force", Scene::job(2).poisoned(), "nothing"),
             ("registered", Scene::job(2).member(1), "nothing"),
@@ -112,23 +112,23 @@ mod tests {
             (
                 "leaving while an item runs",
                 draining(Scene::cluster(2, 1).running(0, 1).run_here(0, None)),
-                "membership: leaving when the runs have ended\n  10.0.0.1@-@1 drains\n  request resharding",
+                "membership: leaving when the runs have ended\n  create coordination/draining/10.0.0.1@-@1\n  set coordination/request",
             ),
             (
                 "leaving while a claim is under way",
                 draining(Scene::cluster(2, 1)).local(|local| local.is_claiming = true),
-                "membership: leaving when the runs have ended\n  10.0.0.1@-@1 drains\n  request resharding",
+                "membership: leaving when the runs have ended\n  create coordination/draining/10.0.0.1@-@1\n  set coordination/request",
             ),
             (
                 "leaving although an operator has taken the instance out",
                 draining(Scene::cluster(2, 1)).gone(1),
-                "membership: leaving\n  abdicate\n  request resharding",
+                "membership: leaving\n  delete leader/election/instance\n  set coordination/request",
             ),
             ("leaving with nothing left", draining(Scene::job(2)), "nothing"),
             (
                 "the server was removed",
                 Scene::cluster(2, 1).without_server(1),
-                "membership: the server is unknown\n  add server 10.0.0.1\n  count the server\n  request resharding",
+                "membership: the server is unknown\n  create servers/10.0.0.1: enabled\n  create coordination/servers\n  set coordination/request",
             ),
             (
                 "leaving while the end of a run is not recorded yet",
@@ -139,7 +139,7 @@ mod tests {
             (
                 "leaving with nothing running, as leader",
                 draining(Scene::cluster(2, 1)).marked(&NodeKind::Draining(id(1))),
-                "membership: leaving\n  abdicate\n  10.0.0.1@-@1 has drained\n  deregister 10.0.0.1@-@1\n  request resharding",
+                "membership: leaving\n  delete leader/election/instance\n  delete coordination/draining/10.0.0.1@-@1\n  delete instances/10.0.0.1@-@1\n  set coordination/request",
             ),
         ];
         check(Duty::Membership, rows);
@@ -149,7 +149,8 @@ mod tests {
     #[test]
     fn a_registration_that_may_be_on_its_way_is_taken_out_as_well() {
         let scene = draining(Scene::job(2)).local(|local| local.maybe_registered = true);
-        let expected = "membership: leaving\n  deregister 10.0.0.1@-@1\n  request resharding";
+        let expected =
+            "membership: leaving\n  delete instances/10.0.0.1@-@1\n  create coordination/request";
         assert_eq!(scene.wants(Duty::Membership), expected);
     }
 }

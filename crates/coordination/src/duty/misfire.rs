@@ -59,8 +59,8 @@ mod tests {
                 .unwrap();
             Scene::cluster(1, 1).ledger(0, ended).marked(&NodeKind::Misfire(item(0)))
         };
-        let note = "misfire: fire 300 met running items\n  item 0 running NORMAL for 200 by 10.0.0.1@-@1, token 1, misfired 300..=300 (1)\n  show 0 misfired";
-        let run = "misfire: misfired before\n  item 0 running MISFIRE for 300 by 10.0.0.1@-@1, token 2\n  show 0 running\n  show 0 not misfired";
+        let note = "misfire: fire 300 met running items\n  set ledger/0: running NORMAL for 200 by 10.0.0.1@-@1, token 1, misfired 300..=300 (1)\n  create sharding/0/misfire";
+        let run = "misfire: misfired before\n  set ledger/0: running MISFIRE for 300 by 10.0.0.1@-@1, token 2\n  create sharding/0/running: 10.0.0.1@-@1\n  delete sharding/0/misfire";
         let waits = |scene: Scene| {
             let due = Due { at: FireTime(400), next: None, missed: None };
             let catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
@@ -74,7 +74,7 @@ mod tests {
             (
                 "an orphan of mine",
                 Scene::cluster(1, 1).ledger(0, running_by(2).orphan().unwrap()).due(300),
-                "misfire: fire 300 met running items\n  item 0 orphan NORMAL for 200 by 10.0.0.2@-@2, token 1, misfired 300..=300 (1)\n  show 0 misfired",
+                "misfire: fire 300 met running items\n  set ledger/0: orphan NORMAL for 200 by 10.0.0.2@-@2, token 1, misfired 300..=300 (1)\n  create sharding/0/misfire",
             ),
             ("free again", noted(), run),
             ("free again, the noted fire being the last one", noted().due(300), run),

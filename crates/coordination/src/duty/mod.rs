@@ -244,7 +244,11 @@ impl<'a> Context<'a> {
     /// Returns what a leader that goes leaves behind: that Java instances know that items will be assigned anew. What it is
     /// about to assign itself may take that back.
     pub(crate) fn word_for_java(&self) -> Option<Step> {
-        let word = if self.view.is_necessary() { Step::IsAnnounced } else { Step::Announce };
+        let word = if self.view.is_necessary() {
+            Step::resharding_announced()
+        } else {
+            Step::announce_resharding()
+        };
         Some(word).filter(|_| self.view.is_mixed())
     }
 
@@ -323,11 +327,7 @@ impl<'a> Context<'a> {
 
 /// Returns how many bytes of the records in these steps are what operators tell runs, at most.
 fn bytes_told(steps: &[Step]) -> usize {
-    let told = steps.iter().filter_map(|step| {
-        let Step::SetLedger { ledger, .. } = step else { return None };
-        Some(ledger.parameter_bytes())
-    });
-    told.sum()
+    steps.iter().filter_map(Step::ledger).map(|(_, ledger)| ledger.parameter_bytes()).sum()
 }
 
 /// Finds the gaps of items. Most items of a plan have the same ones, which are looked up once.
@@ -455,14 +455,14 @@ impl OwnItem<'_> {
         let clears_misfire = self.view.misfire && next.misfire.is_none();
         let shows_misfire = !self.view.misfire && next.misfire.is_some();
         let mut steps = vec![
-            Step::OwnerIs(self.item, self.owner_version),
-            Step::SetLedger { item: self.item, expect: self.ledger_version, ledger: next },
+            Step::owner_unchanged(self.item, self.owner_version),
+            Step::set_ledger(self.item, self.ledger_version, next),
         ];
         let (item, lasting) = (self.item, self.lasting);
-        steps.extend(starts.map(|holder| Step::MarkRunning { item, holder, lasting }));
-        steps.extend(alive.then_some(Step::MarkAlive(item)));
-        steps.extend(clears_misfire.then_some(Step::UnmarkMisfire(self.item)));
-        steps.extend(shows_misfire.then_some(Step::MarkMisfire(self.item)));
+        steps.extend(starts.map(|holder| Step::mark_running(item, holder, lasting)));
+        steps.extend(alive.then_some(Step::mark_alive(item)));
+        steps.extend(clears_misfire.then_some(Step::unmark_misfire(self.item)));
+        steps.extend(shows_misfire.then_some(Step::mark_misfire(self.item)));
         steps
     }
 }

@@ -25,7 +25,7 @@ fn returned(cx: &Context<'_>) -> Option<Plan> {
     };
     let (stage, call) = OnceStage::ALL.iter().find_map(mine)?;
     let record = once.value.with(stage, OnceCall { done: true, ..call });
-    let set = Step::SetOnce { expect: Some(once.version), record };
+    let set = Step::set_once(Some(once.version), record);
     Some(Plan::as_session(Duty::Once, format!("the callback for {stage} has returned")).step(set))
 }
 
@@ -42,7 +42,7 @@ fn call(cx: &Context<'_>) -> Option<Plan> {
     let record = before.with(stage, OnceCall { fire, token, holder, done: false });
     let expect = cx.view.once().map(|once| once.version);
     let plan = Plan::as_owner(Duty::Once, cx, format!("all items have {stage} fire {}", fire.0))?;
-    Some(plan.step(Step::SetOnce { expect, record }))
+    Some(plan.step(Step::set_once(expect, record)))
 }
 
 /// Returns the fire for which the callback has to be called now.
@@ -117,16 +117,20 @@ mod tests {
             Completed,
             OnceCall { fire: FireTime(200), token: FencingToken(2), holder: id(1), done: true },
         );
-        let start = "once: all items have started fire 200\n  once: started 200 by 10.0.0.1@-@1";
+        let (reason, call) =
+            ("once: all items have started fire 200", "started 200 by 10.0.0.1@-@1");
+        let first = format!("{reason}\n  create coordination/once: {call}");
+        let start = format!("{reason}\n  set coordination/once: {call}");
+        let start = &*start;
         let rows = [
             ("nobody calls back here", Scene::cluster(2, 1).ledger(0, done(200)), "nothing"),
-            ("all have begun", finished(), start),
+            ("all have begun", finished(), &*first),
             (
                 "one has not begun",
                 finished()
                     .ledger(1, super::super::scene::idle())
                     .once(called(Started, 100, 1, true)),
-                "once: all items have completed fire 100\n  once: started 100 by 10.0.0.1@-@1, done; completed 100 by 10.0.0.1@-@1",
+                "once: all items have completed fire 100\n  set coordination/once: started 100 by 10.0.0.1@-@1, done; completed 100 by 10.0.0.1@-@1",
             ),
             (
                 "the callback has not returned",
@@ -136,12 +140,12 @@ mod tests {
             (
                 "it has: all have ended",
                 finished().once(called(Started, 200, 1, true)),
-                "once: all items have completed fire 200\n  once: started 200 by 10.0.0.1@-@1, done; completed 200 by 10.0.0.1@-@1",
+                "once: all items have completed fire 200\n  set coordination/once: started 200 by 10.0.0.1@-@1, done; completed 200 by 10.0.0.1@-@1",
             ),
             (
                 "one still runs",
                 finished().ledger(1, running_by(1)).once(called(Started, 200, 1, true)),
-                "once: all items have completed fire 100\n  once: started 200 by 10.0.0.1@-@1, done; completed 100 by 10.0.0.1@-@1",
+                "once: all items have completed fire 100\n  set coordination/once: started 200 by 10.0.0.1@-@1, done; completed 100 by 10.0.0.1@-@1",
             ),
             ("both were called", finished().once(both), "nothing"),
             (
@@ -172,7 +176,7 @@ mod tests {
         let scene = finished()
             .once(called(OnceStage::Started, 200, 1, false))
             .local(|mine| mine.calls.extend([(OnceStage::Started, local)]));
-        let expected = "once: the callback for started has returned\n  once: started 200 by 10.0.0.1@-@1, done";
+        let expected = "once: the callback for started has returned\n  set coordination/once: started 200 by 10.0.0.1@-@1, done";
         assert_eq!(scene.wants(Duty::Once), expected);
     }
 }

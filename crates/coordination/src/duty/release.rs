@@ -32,7 +32,7 @@ fn settle(cx: &Context<'_>) -> Option<Plan> {
         let expect = doubt.before;
         let ledger = cx.view.item(*item).ledger.as_ref().filter(|l| l.version == expect)?;
         let same = ledger.value.clone();
-        Some(Step::SetLedger { item: *item, expect: Some(expect), ledger: same })
+        Some(Step::set_ledger(*item, Some(expect), same))
     });
     let plan = Plan::as_session(Duty::Release, "leaving with claims in doubt");
     plan.steps(cx.within_one_plan(steps, |step| bytes_told(std::slice::from_ref(step)))).if_any()
@@ -54,15 +54,15 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     // The record of an earlier run may have been put back from outside.
     let next =
         next.because(run.failure.clone()).with_token_at_least(cx.local.started.get(&item).copied());
-    let mut steps = vec![Step::SetLedger { item, expect: Some(ledger.version), ledger: next }];
+    let mut steps = vec![Step::set_ledger(item, Some(ledger.version), next)];
     // A mark that a Java instance has put in the place of ours is its own.
     let ours = cx.view.marked_by_java(view).is_none();
     let shown = run.shows_running && ours;
-    steps.extend(shown.then_some(Step::UnmarkRunning(item)));
-    steps.extend(run.shows_alive.then_some(Step::UnmarkAlive(item)));
-    steps.extend(run.shows_failover.then_some(Step::UnmarkFailover(item)));
-    steps.extend(run.shows_failovering.then_some(Step::UnmarkFailovering(item)));
-    steps.extend((hand_over && !view.queued).then_some(Step::QueueItem(item)));
+    steps.extend(shown.then_some(Step::unmark_running(item)));
+    steps.extend(run.shows_alive.then_some(Step::unmark_alive(item)));
+    steps.extend(run.shows_failover.then_some(Step::unmark_failover(item)));
+    steps.extend(run.shows_failovering.then_some(Step::unmark_failovering(item)));
+    steps.extend((hand_over && !view.queued).then_some(Step::queue(item)));
     Some(steps)
 }
 
@@ -84,9 +84,9 @@ fn clean_up(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<
     let record = match put_back {
         true => {
             let next = shown.with_lost_run(run, outcome, cx.now.wall_ms);
-            Step::SetLedger { item, expect: Some(version), ledger: next }
+            Step::set_ledger(item, Some(version), next)
         }
-        false if marks.any() => Step::LedgerIs(item, version),
+        false if marks.any() => Step::ledger_unchanged(item, version),
         false => return None,
     };
     Some([record].into_iter().chain(marks.removal(item)).collect())
@@ -112,33 +112,33 @@ mod tests {
             (
                 "it succeeded",
                 ended(Outcome::Succeeded),
-                "release: runs have ended\n  item 0 idle, last succeeded\n  show 0 not running",
+                "release: runs have ended\n  set ledger/0: idle, last succeeded\n  delete sharding/0/running",
             ),
             (
                 "it failed",
                 ended(Outcome::Failed),
-                "release: runs have ended\n  item 0 idle, last failed\n  show 0 not running",
+                "release: runs have ended\n  set ledger/0: idle, last failed\n  delete sharding/0/running",
             ),
             (
                 "it panicked",
                 ended(Outcome::Panicked),
-                "release: runs have ended\n  item 0 idle, last panicked\n  show 0 not running",
+                "release: runs have ended\n  set ledger/0: idle, last panicked\n  delete sharding/0/running",
             ),
             (
                 "it was cancelled",
                 ended(Outcome::Interrupted),
-                "release: runs have ended\n  item 0 orphan NORMAL for 200 by 10.0.0.1@-@1, token 1\n  show 0 not running\n  queue 0",
+                "release: runs have ended\n  set ledger/0: orphan NORMAL for 200 by 10.0.0.1@-@1, token 1\n  delete sharding/0/running\n  create leader/failover/items/0",
             ),
             (
                 "it was cancelled, without failover",
                 ended(Outcome::Interrupted).configure(|c| c.failover = false),
-                "release: runs have ended\n  item 0 idle, last interrupted\n  show 0 not running",
+                "release: runs have ended\n  set ledger/0: idle, last interrupted\n  delete sharding/0/running",
             ),
             ("it still runs", Scene::cluster(2, 1).running(0, 1).run_here(0, None), "nothing"),
             (
                 "two at once",
                 ended(Outcome::Succeeded).running(1, 1).run_here(1, Some(Outcome::Failed)),
-                "release: runs have ended\n  item 0 idle, last succeeded\n  show 0 not running\n  item 1 idle, last failed\n  show 1 not running",
+                "release: runs have ended\n  set ledger/0: idle, last succeeded\n  delete sharding/0/running\n  set ledger/1: idle, last failed\n  delete sharding/1/running",
             ),
         ];
         check(Duty::Release, rows);
@@ -152,7 +152,7 @@ mod tests {
         });
         let plan = scene.plan(Duty::Release).expect("the run has ended");
         let written = plan.steps.iter().find_map(|step| {
-            let Step::SetLedger { ledger, .. } = step else { return None };
+            let (_, ledger) = step.ledger()?;
             Some(ledger.failure.clone())
         });
         assert_eq!(written, Some(reason));
@@ -173,7 +173,7 @@ mod tests {
         let lasting = |scene: Scene| {
             scene.local(|local| local.runs.change(item(0), |run| run.lasting = true))
         };
-        let removed = "release: runs have ended\n  show 0 not running";
+        let removed = "release: runs have ended\n  delete sharding/0/running";
         let rows = vec![
             ("no mark is left", fenced(Dialect::V2), "nothing"),
             ("its own", fenced(Dialect::V2).marked_in_session(&mark), removed),
@@ -214,7 +214,7 @@ mod tests {
             (
                 "it was shown",
                 put_back(None),
-                "release: runs have ended\n  item 0 idle, last failed",
+                "release: runs have ended\n  set ledger/0: idle, last failed",
             ),
         ];
         check(Duty::Release, rows);

@@ -58,11 +58,11 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     record.due = cx.local.due.as_ref().map(|due| due.at).or(record.due).filter(|_| known);
     let expect = cx.view.assignment_version();
     let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?
-        .step(Step::ConfigIs(cx.view.config_version()?))
-        .step(Step::RequestIs(cx.view.request()?))
+        .step(Step::config_unchanged(cx.view.config_version()?))
+        .step(Step::no_new_request(cx.view.request()?))
         .steps(moves.steps)
-        .step_if(ends, || Step::ClearNecessary)
-        .step(Step::SetAssignment { expect, record });
+        .step_if(ends, Step::end_announcement)
+        .step(Step::set_assignment(expect, record));
     Some(plan)
 }
 
@@ -121,13 +121,14 @@ fn may_move(cx: &Context<'_>) -> bool {
 ///
 /// Of items that follow the record says that this is no request of somebody else's.
 fn announce(cx: &Context<'_>, target: Target) -> Option<Plan> {
-    let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?.step(Step::Announce);
+    let plan =
+        Plan::as_leader(Duty::Resharding, cx, target.reason)?.step(Step::announce_resharding());
     if target.reason != FOLLOW {
         return Some(plan);
     }
     let announced = cx.view.term_of(cx.me).map(|term| term.0);
     let record = AssignmentRecord { announced, ..target.record };
-    Some(plan.step(Step::SetAssignment { expect: cx.view.assignment_version(), record }))
+    Some(plan.step(Step::set_assignment(cx.view.assignment_version(), record)))
 }
 
 /// Returns true if Java instances are told, and nothing would be left to write afterwards: they go on when they can see all of
@@ -449,7 +450,7 @@ impl Moves {
             match steps {
                 Some(steps) if moved < most || steps.is_empty() => {
                     moved += usize::from(!steps.is_empty());
-                    let leaves = |step: &Step| matches!(step, Step::SetOwner { .. });
+                    let leaves = Step::sets_owner;
                     moves.from_java |= of_java && steps.iter().any(leaves);
                     moves.steps.extend(steps);
                     moves.pending.remove(item);
@@ -530,29 +531,27 @@ fn steps_to(
     let record = match &view.ledger {
         None if monitored => {
             let ledger = birth.of(Ledger::new(birth.last));
-            Some(Step::SetLedger { item, expect: None, ledger })
+            Some(Step::set_ledger(item, None, ledger))
         }
         None if stays => None,
         // The view may not show the record yet, which may say that the item runs: monitoring was on before (simulation
         // seed 4042152).
-        None => Some(Step::ledger_is_as_shown(item, view)),
+        None => Some(Step::ledger_as_shown(item, view)),
         Some(ledger) => match ledger.value.revive(birth.last).map(|revived| birth.of(revived)) {
-            Some(revived) => {
-                Some(Step::SetLedger { item, expect: Some(ledger.version), ledger: revived })
-            }
+            Some(revived) => Some(Step::set_ledger(item, Some(ledger.version), revived)),
             None if stays => None,
             None if view.is_busy() => return None,
-            None => Some(Step::ledger_is_as_shown(item, view)),
+            None => Some(Step::ledger_as_shown(item, view)),
         },
     };
     // The view may show an owner that has gone together with the former record (simulation seed 8132298).
     let kept = (stays && record.is_some())
-        .then(|| view.owner.as_ref().map(|owner| Step::OwnerIs(item, owner.version)))
+        .then(|| view.owner.as_ref().map(|owner| Step::owner_unchanged(item, owner.version)))
         .flatten();
     // A Java instance writes no records, so that only its mark tells that it has begun meanwhile.
-    let unmarked = (!stays && of_java).then_some(Step::IsAbsent(NodeKind::Running(item)));
+    let unmarked = (!stays && of_java).then_some(Step::absent(NodeKind::Running(item)));
     let expect = view.owner.as_ref().map(|current| current.version);
-    let set = (!stays).then(|| Step::SetOwner { item, expect, owner: owner.clone() });
+    let set = (!stays).then(|| Step::set_owner(item, expect, owner.clone()));
     Some(record.into_iter().chain(kept).chain(unmarked).chain(set).collect())
 }
 
@@ -572,13 +571,13 @@ fn retire(
             Some(judge) => judge.retired(cx, item, &ledger.value, retired),
             None => retired,
         };
-        Some(Step::SetLedger { item, expect: Some(ledger.version), ledger: retired })
+        Some(Step::set_ledger(item, Some(ledger.version), retired))
     });
-    let owner = view.owner.as_ref().map(|o| Step::ClearOwner { item, version: o.version });
+    let owner = view.owner.as_ref().map(|o| Step::clear_owner(item, o.version));
     // The view may show the owner and not yet the record, which may say that it runs (simulation seed 1024007).
-    let unseen = (owner.is_some() && view.ledger.is_none())
-        .then_some(Step::IsAbsent(NodeKind::Ledger(item)));
-    let misfire = view.misfire.then_some(Step::UnmarkMisfire(item));
+    let unseen =
+        (owner.is_some() && view.ledger.is_none()).then_some(Step::absent(NodeKind::Ledger(item)));
+    let misfire = view.misfire.then_some(Step::unmark_misfire(item));
     record.into_iter().chain(unseen).chain(owner).chain(misfire).collect()
 }
 
@@ -605,65 +604,65 @@ mod tests {
             (
                 "nothing is assigned yet",
                 Scene::job(2).member(1).led_by(1).requested(),
-                "resharding: nothing is assigned yet\n  item 0 idle\n  item 0 to 10.0.0.1@-@1\n  item 1 idle\n  item 1 to 10.0.0.1@-@1\n  assign 2 items to 1 instances, 0 to follow",
+                "resharding: nothing is assigned yet\n  create ledger/0: idle\n  create sharding/0/instance: 10.0.0.1@-@1\n  create ledger/1: idle\n  create sharding/1/instance: 10.0.0.1@-@1\n  create coordination/assignment: 2 items, 1 instances, 0 pending",
             ),
             ("nothing changed", settled(), "nothing"),
             (
                 "an instance joined",
                 settled().member(3),
-                "resharding: the available instances changed\n  item 0 to 10.0.0.3@-@3\n  item 1 to 10.0.0.2@-@2\n  assign 2 items to 3 instances, 0 to follow",
+                "resharding: the available instances changed\n  set sharding/0/instance: 10.0.0.3@-@3\n  set sharding/1/instance: 10.0.0.2@-@2\n  set coordination/assignment: 2 items, 3 instances, 0 pending",
             ),
             (
                 "an instance is gone",
                 settled().gone(2),
-                "resharding: the available instances changed\n  item 0 to 10.0.0.1@-@1\n  assign 2 items to 1 instances, 0 to follow",
+                "resharding: the available instances changed\n  set sharding/0/instance: 10.0.0.1@-@1\n  set coordination/assignment: 2 items, 1 instances, 0 pending",
             ),
             (
                 "a server was disabled",
                 settled().server(2, "DISABLED"),
-                "resharding: the available instances changed\n  item 0 to 10.0.0.1@-@1\n  assign 2 items to 1 instances, 0 to follow",
+                "resharding: the available instances changed\n  set sharding/0/instance: 10.0.0.1@-@1\n  set coordination/assignment: 2 items, 1 instances, 0 pending",
             ),
             (
                 "more items",
                 settled().configure(|c| c.sharding_total_count = 3).due(300),
-                "resharding: the number of items changed\n  item 2 idle\n  item 2 to 10.0.0.2@-@2\n  assign 3 items to 2 instances, 0 to follow",
+                "resharding: the number of items changed\n  create ledger/2: idle\n  create sharding/2/instance: 10.0.0.2@-@2\n  set coordination/assignment: 3 items, 2 instances, 0 pending",
             ),
             (
                 "fewer items",
                 settled().configure(|c| c.sharding_total_count = 1),
-                "resharding: the number of items changed\n  item 1 retired\n  item 1 to nobody\n  assign 1 items to 2 instances, 0 to follow",
+                "resharding: the number of items changed\n  set ledger/1: retired\n  delete sharding/1/instance\n  set coordination/assignment: 1 items, 2 instances, 0 pending",
             ),
             (
                 "items come back",
                 settled()
                     .configure(|c| c.sharding_total_count = 3)
                     .ledger(2, idle().retire().unwrap()),
-                "resharding: the number of items changed\n  item 2 idle\n  item 2 to 10.0.0.2@-@2\n  assign 3 items to 2 instances, 0 to follow",
+                "resharding: the number of items changed\n  set ledger/2: idle\n  create sharding/2/instance: 10.0.0.2@-@2\n  set coordination/assignment: 3 items, 2 instances, 0 pending",
             ),
             (
                 "it was asked for",
                 settled().requested(),
-                "resharding: it was asked for\n  assign 2 items to 2 instances, 0 to follow",
+                "resharding: it was asked for\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
             ),
             (
                 "a Java instance asked for it",
                 settled().marked(&NodeKind::Necessary),
-                "resharding: it was asked for\n  clear necessary\n  assign 2 items to 2 instances, 0 to follow",
+                "resharding: it was asked for\n  delete leader/sharding/necessary\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
             ),
             (
                 "an item was to wait for somebody who is away, and no longer is",
                 settled().assigned(waits_for_nobody()),
-                "resharding: an item belongs to nobody who is available\n  assign 2 items to 2 instances, 0 to follow",
+                "resharding: an item belongs to nobody who is available\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
             ),
             (
                 "somebody has given an item to nobody",
                 settled().owned(0, 9),
-                "resharding: an item belongs to nobody who is available\n  item 0 to 10.0.0.2@-@2\n  assign 2 items to 2 instances, 0 to follow",
+                "resharding: an item belongs to nobody who is available\n  set sharding/0/instance: 10.0.0.2@-@2\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
             ),
             (
                 "the stored configuration cannot be used, and the last good one was the last one",
                 settled().gone(2).broken_config(),
-                "resharding: the available instances changed\n  item 0 to 10.0.0.1@-@1\n  assign 2 items to 1 instances, 0 to follow",
+                "resharding: the available instances changed\n  set sharding/0/instance: 10.0.0.1@-@1\n  set coordination/assignment: 2 items, 1 instances, 0 pending",
             ),
             (
                 "it cannot be used, and this leader has missed the last good one",
@@ -696,12 +695,12 @@ mod tests {
             (
                 "the item that would move runs",
                 settled().member(3).ledger(0, running_by(2)),
-                "resharding: the available instances changed\n  item 1 to 10.0.0.2@-@2\n  assign 2 items to 3 instances, 1 to follow",
+                "resharding: the available instances changed\n  set sharding/1/instance: 10.0.0.2@-@2\n  set coordination/assignment: 2 items, 3 instances, 1 pending",
             ),
             (
                 "an item that stays runs",
                 settled().gone(2).ledger(1, running_by(1)),
-                "resharding: the available instances changed\n  item 0 to 10.0.0.1@-@1\n  assign 2 items to 1 instances, 0 to follow",
+                "resharding: the available instances changed\n  set sharding/0/instance: 10.0.0.1@-@1\n  set coordination/assignment: 2 items, 1 instances, 0 pending",
             ),
             (
                 "it still runs",
@@ -716,12 +715,12 @@ mod tests {
             (
                 "it is free now",
                 settled().assigned(pending(0, 1)),
-                "resharding: items can follow now\n  item 0 to 10.0.0.1@-@1\n  assign 2 items to 2 instances, 0 to follow",
+                "resharding: items can follow now\n  set sharding/0/instance: 10.0.0.1@-@1\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
             ),
             (
                 "a surplus item runs",
                 settled().configure(|c| c.sharding_total_count = 1).ledger(1, running_by(1)),
-                "resharding: the number of items changed\n  assign 1 items to 2 instances, 0 to follow",
+                "resharding: the number of items changed\n  set coordination/assignment: 1 items, 2 instances, 0 pending",
             ),
         ];
         check(Duty::Resharding, rows);
@@ -732,9 +731,9 @@ mod tests {
         let total = u32::try_from(MAX_ITEMS_PER_PLAN).unwrap() + 3;
         let scene = Scene::job(total).member(1).led_by(1).requested();
         let plan = scene.plan(Duty::Resharding).unwrap();
-        let owners = plan.steps.iter().filter(|step| matches!(step, Step::SetOwner { .. })).count();
+        let owners = plan.steps.iter().filter(|step| step.sets_owner()).count();
         assert_eq!(owners, MAX_ITEMS_PER_PLAN);
-        assert!(plan.to_string().ends_with("3 to follow"), "{}", plan.reason);
+        assert!(plan.to_string().ends_with("3 pending"), "{}", plan.reason);
     }
 
     /// The first line of each plan, and how many items it leaves to follow.
@@ -751,10 +750,10 @@ mod tests {
         let plans = scene.settle(Duty::Resharding);
         let follow = "resharding: items can follow now";
         let expected = [
-            ("resharding: nothing is assigned yet", "1001 to follow"),
-            (follow, "501 to follow"),
-            (follow, "1 to follow"),
-            (follow, "0 to follow"),
+            ("resharding: nothing is assigned yet", "1001 pending"),
+            (follow, "501 pending"),
+            (follow, "1 pending"),
+            (follow, "0 pending"),
         ];
         assert_eq!(reasons(&plans), expected);
     }
@@ -767,8 +766,8 @@ mod tests {
         record.pending.insert(item(1), &id(1));
         let plans = scene.assigned(record).owned(3, 1).settle(Duty::Resharding);
         let expected = [
-            ("resharding: items can follow now", "0 to follow"),
-            ("resharding: the owners are not those that were assigned", "0 to follow"),
+            ("resharding: items can follow now", "0 pending"),
+            ("resharding: the owners are not those that were assigned", "0 pending"),
         ];
         assert_eq!(reasons(&plans), expected);
     }
@@ -789,13 +788,13 @@ mod tests {
             (
                 "a Java instance has come",
                 Scene::cluster(2, 1).java(2),
-                format!("{changed}\n  announce resharding"),
+                format!("{changed}\n  create leader/sharding/necessary"),
             ),
             (
                 "they know",
                 announced(Scene::cluster(2, 1).java(2), false),
                 format!(
-                    "{changed}\n  item 0 to 10.0.0.2@-@2\n  clear necessary\n  assign 2 items to 2 instances, 0 to follow"
+                    "{changed}\n  set sharding/0/instance: 10.0.0.2@-@2\n  delete leader/sharding/necessary\n  set coordination/assignment: 2 items, 2 instances, 0 pending"
                 ),
             ),
             ("one of them still runs what is to move", announced(runs(), false), "nothing".into()),
@@ -808,7 +807,7 @@ mod tests {
                 "its run takes long",
                 announced(runs(), true),
                 format!(
-                    "{changed}\n  item 1 to 10.0.0.2@-@2\n  clear necessary\n  assign 2 items to 3 instances, 1 to follow"
+                    "{changed}\n  set sharding/1/instance: 10.0.0.2@-@2\n  delete leader/sharding/necessary\n  set coordination/assignment: 2 items, 3 instances, 1 pending"
                 ),
             ),
         ];
@@ -841,7 +840,7 @@ mod tests {
             let record = AssignmentRecord { total_count: 1, ..scene.plan_record() };
             let plan = scene.assigned(record).plan(Duty::Resharding).unwrap();
             let revived = plan.steps.iter().find_map(|step| {
-                let Step::SetLedger { ledger, .. } = step else { return None };
+                let (_, ledger) = step.ledger()?;
                 Some(ledger.last_fire)
             });
             assert_eq!(revived, Some(last.map(FireTime)), "{until}: {plan}");
@@ -866,7 +865,7 @@ mod tests {
     #[test]
     fn java_instances_are_told_before_items_follow_from_them_and_not_of_others() {
         let follow = "resharding: items can follow now";
-        let moved = "item 0 to 10.0.0.1@-@1\n  clear necessary";
+        let moved = "set sharding/0/instance: 10.0.0.1@-@1\n  delete leader/sharding/necessary";
         let runs = NodeKind::Running(item(0));
         let to_java = || {
             let scene = Scene::cluster(2, 1).java(2).owned(1, 2);
@@ -880,27 +879,29 @@ mod tests {
                 "from a Java instance",
                 following(),
                 format!(
-                    "{follow}\n  announce resharding\n  assign 2 items to 2 instances, 1 to follow"
+                    "{follow}\n  create leader/sharding/necessary\n  set coordination/assignment: 2 items, 2 instances, 1 pending"
                 ),
             ),
             ("it runs still", following().marked_in_session(&runs), "nothing".into()),
             (
                 "it knows",
                 announced_in(following(), 0),
-                format!("{follow}\n  {moved}\n  assign 2 items to 2 instances, 0 to follow"),
+                format!(
+                    "{follow}\n  {moved}\n  set coordination/assignment: 2 items, 2 instances, 0 pending"
+                ),
             ),
             (
                 "it knows, and had begun the item before",
                 announced_in(following(), 0).marked_in_session(&runs),
                 format!(
-                    "{follow}\n  clear necessary\n  assign 2 items to 2 instances, 1 to follow"
+                    "{follow}\n  delete leader/sharding/necessary\n  set coordination/assignment: 2 items, 2 instances, 1 pending"
                 ),
             ),
             (
                 "from one of ours",
                 to_java(),
                 format!(
-                    "{follow}\n  item 0 to 10.0.0.2@-@2\n  assign 2 items to 2 instances, 0 to follow"
+                    "{follow}\n  set sharding/0/instance: 10.0.0.2@-@2\n  set coordination/assignment: 2 items, 2 instances, 0 pending"
                 ),
             ),
         ];
@@ -917,7 +918,7 @@ mod tests {
         record.pending = Pending::default();
         let plans = announced_in(scene.assigned(record), 0).settle(Duty::Resharding);
         let [assigned] = &*plans else { panic!("{plans:?}") };
-        assert!(assigned.contains("clear necessary"), "{assigned}");
+        assert!(assigned.contains("delete leader/sharding/necessary"), "{assigned}");
     }
 
     /// Nobody knows what a former leader has meant to write.
@@ -933,11 +934,14 @@ mod tests {
         let plans = Scene::job(total).member(1).java(2).led_by(1).requested();
         let plans = plans.settle(Duty::Resharding);
         let [announced, first, second] = &*plans else { panic!("{} plans", plans.len()) };
-        assert_eq!(announced, "resharding: nothing is assigned yet\n  announce resharding");
-        let cleared = |plan: &String| plan.contains("clear necessary");
-        assert!(!cleared(first) && first.ends_with("3 to follow"), "{first}");
+        assert_eq!(
+            announced,
+            "resharding: nothing is assigned yet\n  create leader/sharding/necessary"
+        );
+        let cleared = |plan: &String| plan.contains("delete leader/sharding/necessary");
+        assert!(!cleared(first) && first.ends_with("3 pending"), "{first}");
         assert!(second.starts_with("resharding: items can follow now"), "{second}");
-        assert!(cleared(second) && second.ends_with("0 to follow"), "{second}");
+        assert!(cleared(second) && second.ends_with("0 pending"), "{second}");
     }
 
     /// Monitoring was on before, and the view shows its end and not yet the records.
@@ -958,10 +962,10 @@ mod tests {
         let scene = Scene::job(2).member(1).java(2).led_by(1).requested().owned(0, 2).owned(1, 2);
         let scene = scene.marked(&NodeKind::Necessary).local(|local| local.announced = Some(wait));
         let free = scene.wants(Duty::Resharding);
-        let moved = "item 1 to 10.0.0.1@-@1";
+        let moved = "set sharding/1/instance: 10.0.0.1@-@1";
         assert!(free.contains(moved), "{free}");
         let begun = scene.marked_in_session(&NodeKind::Running(item(1))).wants(Duty::Resharding);
-        assert!(!begun.contains(moved) && begun.contains("1 to follow"), "{begun}");
+        assert!(!begun.contains(moved) && begun.contains("1 pending"), "{begun}");
     }
 
     /// It began the item when the leader had looked.

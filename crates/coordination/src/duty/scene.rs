@@ -11,7 +11,7 @@ use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use super::{Context, Duty};
 use crate::coordinator::Settings;
-use crate::java::latch::Latch;
+use crate::java::latch::{Latch, name_of};
 use crate::local::{Due, Local};
 use crate::plan::Plan;
 use crate::protocol::assignment::AssignmentRecord;
@@ -382,9 +382,12 @@ impl Scene {
         self.model.clone().commit(self.session, txn.ops()).unwrap().0.is_committed()
     }
 
-    /// Returns what the plan would write, or `nothing`.
+    /// Returns what the plan would write, or `nothing`. Latch nodes of instance 1 are called `me-{number}`.
     pub(crate) fn wants(&self, duty: Duty) -> String {
-        self.plan(duty).map_or_else(|| "nothing".to_owned(), |plan| plan.to_string())
+        let first = name_of(&id(1), 0);
+        let prefix = first.trim_end_matches('0');
+        let text = |plan: Plan| plan.to_string().replace(prefix, "me-");
+        self.plan(duty).map_or_else(|| "nothing".to_owned(), text)
     }
 
     /// Commits the plan of a duty and notes what follows from it; afterwards the duty must want nothing more.

@@ -142,22 +142,22 @@ mod tests {
             (
                 "who has yet to get an item is disabled",
                 follows(fixed().owned(1, 1), 1, 2).server(2, "DISABLED"),
-                "resharding: items of lost instances go on\n  assign 2 items to 1 instances, 0 to follow",
+                "resharding: items of lost instances go on\n  set coordination/assignment: 2 items, 1 instances, 0 pending",
             ),
             (
                 "a named one comes back",
                 fixed().gone(2).member(3).named(3, "b"),
-                "resharding: items of lost instances go on\n  item 1 to 10.0.0.3@-@3\n  assign 2 items to 2 instances, 0 to follow",
+                "resharding: items of lost instances go on\n  set sharding/1/instance: 10.0.0.3@-@3\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
             ),
             (
                 "a nameless one goes",
                 nameless().gone(2),
-                "resharding: items of lost instances go on\n  item 1 to 10.0.0.1@-@1\n  assign 2 items to 1 instances, 0 to follow",
+                "resharding: items of lost instances go on\n  set sharding/1/instance: 10.0.0.1@-@1\n  set coordination/assignment: 2 items, 1 instances, 0 pending",
             ),
             (
                 "the number of items changes",
                 fixed().owned(0, 2).owned(1, 1).configure(|config| config.sharding_total_count = 1),
-                "resharding: the number of items changed\n  item 1 retired\n  item 1 to nobody\n  assign 1 items to 2 instances, 0 to follow",
+                "resharding: the number of items changed\n  set ledger/1: retired\n  delete sharding/1/instance\n  set coordination/assignment: 1 items, 2 instances, 0 pending",
             ),
         ];
         check(Duty::Resharding, rows);
@@ -167,7 +167,10 @@ mod tests {
     fn the_names_of_those_who_are_away_are_kept() {
         let scene = fixed().gone(2).configure(|config| config.sharding_total_count = 3);
         let plan = scene.plan(Duty::Resharding).expect("there are more items");
-        assert!(plan.to_string().contains("item 1 to 10.0.0.1@-@1"), "the whole is dealt out anew");
+        assert!(
+            plan.to_string().contains("set sharding/1/instance: 10.0.0.1@-@1"),
+            "the whole is dealt out anew"
+        );
         let back = fixed().gone(2).member(3).named(3, "b");
         let names = back.planned_names();
         assert_eq!(names, ["10.0.0.1@-@1 a", "10.0.0.3@-@3 b"]);

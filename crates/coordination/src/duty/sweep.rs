@@ -85,7 +85,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let at_once = AtOnce::of(cx, found.map(|(item, view, _)| (*item, *view)));
     let plan = match at_once {
         Some(_) => plan.starting(cx)?.steps(AtOnce::nothing_was_ever_queued(cx)),
-        None => plan.step(Step::ConfigIs(cx.view.config_version()?)),
+        None => plan.step(Step::config_unchanged(cx.view.config_version()?)),
     };
     let mended = all.into_iter().fold(plan, |plan, (item, view, left)| match left {
         LeftBehind::Ours { ledger, run, wanted } => {
@@ -171,10 +171,10 @@ fn left_by_java<'a>(
 /// since.
 fn queue_again(plan: Plan, item: ShardingItem, view: &ItemView, taker: &InstanceId) -> Plan {
     plan.confirm_gone(taker, mark_of_session(item, view))
-        .step(Step::IsAbsent(NodeKind::Failover(item)))
-        .step(Step::ledger_is_as_shown(item, view))
+        .step(Step::absent(NodeKind::Failover(item)))
+        .step(Step::ledger_as_shown(item, view))
         .steps(left_behind(item, view))
-        .step_if(!view.queued, || Step::QueueItem(item))
+        .step_if(!view.queued, || Step::queue(item))
 }
 
 /// Returns true if marks tell of runs that nobody has to take over, by instances that are gone. Java leaves them if failover
@@ -214,10 +214,10 @@ fn mend(plan: Plan, cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> Pl
     let Leftovers { running, failovering } = leftovers(cx, view);
     let holders = running.into_iter().chain(failovering);
     let plan = holders.fold(plan, |plan, holder| plan.confirm_gone(holder, NodeKind::Alive(item)));
-    plan.step(Step::ledger_is_as_shown(item, view))
-        .step_if(view.failover.is_none(), || Step::IsAbsent(NodeKind::Failover(item)))
-        .step_if(running.is_some(), || Step::UnmarkRunning(item))
-        .step_if(failovering.is_some(), || Step::UnmarkFailovering(item))
+    plan.step(Step::ledger_as_shown(item, view))
+        .step_if(view.failover.is_none(), || Step::absent(NodeKind::Failover(item)))
+        .step_if(running.is_some(), || Step::unmark_running(item))
+        .step_if(failovering.is_some(), || Step::unmark_failovering(item))
 }
 
 const REASON: &str = "runs without a holder";
@@ -232,10 +232,10 @@ fn orphan_of_java(plan: Plan, item: ShardingItem, view: &ItemView, run: &Interru
     let Some(next) = next else { return plan };
     let expect = known.map(|ledger| ledger.version);
     plan.confirm_gone(&run.owner, mark_of_session(item, view))
-        .step(Step::IsAbsent(NodeKind::Failover(item)))
-        .step(Step::SetLedger { item, expect, ledger: next })
+        .step(Step::absent(NodeKind::Failover(item)))
+        .step(Step::set_ledger(item, expect, next))
         .steps(left_behind(item, view))
-        .step_if(!view.queued, || Step::QueueItem(item))
+        .step_if(!view.queued, || Step::queue(item))
 }
 
 /// Returns the mark that goes with the session of who runs the item.
@@ -248,8 +248,8 @@ fn mark_of_session(item: ShardingItem, view: &ItemView) -> NodeKind {
 
 /// Takes away the marks that a holder which is gone has left behind.
 fn left_behind(item: ShardingItem, view: &ItemView) -> impl Iterator<Item = Step> {
-    let running = view.lasting.is_some().then_some(Step::UnmarkRunning(item));
-    let failovering = view.failovering.as_ref().map(|_| Step::UnmarkFailovering(item));
+    let running = view.lasting.is_some().then_some(Step::unmark_running(item));
+    let failovering = view.failovering.as_ref().map(|_| Step::unmark_failovering(item));
     running.into_iter().chain(failovering)
 }
 
@@ -275,7 +275,7 @@ fn unless_held(
 ) -> Plan {
     let mark = mark_of_session(item, view);
     match is_told_by_marks(cx, view, ledger) {
-        true => plan.step_if(!begins_anew, || Step::IsAbsent(mark)),
+        true => plan.step_if(!begins_anew, || Step::absent(mark)),
         false => plan.confirm_gone(&run.holder, mark),
     }
 }
@@ -294,11 +294,11 @@ fn give_up(
     let next = next.because(lost.and_then(|text| FailureReason::new(&text)));
     // The record and its place in the queue were written together, and may be shown apart.
     let unqueued = ledger.value.running().is_none() && !view.queued;
-    plan.step_if(unqueued, || Step::IsAbsent(NodeKind::QueuedItem(item)))
-        .step(Step::SetLedger { item, expect: Some(ledger.version), ledger: next })
+    plan.step_if(unqueued, || Step::absent(NodeKind::QueuedItem(item)))
+        .step(Step::set_ledger(item, Some(ledger.version), next))
         .steps(left_behind(item, view))
-        .step_if(fails_over && !view.queued, || Step::QueueItem(item))
-        .step_if(!fails_over && view.queued, || Step::DequeueItem(item))
+        .step_if(fails_over && !view.queued, || Step::queue(item))
+        .step_if(!fails_over && view.queued, || Step::dequeue(item))
 }
 
 #[cfg(test)]
@@ -308,6 +308,7 @@ mod tests {
     use super::super::scene::{Scene, by, check, done, id, idle, item, running_by};
     use super::*;
     use crate::java::latch::{Latch, name_of};
+    use crate::plan::StepOp;
     use crate::wire;
     use crate::{Dialect, FireTime, JobConfig, ManualRequest, RequestParameter, RunSource};
 
@@ -326,12 +327,12 @@ mod tests {
             (
                 "with failover it waits for a taker",
                 lost(),
-                "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.3@-@3, token 1\n  queue 1",
+                "sweep: runs without a holder\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 1\n  create leader/failover/items/1",
             ),
             (
                 "without failover it is recorded",
                 lost().configure(|c| c.failover = false),
-                "sweep: runs without a holder\n  item 1 idle, last interrupted",
+                "sweep: runs without a holder\n  set ledger/1: idle, last interrupted",
             ),
             ("the holder lives", Scene::cluster(2, 2).running(1, 2), "nothing"),
             (
@@ -342,12 +343,12 @@ mod tests {
             (
                 "beyond the number of items",
                 lost().configure(|c| c.sharding_total_count = 1),
-                "sweep: runs without a holder\n  item 1 idle, last interrupted",
+                "sweep: runs without a holder\n  set ledger/1: idle, last interrupted",
             ),
             (
                 "the holder left the cluster that it was in",
                 Scene::cluster(2, 2).ledger(1, running_by(2)).gone(2).run_here(0, None),
-                "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.2@-@2, token 1\n  queue 1",
+                "sweep: runs without a holder\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.2@-@2, token 1\n  create leader/failover/items/1",
             ),
             ("somebody else leads", lost().led_by(2), "nothing"),
             (
@@ -356,7 +357,7 @@ mod tests {
                     .ledger(1, orphan())
                     .marked(&NodeKind::QueuedItem(item(1)))
                     .configure(|c| c.failover = false),
-                "sweep: runs without a holder\n  item 1 idle, last interrupted\n  dequeue 1",
+                "sweep: runs without a holder\n  set ledger/1: idle, last interrupted\n  delete leader/failover/items/1",
             ),
         ];
         check(Duty::Sweep, rows);
@@ -404,13 +405,13 @@ mod tests {
             let plan = scene.plan(Duty::Sweep).unwrap();
             let written = |runs: bool| {
                 let of = plan.steps.iter().filter_map(move |step| {
-                    let Step::SetLedger { item, ledger, .. } = step else { return None };
+                    let (item, ledger) = step.ledger()?;
                     (ledger.running().is_some() == runs).then_some(item.index())
                 });
                 of.collect::<Vec<_>>()
             };
             assert_eq!((&*written(true), &*written(false)), (taken, left), "{case}: {plan}");
-            let guarded = plan.steps.iter().any(|step| matches!(step, Step::ServerIs(..)));
+            let guarded = plan.steps.iter().any(|step| matches!(step.node, NodeKind::Server(_)));
             assert_eq!(guarded, !taken.is_empty(), "{case}: {plan}");
         }
     }
@@ -428,7 +429,9 @@ mod tests {
             lasting().ledger(1, before)
         };
         let (mark, alive) = (NodeKind::Running(item(1)), NodeKind::Alive(item(1)));
-        let makes = |plan: &Plan| plan.steps.iter().any(|s| matches!(s, Step::MarkRunning { .. }));
+        let makes = |plan: &Plan| {
+            plan.steps.iter().any(|s| matches!(s.node, NodeKind::Running(_)) && s.data().is_some())
+        };
         let rows = [
             ("it is taken at once", idle(), true, None, vec![]),
             ("it waits for somebody", busy(), false, Some(&mark), vec![]),
@@ -472,7 +475,8 @@ mod tests {
         for (case, scene, made, checked, read) in rows {
             let plan = scene.plan(Duty::Sweep).unwrap();
             let found = plan.steps.iter().find_map(|step| {
-                let Step::IsAbsent(kind) = step else { return None };
+                let StepOp::Absent = step.op else { return None };
+                let kind = &step.node;
                 matches!(kind, NodeKind::Running(_) | NodeKind::Alive(_)).then_some(kind)
             });
             assert_eq!((makes(&plan), found), (made, checked), "{case}: {plan}");
@@ -488,7 +492,7 @@ mod tests {
             .ledger(1, lost)
             .named_mark(&NodeKind::Running(item(1)), 4)
             .named_mark(&NodeKind::Failovering(item(1)), 4);
-        let seven = "sweep: runs without a holder\n  show 1 not running\n  no longer show 1 failing over\n  item 1 running FAILOVER for 200 by 10.0.0.1@-@1, token 3\n  show 1 running\n  show that the holder of 1 lives\n  show 1 taken over\n  show 1 failing over";
+        let seven = "sweep: runs without a holder\n  delete sharding/1/running\n  delete sharding/1/failovering\n  set ledger/1: running FAILOVER for 200 by 10.0.0.1@-@1, token 3\n  create sharding/1/running: 10.0.0.1@-@1\n  create coordination/runs/1\n  create sharding/1/failover: 10.0.0.1@-@1\n  create sharding/1/failovering: 10.0.0.1@-@1";
         check(Duty::Sweep, vec![("as many as there are for an item", scene, seven)]);
     }
 
@@ -527,7 +531,7 @@ mod tests {
         ];
         for (case, scene, expected) in rows {
             let plan = scene.plan(Duty::Sweep).unwrap();
-            let written = |step: &&Step| matches!(step, Step::SetLedger { .. });
+            let written = |step: &&Step| step.ledger().is_some();
             assert_eq!(plan.steps.iter().filter(written).count(), expected, "{case}: {plan}");
         }
     }
@@ -552,9 +556,9 @@ mod tests {
         let marked = |scene: Scene| scene.named_mark(&running(1), 3);
         let off = |config: &mut JobConfig| config.failover = false;
         let hourly = |config: &mut JobConfig| config.cron = Some("0 0 * * * ?".to_owned());
-        let queued = "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  show 1 not running\n  queue 1";
-        let unmarked = "sweep: runs without a holder\n  show 1 not running";
-        let no_turn = "sweep: runs without a holder\n  no longer show 1 failing over";
+        let queued = "sweep: runs without a holder\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  delete sharding/1/running\n  create leader/failover/items/1";
+        let unmarked = "sweep: runs without a holder\n  delete sharding/1/running";
+        let no_turn = "sweep: runs without a holder\n  delete sharding/1/failovering";
         let led_by_java =
             || Scene::job_in(Dialect::V3, 2).member(1).java(4).led_by_java(4).due(200);
         let rows = vec![
@@ -591,7 +595,7 @@ mod tests {
             (
                 "A6: whoever had taken over was lost before it began",
                 cluster().named_mark(&taken(1), 3),
-                "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  no longer show 1 failing over\n  queue 1",
+                "sweep: runs without a holder\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  delete sharding/1/failovering\n  create leader/failover/items/1",
             ),
             (
                 "A6: somebody else has taken over since",
@@ -611,7 +615,7 @@ mod tests {
             (
                 "out of range",
                 cluster().named_mark(&running(7), 3),
-                "sweep: runs without a holder\n  show 7 not running",
+                "sweep: runs without a holder\n  delete sharding/7/running",
             ),
             ("the mark names nobody", cluster().configure(off).marked(&running(1)), unmarked),
             (
@@ -622,7 +626,7 @@ mod tests {
             (
                 "A5: a Java instance leads",
                 marked(led_by_java().owned(1, 3)),
-                "sweep: runs without a holder\n  item 1 orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  show 1 not running\n  queue 1",
+                "sweep: runs without a holder\n  create ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  delete sharding/1/running\n  create leader/failover/items/1",
             ),
             (
                 "a Java instance leads, and the item is another one's",
@@ -650,9 +654,9 @@ mod tests {
 
     #[test]
     fn what_a_java_instance_has_taken_over_and_not_ended_is_queued_again() {
-        let queued = "sweep: runs without a holder\n  queue 1";
-        let unmarked = "sweep: runs without a holder\n  show 1 not running\n  no longer show 1 failing over\n  queue 1";
-        let given_up = "sweep: runs without a holder\n  item 1 idle, last interrupted";
+        let queued = "sweep: runs without a holder\n  create leader/failover/items/1";
+        let unmarked = "sweep: runs without a holder\n  delete sharding/1/running\n  delete sharding/1/failovering\n  create leader/failover/items/1";
+        let given_up = "sweep: runs without a holder\n  set ledger/1: idle, last interrupted";
         let lost = || lost_by_its_taker(Dialect::V2);
         let rows = vec![
             ("it is lost", lost(), queued),

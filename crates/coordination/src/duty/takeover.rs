@@ -119,7 +119,7 @@ impl<'a> AtOnce<'a> {
     /// Otherwise each item is checked by itself. Where not even the queue is there that would take ZooKeeper three round
     /// trips instead of one.
     pub(super) fn nothing_was_ever_queued(cx: &Context<'_>) -> Option<Step> {
-        (!cx.view.has_failover_root()).then_some(Step::IsAbsent(NodeKind::FailoverRoot))
+        (!cx.view.has_failover_root()).then_some(Step::absent(NodeKind::FailoverRoot))
     }
 
     /// Returns the steps that take an item over, if it is one of those.
@@ -133,7 +133,7 @@ impl<'a> AtOnce<'a> {
         self.part.binary_search(&item).ok()?;
         let mut steps = steps_to_take_over(cx, self.config, &self.by, item, view, ledger)?;
         if cx.view.has_failover_root() {
-            steps.insert(0, Step::IsAbsent(NodeKind::QueuedItem(item)));
+            steps.insert(0, Step::absent(NodeKind::QueuedItem(item)));
         }
         Some(steps)
     }
@@ -152,12 +152,12 @@ fn steps_to_take_over(
     // A run in progress is given up before it is begun again: both are one write.
     let given_up = ledger.value.orphan();
     let next = given_up.as_ref().unwrap_or(&ledger.value).take_over(by)?;
-    let set = Step::SetLedger { item, expect: Some(ledger.version), ledger: next };
-    let mut steps = vec![set, Step::MarkRunning { item, holder: me.clone(), lasting }];
-    steps.extend(lasting.then_some(Step::MarkAlive(item)));
-    steps.push(Step::MarkFailover { item, taker: me.clone() });
-    steps.extend(lasting.then(|| Step::MarkFailovering { item, taker: me.clone() }));
-    steps.extend(view.queued.then_some(Step::DequeueItem(item)));
+    let set = Step::set_ledger(item, Some(ledger.version), next);
+    let mut steps = vec![set, Step::mark_running(item, me.clone(), lasting)];
+    steps.extend(lasting.then_some(Step::mark_alive(item)));
+    steps.push(Step::mark_failover(item, me.clone()));
+    steps.extend(lasting.then(|| Step::mark_failovering(item, me.clone())));
+    steps.extend(view.queued.then_some(Step::dequeue(item)));
     Some(steps)
 }
 
@@ -260,7 +260,7 @@ mod tests {
             || Scene::cluster(2, 2).ledger(1, orphan()).marked(&NodeKind::QueuedItem(item(1)));
         let since = |local: &mut Local| local.orphans_since = Some(Duration::ZERO);
         let patient = |i, outcome| waiting().run_here(i, outcome).local(since);
-        let taken = "takeover: items were left unfinished\n  item 1 running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  show 1 running\n  show 1 taken over\n  dequeue 1";
+        let taken = "takeover: items were left unfinished\n  set ledger/1: running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  create sharding/1/running: 10.0.0.1@-@1\n  create sharding/1/failover: 10.0.0.1@-@1\n  delete leader/failover/items/1";
         let rows = vec![
             ("idle", waiting(), taken),
             ("whoever owns it", waiting().owned(1, 1), taken),
@@ -322,7 +322,7 @@ mod tests {
         for (case, scene, expected) in rows {
             let steps = scene.plan(Duty::Takeover).map_or_else(Vec::new, |plan| plan.steps);
             let taken = steps.iter().filter_map(|step| {
-                let Step::SetLedger { item, .. } = step else { return None };
+                let (item, _) = step.ledger()?;
                 Some(item.index())
             });
             assert_eq!(taken.collect::<Vec<_>>(), expected, "{case}");
@@ -338,9 +338,9 @@ mod tests {
         let in_line = |scene: Scene, name: &str| scene.in_line(Latch::Failover, name);
         let of_java = "_c_0e8b0a2c-3f41-4c15-9d3b-5b4b3f0c6c11-latch-0000000003";
         let mine = name_of(&id(1), 4);
-        let leave = "stand no longer in line to take an item over";
+        let leave = "delete leader/failover/latch/me-0000000004";
         let taken = format!(
-            "takeover: items were left unfinished\n  item 1 running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  show 1 running\n  show 1 taken over\n  dequeue 1\n  {leave}"
+            "takeover: items were left unfinished\n  set ledger/1: running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  create sharding/1/running: 10.0.0.1@-@1\n  create sharding/1/failover: 10.0.0.1@-@1\n  delete leader/failover/items/1\n  {leave}"
         );
         let gone = format!("takeover: no turn is wanted any more\n  {leave}");
         let patient = |over| {
@@ -359,7 +359,7 @@ mod tests {
             (
                 "it has yet to stand in line",
                 waiting(),
-                "takeover: items were left unfinished\n  stand in line to take an item over",
+                "takeover: items were left unfinished\n  create leader/failover/latch/me-0000000000",
             ),
             ("it is the first", in_line(in_line(waiting(), &mine), of_java), &*taken),
             ("Java came first", patient(false), "nothing"),

@@ -33,7 +33,7 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
     }
     let (by, parameter) = (cx.me.to_string(), wanted.parameter.clone());
     let record = TriggerRecord { by, at: wanted.at, items: None, parameter };
-    let step = Step::SetTrigger { id: id.clone(), expect: None, record };
+    let step = Step::set_request(id.clone(), None, record);
     Some(Plan::as_instance(Duty::Trigger, cx, "asked to trigger the job").step(step))
 }
 
@@ -44,7 +44,7 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
     let Triggered { version, number } = cx.view.trigger_of(cx.me)?;
     let foreign_leader = cx.view.has_foreign_leader();
     let config = cx.view.config().filter(|_| foreign_leader || fits(cx))?;
-    let accepted = Step::AcceptTrigger { instance: cx.me.clone(), version };
+    let accepted = Step::accept_run_request(cx.view.dialect(), cx.me.clone(), version);
     let plan = Plan::as_session(Duty::Trigger, "triggered by an operator").step(accepted);
     if !config.monitor_execution {
         return Some(plan);
@@ -59,8 +59,8 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
     let mine = cx.view.items().map(|(item, _)| item).filter(|i| cx.view.is_meant_for(*i, cx.me));
     let (by, items) = (cx.me.to_string(), Some(mine.collect()));
     let record = TriggerRecord { by, at, items, parameter: None };
-    let plan = plan.step(Step::AssignmentIs(cx.view.assignment_version()?));
-    Some(plan.step(Step::SetTrigger { id, expect: None, record }))
+    let plan = plan.step(Step::assignment_unchanged(cx.view.assignment_version()?));
+    Some(plan.step(Step::set_request(id, None, record)))
 }
 
 /// Takes the oldest request that has something to go on with. Items that still have an earlier one get theirs later.
@@ -97,7 +97,7 @@ fn pass_to_items(
     let changes = wanted.iter().filter_map(|item| {
         let ledger = cx.view.item(*item).ledger.as_ref()?;
         let next = ledger.value.with_request(request.clone())?;
-        let change = Step::SetLedger { item: *item, expect: Some(ledger.version), ledger: next };
+        let change = Step::set_ledger(*item, Some(ledger.version), next);
         Some((*item, vec![change]))
     });
     let changes: Vec<_> = cx.within_one_plan(changes, |(_, steps)| bytes_told(steps)).collect();
@@ -107,7 +107,7 @@ fn pass_to_items(
     let done: BTreeSet<_> = changes.iter().map(|(item, _)| *item).collect();
     let rest = wanted.difference(&done).copied().collect();
     let plan = Plan::as_leader(Duty::Trigger, cx, "an operator's request for the items")?
-        .step(Step::ConfigIs(cx.view.config_version()?))
+        .step(Step::config_unchanged(cx.view.config_version()?))
         .steps(changes.into_iter().flat_map(|(_, steps)| steps));
     Some(plan.step(passed_on(id, trigger, rest)))
 }
@@ -156,7 +156,7 @@ fn is_mine_to_handle(cx: &Context<'_>, by: &str) -> bool {
 fn passed_on(id: &str, trigger: &Versioned<TriggerRecord>, rest: BTreeSet<ShardingItem>) -> Step {
     let parameter = trigger.value.parameter.clone().filter(|_| !rest.is_empty());
     let record = TriggerRecord { items: Some(rest), parameter, ..trigger.value.clone() };
-    Step::SetTrigger { id: id.to_owned(), expect: Some(trigger.version), record }
+    Step::set_request(id.to_owned(), Some(trigger.version), record)
 }
 
 /// A request whose parameter cannot be told is dropped: to run without it might do what nobody asked for. So it is where
@@ -168,7 +168,7 @@ fn dropped(id: &str, trigger: &Versioned<TriggerRecord>) -> Option<Step> {
 
 fn drop_it(id: &str, trigger: &Versioned<TriggerRecord>) -> Step {
     let record = TriggerRecord { items: Some(BTreeSet::new()), ..trigger.value.clone() };
-    Step::SetTrigger { id: id.to_owned(), expect: Some(trigger.version), record }
+    Step::set_request(id.to_owned(), Some(trigger.version), record)
 }
 
 /// Whoever left a request takes it away once it was passed on, so that it never has to wonder whether it arrived. The
@@ -178,9 +178,8 @@ fn clear(cx: &Context<'_>) -> Option<Plan> {
         .view
         .triggers()
         .filter(|(_, trigger)| trigger.value.is_handled() && takes_away(cx, &trigger.value.by));
-    let clear = |(id, trigger): (&str, &Versioned<TriggerRecord>)| Step::ClearTrigger {
-        id: id.to_owned(),
-        version: trigger.version,
+    let clear = |(id, trigger): (&str, &Versioned<TriggerRecord>)| {
+        Step::clear_request(id.to_owned(), trigger.version)
     };
     let steps = handled.map(clear).take(cx.settings.items_per_plan);
     Plan::as_session(Duty::Trigger, "requests that were passed on").steps(steps).if_any()
@@ -201,8 +200,10 @@ mod tests {
     use super::super::scene::{Scene, check, id, idle, item, running_by};
     use super::*;
     use crate::local::WantedTrigger;
+    use crate::plan::{Data, StepOp};
 
-    const LEAVE: &str = "trigger: asked to trigger the job\n  leave request r";
+    const LEAVE: &str =
+        "trigger: asked to trigger the job\n  create coordination/triggers/r: all items";
 
     fn request(items: Option<&[u32]>, by: u32) -> TriggerRecord {
         let items = items.map(|items| items.iter().map(|i| item(*i)).collect());
@@ -229,7 +230,7 @@ mod tests {
             (
                 "left at me as Java does",
                 two().triggered(1),
-                "trigger: triggered by an operator\n  accept the trigger\n  leave request 10.0.0.1@-@1-node-1",
+                "trigger: triggered by an operator\n  set instances/10.0.0.1@-@1\n  create coordination/triggers/10.0.0.1@-@1-node-1: 1 items left",
             ),
             (
                 "left at me before anything is assigned",
@@ -240,19 +241,19 @@ mod tests {
             (
                 "for all items",
                 two().trigger("r", request(None, 1)),
-                "trigger: an operator's request for the items\n  item 0 idle, asked for at 555\n  item 1 idle, asked for at 555\n  request r is passed on",
+                "trigger: an operator's request for the items\n  set ledger/0: idle, asked for at 555\n  set ledger/1: idle, asked for at 555\n  set coordination/triggers/r: passed on",
             ),
             (
                 "for one that runs",
                 two().trigger("r", request(Some(&[1, 9]), 1)).ledger(1, running_by(2)),
-                "trigger: an operator's request for the items\n  item 1 running NORMAL for 200 by 10.0.0.2@-@2, token 1, asked for at 555\n  request r is passed on",
+                "trigger: an operator's request for the items\n  set ledger/1: running NORMAL for 200 by 10.0.0.2@-@2, token 1, asked for at 555\n  set coordination/triggers/r: passed on",
             ),
             (
                 "one has an earlier one",
                 two()
                     .trigger("r", request(None, 1))
                     .ledger(0, idle().with_request(waits(333)).unwrap()),
-                "trigger: an operator's request for the items\n  item 1 idle, asked for at 555\n  request r is passed on in part",
+                "trigger: an operator's request for the items\n  set ledger/1: idle, asked for at 555\n  set coordination/triggers/r: 1 items left",
             ),
             (
                 "all that is left have an earlier one",
@@ -265,7 +266,7 @@ mod tests {
             (
                 "passed on: mine",
                 two().trigger("r", request(Some(&[]), 1)).led_by(2),
-                "trigger: requests that were passed on\n  clear request r",
+                "trigger: requests that were passed on\n  delete coordination/triggers/r",
             ),
             (
                 "passed on: another's, who is there",
@@ -275,7 +276,7 @@ mod tests {
             (
                 "passed on: of somebody who is gone",
                 two().trigger("r", request(Some(&[]), 7)),
-                "trigger: requests that were passed on\n  clear request r",
+                "trigger: requests that were passed on\n  delete coordination/triggers/r",
             ),
         ];
         for (case, scene, expected) in rows {
@@ -286,7 +287,7 @@ mod tests {
             vec![(
                 "passed on",
                 two().trigger("r", request(Some(&[]), 7)),
-                "trigger: requests that were passed on\n  clear request r",
+                "trigger: requests that were passed on\n  delete coordination/triggers/r",
             )],
         );
     }
@@ -300,7 +301,8 @@ mod tests {
     fn left_in_request(scene: &Scene) -> Option<TriggerRecord> {
         let steps = scene.plan(Duty::Trigger)?.steps;
         steps.into_iter().find_map(|step| {
-            let Step::SetTrigger { record, .. } = step else { return None };
+            let (StepOp::Create(_, data) | StepOp::Put(_, data)) = step.op else { return None };
+            let Data::Request(record) = data else { return None };
             Some(record)
         })
     }
@@ -339,7 +341,7 @@ mod tests {
         ];
         for (case, scene, reason) in rows {
             let scene = scene.owned(0, 1).owned(1, 2).trigger("r", telling(None, 1));
-            let expected = format!("trigger: {reason}\n  request r is dropped");
+            let expected = format!("trigger: {reason}\n  set coordination/triggers/r: dropped");
             assert_eq!(scene.wants(Duty::Trigger), expected, "{case}");
             assert_eq!(left_in_request(&scene), Some(telling(Some(&[]), 1)), "{case}");
         }
@@ -355,7 +357,7 @@ mod tests {
             parameter: parameter.clone(),
             ..request(None, 1)
         };
-        let dropped = "trigger: an operator's request for too many items\n  request r is dropped";
+        let dropped = "trigger: an operator's request for too many items\n  set coordination/triggers/r: dropped";
         let rows = [
             ("all of as many as can be told", most, None, "nothing"),
             ("all of one more", most + 1, None, dropped),
@@ -379,7 +381,7 @@ mod tests {
         let scene = Scene::cluster(2, 2)
             .configure(|config| (config.monitor_execution, config.failover) = (false, false))
             .trigger("r", request(None, 1));
-        let expected = "trigger: an operator's request for the instances\n  trigger 10.0.0.1@-@1\n  trigger 10.0.0.2@-@2\n  request r is passed on";
+        let expected = "trigger: an operator's request for the instances\n  set instances/10.0.0.1@-@1: run now\n  set instances/10.0.0.2@-@2: run now\n  set coordination/triggers/r: passed on";
         assert_eq!(scene.wants(Duty::Trigger), expected);
     }
 
@@ -391,10 +393,12 @@ mod tests {
         };
         let reason = "trigger: an operator's request, under a Java leader";
         let all = format!(
-            "{reason}\n  trigger 10.0.0.1@-@1\n  trigger 10.0.0.2@-@2\n  trigger 10.0.0.4@-@4\n  request r is passed on"
+            "{reason}\n  set instances/10.0.0.1@-@1: run now\n  set instances/10.0.0.2@-@2: run now\n  set instances/10.0.0.4@-@4: run now\n  set coordination/triggers/r: passed on"
         );
-        let one = format!("{reason}\n  trigger 10.0.0.4@-@4\n  request r is passed on");
-        let gone = "trigger: requests that were passed on\n  clear request r";
+        let one = format!(
+            "{reason}\n  set instances/10.0.0.4@-@4: run now\n  set coordination/triggers/r: passed on"
+        );
+        let gone = "trigger: requests that were passed on\n  delete coordination/triggers/r";
         let rows = [
             ("of mine", led_by_java().trigger("r", request(None, 1)), &*all),
             ("for one item", led_by_java().trigger("r", request(Some(&[1]), 1)), &*one),
@@ -413,7 +417,7 @@ mod tests {
             (
                 "one is asked already",
                 led_by_java().triggered(4).trigger("r", request(Some(&[1]), 1)),
-                &*format!("{reason}\n  request r is passed on"),
+                &*format!("{reason}\n  set coordination/triggers/r: passed on"),
             ),
             ("passed on", led_by_java().trigger("r", request(Some(&[]), 9)), gone),
         ];

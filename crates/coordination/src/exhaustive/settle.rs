@@ -23,7 +23,7 @@ use super::world::World;
 use crate::Reply;
 use crate::coordinator::seat::{Flight, Memory};
 use crate::duty::Duty;
-use crate::plan::Step;
+use crate::plan::{Data, StepOp};
 use crate::view::Triggered;
 use crate::wire::NodeKind;
 
@@ -238,9 +238,10 @@ fn age_flight(flight: &mut Arc<Flight>, written: &Written) {
         config.version = STALE;
     }
     for step in &mut flight.plan.steps {
-        match step {
-            Step::SetAssignment { record, .. } if written.request => record.handled = STALE.0,
-            Step::SetLedger { ledger, .. } if written.config => {
+        let (StepOp::Create(_, data) | StepOp::Put(_, data)) = &mut step.op else { continue };
+        match data {
+            Data::Assignment(record) if written.request => record.handled = STALE.0,
+            Data::Ledger(ledger) if written.config => {
                 ledger.config = ledger.config.map(|_| STALE);
             }
             _ => {}

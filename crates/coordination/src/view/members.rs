@@ -30,7 +30,7 @@ impl InstanceView {
 }
 
 /// What operators want of a server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ServerState {
     /// It takes part.
     #[default]

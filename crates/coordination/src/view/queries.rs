@@ -6,9 +6,12 @@ use std::fmt;
 use sharding::{Assignment, InstanceId, ShardingItem, StrategyRegistry};
 
 use super::JobView;
+use reg_center::Version;
+
 use super::config::ConfigState;
 use super::items::{ItemView, Sign};
 use crate::duty::resharding;
+use crate::wire::NodeKind;
 use crate::{FireTime, JobConfig};
 
 impl JobView {
@@ -185,6 +188,41 @@ impl JobView {
             Some(owner) => !self.is_registered(&owner.value) && self.next_owner(*item) == Some(me),
             None => false,
         })
+    }
+}
+
+/// Questions of the driver, which waits until the view shows a commit.
+impl JobView {
+    /// Returns the version that the view shows of a node that has one of these records: below any version if the node is absent.
+    /// `None` if nothing waits for nodes of this kind.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other nodes are written with one of these")]
+    pub(crate) fn shown_version(&self, node: &NodeKind) -> Option<Option<Version>> {
+        match node {
+            NodeKind::Ledger(item) => Some(self.item(*item).ledger.as_ref().map(|l| l.version)),
+            NodeKind::Owner(item) => Some(self.item(*item).owner.as_ref().map(|o| o.version)),
+            NodeKind::Assignment => Some(self.assignment_version()),
+            NodeKind::Term => Some(self.term().map(|term| term.version)),
+            NodeKind::Once => Some(self.once().map(|once| once.version)),
+            // The instance that left a handled request may have removed it since.
+            NodeKind::TriggerRequest(id) => self.trigger_request(id).map(|r| Some(r.version)),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the view shows a node. `None` for nodes that nothing waits for: they are written together with one of
+    /// these, whose version says enough.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other nodes are written with one of these")]
+    pub(crate) fn shows_node(&self, node: &NodeKind) -> Option<bool> {
+        match node {
+            NodeKind::Instance(id) => Some(self.is_registered(id)),
+            NodeKind::Draining(id) => Some(self.is_draining(id)),
+            NodeKind::Latch(latch, name) => Some(self.has_latch_node(*latch, name)),
+            NodeKind::Necessary => Some(self.is_necessary()),
+            NodeKind::QueuedItem(item) => Some(self.item(*item).queued),
+            NodeKind::Item(item) => Some(self.empty_items(*item).next() == Some(*item)),
+            NodeKind::TriggerRequest(id) => Some(self.trigger_request(id).is_some()),
+            _ => self.shown_version(node).map(|version| version.is_some()),
+        }
     }
 }
 

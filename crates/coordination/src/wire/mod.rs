@@ -55,11 +55,11 @@ mod yaml;
 use std::fmt;
 
 use bytes::Bytes;
-use reg_center::{Expect, Lifetime, Node, NodePath, Op, Scope, SessionId, Txn, Version};
+use reg_center::{Expect, Node, NodePath, Op, Scope, SessionId, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::java::latch::Latch;
-use crate::plan::{Plan, Step};
+use crate::plan::{Data, Plan, Step, StepOp};
 use crate::view::followed::Followed;
 use crate::{Dialect, JobName, OnceStage, ServerIp, ServerState, server_of};
 
@@ -446,132 +446,36 @@ impl Layout {
     }
 
     fn encode_step(&self, step: &Step) -> Op {
-        match step {
-            Step::InstanceLives(id) => self.check(&NodeKind::Instance(id.clone()), None),
-            Step::ServerIs(ip, version) => {
-                self.check(&NodeKind::Server(ip.clone()), Some(*version))
+        let path = self.path(&step.node);
+        let expect = |version: &Option<Version>| version.map_or(Expect::Exists, Expect::Version);
+        match &step.op {
+            StepOp::Check(version) => Op::Check { path, expect: expect(version) },
+            StepOp::Absent => Op::CheckAbsent { path },
+            StepOp::Create(lifetime, data) => {
+                Op::Create { path, data: self.encode_data(data), lifetime: *lifetime }
             }
-            Step::TermIs(version) => self.check(&NodeKind::Term, Some(*version)),
-            Step::ConfigIs(version) => self.check(&NodeKind::Config, Some(*version)),
-            Step::ServersAre(Some(version)) => self.check(&NodeKind::Servers, Some(*version)),
-            Step::ServersAre(None) => Op::CheckAbsent { path: self.path(&NodeKind::Servers) },
-            Step::RequestIs(version) => self.check(&NodeKind::Request, Some(*version)),
-            Step::AssignmentIs(version) => self.check(&NodeKind::Assignment, Some(*version)),
-            Step::OwnerIs(item, version) => self.check(&NodeKind::Owner(*item), Some(*version)),
-            Step::LedgerIs(item, version) => self.check(&NodeKind::Ledger(*item), Some(*version)),
+            StepOp::Put(version, data) => {
+                Op::Put { path, data: self.encode_data(data), expect: expect(version) }
+            }
+            StepOp::Delete(version) => Op::Delete { path, expect: expect(version) },
+        }
+    }
 
-            Step::LeaderIs(version) => self.check(&NodeKind::Leader, Some(*version)),
-            Step::IsAnnounced => self.check(&NodeKind::Necessary, None),
-            Step::IsAbsent(kind) => Op::CheckAbsent { path: self.path(kind) },
-            Step::ItemDisabledIs(item, true) => self.check(&NodeKind::ItemDisabled(*item), None),
-            Step::ItemDisabledIs(item, false) => {
-                Op::CheckAbsent { path: self.path(&NodeKind::ItemDisabled(*item)) }
-            }
-
-            Step::AddServer { ip, disabled } => {
-                let state = if *disabled { ServerState::Disabled } else { ServerState::Enabled };
-                let data = self.server_data(state);
-                self.create(&NodeKind::Server(ip.clone()), data, Lifetime::Persistent)
-            }
-            Step::Register(id) => {
-                self.mark(&NodeKind::Instance(id.clone()), &self.instance_data(id))
-            }
-            Step::Deregister(id) => self.unmark(&NodeKind::Instance(id.clone())),
-            Step::MarkDraining(id) => self.mark(&NodeKind::Draining(id.clone()), ""),
-            Step::UnmarkDraining(id) => self.unmark(&NodeKind::Draining(id.clone())),
-            Step::SetName { instance, name } => self.mark(&NodeKind::Name(instance.clone()), name),
-            Step::ClearName(id) => self.unmark(&NodeKind::Name(id.clone())),
-            Step::SetTrigger { id, expect, record } => {
-                self.set(&NodeKind::TriggerRequest(id.clone()), *expect, encode_trigger(record))
-            }
-            Step::ClearTrigger { id, version } => Op::Delete {
-                path: self.path(&NodeKind::TriggerRequest(id.clone())),
-                expect: Expect::Version(*version),
-            },
-            Step::SetOnce { expect, record } => {
-                self.set(&NodeKind::Once, *expect, encode_once(record))
-            }
-            Step::CountServer { first } => self.count(&NodeKind::Servers, *first),
-            Step::RequestResharding { first } => self.count(&NodeKind::Request, *first),
-            Step::Lead(me) => self.mark(&NodeKind::Leader, me.as_str()),
-            Step::SealLeader(me) => {
-                self.set(&NodeKind::Leader, Some(Version(0)), me.as_str().to_owned())
-            }
-            Step::JoinLatch { latch, name } => self.mark(&NodeKind::latch(*latch, name), ""),
-            Step::LeaveLatch { latch, name } => self.unmark(&NodeKind::latch(*latch, name)),
-            Step::Abdicate => self.unmark(&NodeKind::Leader),
-            Step::SetTerm { expect, leader } => {
-                self.set(&NodeKind::Term, *expect, encode_term(leader))
-            }
-            Step::SetAssignment { expect, record } => {
-                self.set(&NodeKind::Assignment, *expect, encode_assignment(record))
-            }
-            Step::SetOwner { item, expect, owner } => {
-                self.set(&NodeKind::Owner(*item), *expect, owner.as_str().to_owned())
-            }
-            Step::ClearOwner { item, version } => Op::Delete {
-                path: self.path(&NodeKind::Owner(*item)),
-                expect: Expect::Version(*version),
-            },
-            Step::SetLedger { item, expect, ledger } => {
-                self.set(&NodeKind::Ledger(*item), *expect, encode_ledger(ledger))
-            }
-            Step::MarkRunning { item, holder, lasting } => {
-                let data = match self.dialect {
-                    Dialect::V2 => "",
-                    Dialect::V3 => holder.as_str(),
-                };
-                let lifetime = if *lasting { Lifetime::Persistent } else { Lifetime::Ephemeral };
-                self.create(&NodeKind::Running(*item), data.to_owned(), lifetime)
-            }
-            Step::MarkAlive(item) => self.mark(&NodeKind::Alive(*item), ""),
-            Step::UnmarkAlive(item) => self.unmark(&NodeKind::Alive(*item)),
-            Step::MarkFailovering { item, taker } => {
-                let node = NodeKind::Failovering(*item);
-                self.create(&node, taker.as_str().to_owned(), Lifetime::Persistent)
-            }
-            Step::UnmarkFailovering(item) => self.unmark(&NodeKind::Failovering(*item)),
-            Step::UnmarkRunning(item) => self.unmark(&NodeKind::Running(*item)),
-            Step::MarkMisfire(item) => {
-                self.create(&NodeKind::Misfire(*item), "", Lifetime::Persistent)
-            }
-            Step::UnmarkMisfire(item) => self.unmark(&NodeKind::Misfire(*item)),
-            Step::MarkFailover { item, taker } => {
-                self.mark(&NodeKind::Failover(*item), taker.as_str())
-            }
-            Step::UnmarkFailover(item) => self.unmark(&NodeKind::Failover(*item)),
-            Step::QueueItem(item) => {
-                self.create(&NodeKind::QueuedItem(*item), "", Lifetime::Persistent)
-            }
-            Step::DequeueItem(item) => self.unmark(&NodeKind::QueuedItem(*item)),
-            Step::RemoveItem(item) => self.unmark(&NodeKind::Item(*item)),
-            Step::Announce => self.create(&NodeKind::Necessary, "", Lifetime::Persistent),
-            Step::ClearNecessary => self.unmark(&NodeKind::Necessary),
-            Step::SealGhost(id) => {
-                self.set(&NodeKind::Instance(id.clone()), Some(Version(0)), String::new())
-            }
-            Step::RemoveGhost { instance, version } => Op::Delete {
-                path: self.path(&NodeKind::Instance(instance.clone())),
-                expect: Expect::Version(*version),
-            },
-            Step::RequestTrigger { instance, version } => match self.dialect {
-                Dialect::V2 => {
-                    let node = NodeKind::Instance(instance.clone());
-                    self.set(&node, Some(*version), TRIGGER.to_owned())
-                }
-                Dialect::V3 => {
-                    self.create(&NodeKind::Trigger(instance.clone()), "", Lifetime::Persistent)
-                }
-            },
-            Step::AcceptTrigger { instance, version } => match self.dialect {
-                Dialect::V2 => {
-                    self.set(&NodeKind::Instance(instance.clone()), Some(*version), OURS.to_owned())
-                }
-                Dialect::V3 => Op::Delete {
-                    path: self.path(&NodeKind::Trigger(instance.clone())),
-                    expect: Expect::Version(*version),
-                },
-            },
+    fn encode_data(&self, data: &Data) -> Bytes {
+        match data {
+            Data::Empty => Bytes::new(),
+            Data::Text(text) => text.clone().into(),
+            Data::Registration(id) => self.instance_data(id).into(),
+            Data::Holder(_) if self.dialect == Dialect::V2 => Bytes::new(),
+            Data::Holder(id) => id.as_str().to_owned().into(),
+            Data::Server(state) => self.server_data(*state).into(),
+            Data::Term(leader) => encode_term(leader).into(),
+            Data::Assignment(record) => encode_assignment(record).into(),
+            Data::Ledger(ledger) => encode_ledger(ledger).into(),
+            Data::Request(record) => encode_trigger(record).into(),
+            Data::Once(record) => encode_once(record).into(),
+            Data::RunRequest => TRIGGER.into(),
+            Data::RunRequestAccepted => OURS.into(),
         }
     }
 
@@ -615,44 +519,6 @@ impl Layout {
     pub(crate) fn is_left_behind(&self, node: &Node) -> bool {
         let known = node.data.is_empty() || node.data == TRIGGER.as_bytes();
         self.dialect == Dialect::V2 && node.stat.owner.is_none() && known
-    }
-
-    fn check(&self, kind: &NodeKind, version: Option<Version>) -> Op {
-        let expect = version.map_or(Expect::Exists, Expect::Version);
-        Op::Check { path: self.path(kind), expect }
-    }
-
-    fn create(&self, kind: &NodeKind, data: impl Into<Bytes>, lifetime: Lifetime) -> Op {
-        Op::Create { path: self.path(kind), data: data.into(), lifetime }
-    }
-
-    /// Creates an ephemeral node.
-    fn mark(&self, kind: &NodeKind, data: &str) -> Op {
-        self.create(kind, data.to_owned(), Lifetime::Ephemeral)
-    }
-
-    fn unmark(&self, kind: &NodeKind) -> Op {
-        Op::Delete { path: self.path(kind), expect: Expect::Exists }
-    }
-
-    /// Replaces what has the expected version, or creates what is expected to be absent.
-    fn set(&self, kind: &NodeKind, expect: Option<Version>, data: String) -> Op {
-        match expect {
-            None => self.create(kind, data, Lifetime::Persistent),
-            Some(version) => Op::Put {
-                path: self.path(kind),
-                data: data.into(),
-                expect: Expect::Version(version),
-            },
-        }
-    }
-
-    /// Raises the version of a counter by one.
-    fn count(&self, kind: &NodeKind, first: bool) -> Op {
-        if first {
-            return self.create(kind, "", Lifetime::Persistent);
-        }
-        Op::Put { path: self.path(kind), data: Bytes::new(), expect: Expect::Exists }
     }
 }
 

@@ -121,11 +121,11 @@ pub(crate) fn replaced(
 
 /// Returns the text of a replacement with the full paths of what it names.
 fn with_full_paths(to: &str) -> String {
-    let functions = ["is", "is_unconfirmed", "blunted"];
+    let functions = ["is", "is_unconfirmed", "without_guard"];
     let named = functions.iter().fold(to.to_owned(), |text, name| {
         text.replace(&format!("mutant::{name}("), &format!("crate::mutant::{name}("))
     });
-    named.replace("(Mutant::", "(crate::mutant::Mutant::")
+    named.replace("Mutant::", "crate::mutant::Mutant::")
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, CopyError> {

@@ -178,50 +178,42 @@ fn writes() -> Vec<(Step, &'static str, Leaves)> {
         items: Some(BTreeSet::from([ITEM])),
         parameter: None,
     };
-    let running = |lasting| Step::MarkRunning { item: ITEM, holder: id(), lasting };
-    let join = |(latch, name)| Step::JoinLatch { latch, name };
-    let leave = |(latch, name)| Step::LeaveLatch { latch, name };
+    let running = |lasting| Step::mark_running(ITEM, id(), lasting);
+    let join = |(latch, name)| Step::join_latch(latch, name);
+    let leave = |(latch, name)| Step::leave_latch(latch, name);
     let request_id = || "request-1".to_owned();
-    let server = |disabled| Step::AddServer { ip: ip(), disabled };
+    let server = |disabled| Step::add_server(ip(), disabled);
     vec![
         (server(false), "/j/servers/10.0.0.1", Persistent("", "ENABLED")),
         (server(true), "/j/servers/10.0.0.1", Persistent("DISABLED", "DISABLED")),
-        (Step::Register(id()), "/j/instances/10.0.0.1@-@7-x", Ephemeral("RUST", YAML)),
-        (Step::Deregister(id()), "/j/instances/10.0.0.1@-@7-x", Nothing),
-        (Step::MarkDraining(id()), "/j/coordination/draining/10.0.0.1@-@7-x", Ephemeral("", "")),
-        (Step::UnmarkDraining(id()), "/j/coordination/draining/10.0.0.1@-@7-x", Nothing),
+        (Step::register(id()), "/j/instances/10.0.0.1@-@7-x", Ephemeral("RUST", YAML)),
+        (Step::deregister(id()), "/j/instances/10.0.0.1@-@7-x", Nothing),
+        (Step::mark_draining(id()), "/j/coordination/draining/10.0.0.1@-@7-x", Ephemeral("", "")),
+        (Step::unmark_draining(id()), "/j/coordination/draining/10.0.0.1@-@7-x", Nothing),
         (
-            Step::SetName { instance: id(), name: "east".to_owned() },
+            Step::set_name(id(), "east".to_owned()),
             "/j/coordination/names/10.0.0.1@-@7-x",
             Ephemeral("east", "east"),
         ),
-        (Step::ClearName(id()), "/j/coordination/names/10.0.0.1@-@7-x", Nothing),
+        (Step::clear_name(id()), "/j/coordination/names/10.0.0.1@-@7-x", Nothing),
         (
-            Step::SetTrigger { id: request_id(), expect: None, record: request.clone() },
+            Step::set_request(request_id(), None, request.clone()),
             "/j/coordination/triggers/request-1",
             Persistent(REQUEST, REQUEST),
         ),
         (
-            Step::SetTrigger { id: request_id(), expect: Some(v1), record: request },
+            Step::set_request(request_id(), Some(v1), request),
             "/j/coordination/triggers/request-1",
             Persistent(REQUEST, REQUEST),
         ),
-        (
-            Step::ClearTrigger { id: request_id(), version: v1 },
-            "/j/coordination/triggers/request-1",
-            Nothing,
-        ),
-        (
-            Step::SetOnce { expect: None, record: once() },
-            "/j/coordination/once",
-            Persistent(ONCE, ONCE),
-        ),
-        (Step::CountServer { first: true }, "/j/coordination/servers", Persistent("", "")),
-        (Step::CountServer { first: false }, "/j/coordination/servers", Persistent("", "")),
-        (Step::RequestResharding { first: true }, "/j/coordination/request", Persistent("", "")),
-        (Step::RequestResharding { first: false }, "/j/coordination/request", Persistent("", "")),
-        (Step::Lead(id()), "/j/leader/election/instance", Ephemeral(ID, ID)),
-        (Step::SealLeader(id()), "/j/leader/election/instance", Ephemeral(ID, ID)),
+        (Step::clear_request(request_id(), v1), "/j/coordination/triggers/request-1", Nothing),
+        (Step::set_once(None, once()), "/j/coordination/once", Persistent(ONCE, ONCE)),
+        (Step::count_server(true), "/j/coordination/servers", Persistent("", "")),
+        (Step::count_server(false), "/j/coordination/servers", Persistent("", "")),
+        (Step::request_resharding(true), "/j/coordination/request", Persistent("", "")),
+        (Step::request_resharding(false), "/j/coordination/request", Persistent("", "")),
+        (Step::lead(id()), "/j/leader/election/instance", Ephemeral(ID, ID)),
+        (Step::seal_leader(id()), "/j/leader/election/instance", Ephemeral(ID, ID)),
         (
             join(election.clone()),
             "/j/leader/election/latch/_c_8d2a-latch-0000000007",
@@ -235,33 +227,21 @@ fn writes() -> Vec<(Step, &'static str, Leaves)> {
         (leave(election), "/j/leader/election/latch/_c_8d2a-latch-0000000007", Nothing),
         (leave(failover), "/j/leader/failover/latch/_c_8d2a-latch-0000000007", Nothing),
         (
-            Step::SetTerm { expect: None, leader: id() },
+            Step::set_term(None, id()),
             "/j/coordination/term",
             Persistent(r#"{"leader":"10.0.0.1@-@7-x"}"#, r#"{"leader":"10.0.0.1@-@7-x"}"#),
         ),
-        (Step::Abdicate, "/j/leader/election/instance", Nothing),
+        (Step::abdicate(), "/j/leader/election/instance", Nothing),
         (
-            Step::SetAssignment { expect: Some(v1), record: assignment() },
+            Step::set_assignment(Some(v1), assignment()),
             "/j/coordination/assignment",
             Persistent(ASSIGNMENT, ASSIGNMENT),
         ),
+        (Step::set_owner(ITEM, None, id()), "/j/sharding/12/instance", Persistent(ID, ID)),
+        (Step::set_owner(ITEM, Some(v1), id()), "/j/sharding/12/instance", Persistent(ID, ID)),
+        (Step::clear_owner(ITEM, v1), "/j/sharding/12/instance", Nothing),
         (
-            Step::SetOwner { item: ITEM, expect: None, owner: id() },
-            "/j/sharding/12/instance",
-            Persistent(ID, ID),
-        ),
-        (
-            Step::SetOwner { item: ITEM, expect: Some(v1), owner: id() },
-            "/j/sharding/12/instance",
-            Persistent(ID, ID),
-        ),
-        (Step::ClearOwner { item: ITEM, version: v1 }, "/j/sharding/12/instance", Nothing),
-        (
-            Step::SetLedger {
-                item: ITEM,
-                expect: None,
-                ledger: Ledger::new(Some(FireTime(1_000))),
-            },
+            Step::set_ledger(ITEM, None, Ledger::new(Some(FireTime(1_000)))),
             "/j/ledger/12",
             Persistent(LEDGER, LEDGER),
         ),
@@ -269,28 +249,20 @@ fn writes() -> Vec<(Step, &'static str, Leaves)> {
         (running(false), "/j/sharding/12/running", Ephemeral("", ID)),
         // With failover in 3.x; nobody asks for it in 2.1.5.
         (running(true), "/j/sharding/12/running", Persistent("", ID)),
-        (Step::MarkAlive(ITEM), "/j/coordination/runs/12", Ephemeral("", "")),
-        (Step::UnmarkAlive(ITEM), "/j/coordination/runs/12", Nothing),
-        (
-            Step::MarkFailovering { item: ITEM, taker: id() },
-            "/j/sharding/12/failovering",
-            Persistent(ID, ID),
-        ),
-        (Step::UnmarkFailovering(ITEM), "/j/sharding/12/failovering", Nothing),
-        (Step::UnmarkRunning(ITEM), "/j/sharding/12/running", Nothing),
-        (Step::MarkMisfire(ITEM), "/j/sharding/12/misfire", Persistent("", "")),
-        (Step::UnmarkMisfire(ITEM), "/j/sharding/12/misfire", Nothing),
-        (
-            Step::MarkFailover { item: ITEM, taker: id() },
-            "/j/sharding/12/failover",
-            Ephemeral(ID, ID),
-        ),
-        (Step::UnmarkFailover(ITEM), "/j/sharding/12/failover", Nothing),
-        (Step::QueueItem(ITEM), "/j/leader/failover/items/12", Persistent("", "")),
-        (Step::DequeueItem(ITEM), "/j/leader/failover/items/12", Nothing),
-        (Step::Announce, "/j/leader/sharding/necessary", Persistent("", "")),
-        (Step::ClearNecessary, "/j/leader/sharding/necessary", Nothing),
-        (Step::RemoveGhost { instance: id(), version: v1 }, "/j/instances/10.0.0.1@-@7-x", Nothing),
+        (Step::mark_alive(ITEM), "/j/coordination/runs/12", Ephemeral("", "")),
+        (Step::unmark_alive(ITEM), "/j/coordination/runs/12", Nothing),
+        (Step::mark_failovering(ITEM, id()), "/j/sharding/12/failovering", Persistent(ID, ID)),
+        (Step::unmark_failovering(ITEM), "/j/sharding/12/failovering", Nothing),
+        (Step::unmark_running(ITEM), "/j/sharding/12/running", Nothing),
+        (Step::mark_misfire(ITEM), "/j/sharding/12/misfire", Persistent("", "")),
+        (Step::unmark_misfire(ITEM), "/j/sharding/12/misfire", Nothing),
+        (Step::mark_failover(ITEM, id()), "/j/sharding/12/failover", Ephemeral(ID, ID)),
+        (Step::unmark_failover(ITEM), "/j/sharding/12/failover", Nothing),
+        (Step::queue(ITEM), "/j/leader/failover/items/12", Persistent("", "")),
+        (Step::dequeue(ITEM), "/j/leader/failover/items/12", Nothing),
+        (Step::announce_resharding(), "/j/leader/sharding/necessary", Persistent("", "")),
+        (Step::end_announcement(), "/j/leader/sharding/necessary", Nothing),
+        (Step::remove_leftover_instance(id(), v1), "/j/instances/10.0.0.1@-@7-x", Nothing),
     ]
 }
 
@@ -352,20 +324,20 @@ fn every_step_writes_the_node_that_the_release_has() {
 #[test]
 fn a_wish_to_run_is_left_and_taken_up_as_the_release_does_it() {
     let (instance, v1) = (id(), Version(1));
-    let request = Step::RequestTrigger { instance: instance.clone(), version: v1 };
-    let accept = Step::AcceptTrigger { instance, version: v1 };
-    let seal = Step::SealGhost(id());
+    let request = |dialect| Step::ask_to_run(dialect, instance.clone(), v1);
+    let accept = |dialect| Step::accept_run_request(dialect, instance.clone(), v1);
+    let seal = Step::seal_leftover_instance(id());
     let (node, trigger) = ("/j/instances/10.0.0.1@-@7-x", "/j/trigger/10.0.0.1@-@7-x");
     let rows = [
-        (Dialect::V2, &request, node, Lifetime::Ephemeral, Some("TRIGGER")),
-        (Dialect::V2, &accept, node, Lifetime::Ephemeral, Some("RUST")),
-        (Dialect::V3, &request, trigger, Lifetime::Persistent, Some("")),
-        (Dialect::V3, &accept, trigger, Lifetime::Persistent, None),
-        (Dialect::V2, &seal, node, Lifetime::Persistent, Some("")),
+        (Dialect::V2, request(Dialect::V2), node, Lifetime::Ephemeral, Some("TRIGGER")),
+        (Dialect::V2, accept(Dialect::V2), node, Lifetime::Ephemeral, Some("RUST")),
+        (Dialect::V3, request(Dialect::V3), trigger, Lifetime::Persistent, Some("")),
+        (Dialect::V3, accept(Dialect::V3), trigger, Lifetime::Persistent, None),
+        (Dialect::V2, seal, node, Lifetime::Persistent, Some("")),
     ];
     for (dialect, step, text, lifetime, data) in rows {
         let path = NodePath::parse(text).unwrap();
-        let node = carry_out(&layout(dialect), step, &path, lifetime);
+        let node = carry_out(&layout(dialect), &step, &path, lifetime);
         let found = node.as_ref().map(|node| std::str::from_utf8(&node.data).unwrap());
         assert_eq!(found, data, "{dialect}, {step:?}: what {text} holds");
         let is_owned = node.as_ref().is_some_and(|node| node.stat.owner.is_some());
@@ -379,21 +351,21 @@ fn every_check_is_of_the_node_that_it_means() {
     let exactly = Some(Expect::Version(version));
     let exists = Some(Expect::Exists);
     let rows = [
-        (Step::InstanceLives(id()), "/j/instances/10.0.0.1@-@7-x", exists),
-        (Step::ServerIs(ip(), version), "/j/servers/10.0.0.1", exactly),
-        (Step::TermIs(version), "/j/coordination/term", exactly),
-        (Step::ConfigIs(version), "/j/config", exactly),
-        (Step::ServersAre(Some(version)), "/j/coordination/servers", exactly),
-        (Step::ServersAre(None), "/j/coordination/servers", None),
-        (Step::RequestIs(version), "/j/coordination/request", exactly),
-        (Step::AssignmentIs(version), "/j/coordination/assignment", exactly),
-        (Step::OwnerIs(ITEM, version), "/j/sharding/12/instance", exactly),
-        (Step::LedgerIs(ITEM, version), "/j/ledger/12", exactly),
-        (Step::LeaderIs(version), "/j/leader/election/instance", exactly),
-        (Step::IsAbsent(NodeKind::Running(ITEM)), "/j/sharding/12/running", None),
-        (Step::IsAnnounced, "/j/leader/sharding/necessary", exists),
-        (Step::ItemDisabledIs(ITEM, true), "/j/sharding/12/disabled", exists),
-        (Step::ItemDisabledIs(ITEM, false), "/j/sharding/12/disabled", None),
+        (Step::instance_registered(id()), "/j/instances/10.0.0.1@-@7-x", exists),
+        (Step::server_unchanged(ip(), version), "/j/servers/10.0.0.1", exactly),
+        (Step::term_unchanged(version), "/j/coordination/term", exactly),
+        (Step::config_unchanged(version), "/j/config", exactly),
+        (Step::no_server_added(Some(version)), "/j/coordination/servers", exactly),
+        (Step::no_server_added(None), "/j/coordination/servers", None),
+        (Step::no_new_request(version), "/j/coordination/request", exactly),
+        (Step::assignment_unchanged(version), "/j/coordination/assignment", exactly),
+        (Step::owner_unchanged(ITEM, version), "/j/sharding/12/instance", exactly),
+        (Step::ledger_unchanged(ITEM, version), "/j/ledger/12", exactly),
+        (Step::leader_unchanged(version), "/j/leader/election/instance", exactly),
+        (Step::absent(NodeKind::Running(ITEM)), "/j/sharding/12/running", None),
+        (Step::resharding_announced(), "/j/leader/sharding/necessary", exists),
+        (Step::item_disabled(ITEM, true), "/j/sharding/12/disabled", exists),
+        (Step::item_disabled(ITEM, false), "/j/sharding/12/disabled", None),
     ];
     for (step, text, expect) in rows {
         let path = NodePath::parse(text).unwrap();

@@ -71,27 +71,27 @@ fn ours(layout: &Layout, kind: &NodeKind, line: &Line) -> (&'static str, Lifetim
         return ("time", Lifetime::Persistent, String::new());
     } else if let NodeKind::Server(ip) = kind {
         let disabled = line.data == layout.server_data(ServerState::Disabled);
-        ("server", Step::AddServer { ip: ip.clone(), disabled })
+        ("server", Step::add_server(ip.clone(), disabled))
     } else if let NodeKind::Instance(id) = kind {
-        ("instance", Step::Register(id.clone()))
+        ("instance", Step::register(id.clone()))
     } else if let NodeKind::Leader = kind {
-        ("leader", Step::Lead(holder))
+        ("leader", Step::lead(holder))
     } else if let NodeKind::Latch(latch, name) = kind {
-        ("latch", Step::JoinLatch { latch: *latch, name: name.clone() })
+        ("latch", Step::join_latch(*latch, name.clone()))
     } else if let NodeKind::Necessary = kind {
-        ("necessary", Step::Announce)
+        ("necessary", Step::announce_resharding())
     } else if let NodeKind::QueuedItem(item) = kind {
-        ("queued", Step::QueueItem(*item))
+        ("queued", Step::queue(*item))
     } else if let NodeKind::Owner(item) = kind {
-        ("owner", Step::SetOwner { item: *item, expect: None, owner: holder })
+        ("owner", Step::set_owner(*item, None, holder))
     } else if let NodeKind::Running(item) = kind {
-        ("running", Step::MarkRunning { item: *item, holder, lasting })
+        ("running", Step::mark_running(*item, holder, lasting))
     } else if let NodeKind::Misfire(item) = kind {
-        ("misfire", Step::MarkMisfire(*item))
+        ("misfire", Step::mark_misfire(*item))
     } else if let NodeKind::Failover(item) = kind {
-        ("failover", Step::MarkFailover { item: *item, taker: holder })
+        ("failover", Step::mark_failover(*item, holder))
     } else if let NodeKind::Failovering(item) = kind {
-        ("failovering", Step::MarkFailovering { item: *item, taker: holder })
+        ("failovering", Step::mark_failovering(*item, holder))
     } else {
         panic!("the trees have no {kind:?}")
     };

@@ -17,9 +17,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        if registers {
+        from: r#"        if plan.steps.iter().any(Step::registers) {
 "#,
-        to: r#"        if registers && !mutant::is(Mutant::RegistrationInDoubtForgotten) {
+        to: r#"        let registers = plan.steps.iter().any(Step::registers);
+        if registers && !mutant::is(Mutant::RegistrationInDoubtForgotten) {
 "#,
     },
     Site {

@@ -49,12 +49,12 @@ pub(super) const SITES: &[Site] = &[
     Site {
         from: r#"        cx.view.items_with(Sign::Queued).filter(|(item, v)| java && to_nobody(*item) && !busy(v));
     let ghosts = cx.view.ghosts().map(|(id, version)| match version {
-        Version(0) => Step::SealGhost(id.clone()),
+        Version(0) => Step::seal_leftover_instance(id.clone()),
 "#,
         to: r#"        cx.view.items_with(Sign::Queued).filter(|(item, v)| java && to_nobody(*item) && !ours(v));
     let ghosts = cx.view.ghosts().filter(|_| !mutant::is(Mutant::GhostsStay));
     let ghosts = ghosts.map(|(id, version)| match version {
-        Version(0) if !mutant::is(Mutant::GhostsUnsealed) => Step::SealGhost(id.clone()),
+        Version(0) if !mutant::is(Mutant::GhostsUnsealed) => Step::seal_leftover_instance(id.clone()),
 "#,
     },
     Site {

@@ -42,9 +42,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        .step_if(ends, || Step::ClearNecessary)
+        from: r#"        .step_if(ends, Step::end_announcement)
 "#,
-        to: r#"        .step_if(cleared, || Step::ClearNecessary)
+        to: r#"        .step_if(cleared, Step::end_announcement)
 "#,
     },
     Site {

@@ -56,10 +56,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    steps.extend(lasting.then_some(Step::MarkAlive(item)));
+        from: r#"    steps.extend(lasting.then_some(Step::mark_alive(item)));
 "#,
         to: r#"    let alive = lasting && !mutant::is(Mutant::AliveUnmarked);
-    steps.extend(alive.then_some(Step::MarkAlive(item)));
+    steps.extend(alive.then_some(Step::mark_alive(item)));
 "#,
     },
     Site {

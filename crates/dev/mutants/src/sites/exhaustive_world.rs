@@ -30,7 +30,7 @@ pub(super) const SITES: &[Site] = &[
     /// The same system without one guard or rule.
     pub(super) fn without(mut self, mutant: crate::Mutant) -> Self {
         self.mutant = Some(mutant);
-        if mutant == crate::Mutant::IdsReused {
+        if mutant == Mutant::IdsReused {
             for lives in &mut self.sitters {
                 let me = lives[0].me.clone();
                 lives.iter_mut().for_each(|life| life.me = me.clone());
@@ -41,7 +41,7 @@ pub(super) const SITES: &[Site] = &[
 
     /// Makes what this thread does do without what is left out, as long as the result lives.
     pub(super) fn activated(&self) -> Option<crate::Activation> {
-        self.mutant.map(crate::Mutant::activate)
+        self.mutant.map(Mutant::activate)
     }
 "#,
     },

@@ -47,7 +47,7 @@ mod wire;
 pub struct Site {
     /// The text of the product, which is there exactly once.
     pub from: &'static str,
-    /// The text of the copy, with switches that are off unless a mutant is chosen. `mutant::` and `(Mutant::` stand for the
+    /// The text of the copy, with switches that are off unless a mutant is chosen. `mutant::` and `Mutant::` stand for the
     /// module and the enum of the copy, so that no site has to add an import.
     pub to: &'static str,
 }
@@ -84,7 +84,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/java/foreign.rs", java_foreign::SITES),
     ("crates/coordination/src/lib.rs", root::SITES),
     ("crates/coordination/src/local.rs", local::SITES),
-    ("crates/coordination/src/plan.rs", plan::SITES),
+    ("crates/coordination/src/plan/mod.rs", plan::SITES),
     ("crates/coordination/src/protocol/id.rs", protocol_id::SITES),
     ("crates/coordination/src/protocol/ledger.rs", protocol_ledger::SITES),
     ("crates/coordination/src/protocol/request_parameter.rs", protocol_request_parameter::SITES),

@@ -1,4 +1,4 @@
-//! Sites of `crates/coordination/src/plan.rs`.
+//! Sites of `crates/coordination/src/plan/mod.rs`.
 
 use super::Site;
 

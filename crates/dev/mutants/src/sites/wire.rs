@@ -12,6 +12,6 @@ pub(super) const SITES: &[Site] = &[Site {
         };
         plan.steps
             .iter()
-            .fold(txn, |txn, step| txn.op(mutant::blunted(plan.duty, step, self.encode_step(step))))
+            .fold(txn, |txn, step| txn.op(mutant::without_guard(plan.duty, step, self.encode_step(step))))
 "#,
 }];

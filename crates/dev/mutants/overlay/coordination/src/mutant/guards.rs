@@ -4,8 +4,8 @@ use reg_center::{Expect, Op};
 
 use super::{Mutant, is};
 use crate::duty::Duty;
+use crate::plan::{Data, Step, StepOp};
 use crate::wire::NodeKind;
-use crate::plan::Step;
 
 /// Returns true if a mutant leaves out that the node is confirmed to be absent.
 pub(crate) fn is_unconfirmed(node: &NodeKind) -> bool {
@@ -14,65 +14,119 @@ pub(crate) fn is_unconfirmed(node: &NodeKind) -> bool {
     is(without) || is(Mutant::Unconfirmed)
 }
 
-/// Takes the edge off the operation of a step if a mutant wants that; the operations keep their places.
-pub(crate) fn blunted(duty: Duty, step: &Step, op: Op) -> Op {
-    if guards_of(duty, step).iter().any(|mutant| is(*mutant)) { blunt(op) } else { op }
+/// Returns the operation of a step, without its guard if a mutant leaves that out; the operations keep their places.
+pub(crate) fn without_guard(duty: Duty, step: &Step, op: Op) -> Op {
+    if guards_of(duty, step).iter().any(|mutant| is(*mutant)) { unguarded(op) } else { op }
 }
 
 /// Returns the mutants that leave out what a step of a duty expects.
+fn guards_of(duty: Duty, step: &Step) -> &'static [Mutant] {
+    match (&step.op, &step.node) {
+        (StepOp::Check(_), node) => check_guards(duty, node),
+        (StepOp::Absent, node) => absence_guards(duty, node),
+        (StepOp::Create(..) | StepOp::Put(..), node) => write_guards(duty, step, node),
+        (StepOp::Delete(version), node) => deletion_guards(node, version.is_some()),
+    }
+}
+
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "most steps expect nothing that can be left out"
 )]
-fn guards_of(duty: Duty, step: &Step) -> &'static [Mutant] {
+fn check_guards(duty: Duty, node: &NodeKind) -> &'static [Mutant] {
     use Mutant as M;
-    let runs = matches!(duty, Duty::Claim | Duty::Misfire | Duty::Takeover | Duty::Sweep);
-    match step {
-        Step::InstanceLives(_) => instance_guards(duty),
-        Step::LeaderIs(_) => &[M::LeaderUnchecked],
-        Step::IsAbsent(NodeKind::Necessary) if duty == Duty::Trigger => &[M::AskedFlagUnchecked],
-        Step::IsAbsent(NodeKind::Running(_)) if duty == Duty::Trigger => &[M::AskedRunUnchecked],
-        Step::IsAbsent(NodeKind::Necessary | NodeKind::Processing) => &[M::JavaFlagsUnchecked],
-        Step::IsAbsent(NodeKind::QueuedItem(_) | NodeKind::FailoverRoot) => &[M::QueueUnchecked],
-        Step::IsAbsent(NodeKind::Leader) => &[M::JoinUnchecked],
-        Step::IsAbsent(NodeKind::Running(_) | NodeKind::Alive(_)) if duty == Duty::Sweep => {
+    match node {
+        NodeKind::Instance(_) => instance_guards(duty),
+        NodeKind::Leader => &[M::LeaderUnchecked],
+        NodeKind::Necessary => &[M::WordUnchecked],
+        NodeKind::Term => term_guards(duty),
+        NodeKind::Config => config_guards(duty),
+        NodeKind::Server(_) if duty == Duty::Once => &[M::CallbackServerUnchecked],
+        NodeKind::Server(_) => &[M::ServerUnchecked, M::ServerAndServersUnchecked],
+        NodeKind::Servers => servers_guards(duty),
+        NodeKind::Request => &[M::RequestUnchecked],
+        NodeKind::Assignment if begins_runs(duty) => {
+            &[M::AssignmentUnchecked, M::OwnershipUnchecked]
+        }
+        NodeKind::Assignment if duty == Duty::Once => &[M::CallbackAssignmentUnchecked],
+        NodeKind::Assignment => &[M::AcceptanceAssignmentUnchecked],
+        NodeKind::Owner(_) => &[M::OwnerUnchecked, M::OwnershipUnchecked],
+        NodeKind::Ledger(_) if duty == Duty::Sweep => &[M::MendedRecordUnchecked],
+        NodeKind::Ledger(_) if duty == Duty::Cleanup => &[M::CleanupLedgerUnchecked],
+        NodeKind::Ledger(_) => &[M::MovedLedgerUnchecked],
+        NodeKind::ItemDisabled(_) => &[M::ItemDisabledUnchecked],
+        _ => &[],
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "all other absent nodes are new records")]
+fn absence_guards(duty: Duty, node: &NodeKind) -> &'static [Mutant] {
+    use Mutant as M;
+    match node {
+        NodeKind::Necessary if duty == Duty::Trigger => &[M::AskedFlagUnchecked],
+        NodeKind::Running(_) if duty == Duty::Trigger => &[M::AskedRunUnchecked],
+        NodeKind::Necessary | NodeKind::Processing => &[M::JavaFlagsUnchecked],
+        NodeKind::QueuedItem(_) | NodeKind::FailoverRoot => &[M::QueueUnchecked],
+        NodeKind::Leader => &[M::JoinUnchecked],
+        NodeKind::Running(_) | NodeKind::Alive(_) if duty == Duty::Sweep => {
             &[M::MarkUnconfirmed, M::Unconfirmed]
         }
-        Step::IsAbsent(NodeKind::Running(_)) => &[M::JavaRunUnchecked],
-        Step::IsAbsent(NodeKind::Failover(_)) => &[M::JavaTakeoverUnchecked],
-        Step::IsAbsent(NodeKind::Ledger(_)) | Step::LedgerIs(..) if duty == Duty::Sweep => {
-            &[M::MendedRecordUnchecked]
-        }
-        Step::IsAbsent(_) => &[M::NewRecordUnchecked],
-        Step::IsAnnounced => &[M::WordUnchecked],
-        Step::SealLeader(_) => &[M::LeaderSealedBlindly],
-        Step::SealGhost(_) => &[M::GhostSealedBlindly],
-        Step::RemoveGhost { .. } => &[M::GhostRemovedBlindly],
-        Step::TermIs(_) => term_guards(duty),
-        Step::ConfigIs(_) => config_guards(duty),
-        Step::SetLedger { .. } => record_guards(duty),
-        Step::ServerIs(..) if duty == Duty::Once => &[M::CallbackServerUnchecked],
-        Step::ServerIs(..) => &[M::ServerUnchecked, M::ServerAndServersUnchecked],
-        Step::ServersAre(_) if runs => &[M::ServersUnchecked, M::ServerAndServersUnchecked],
-        Step::ServersAre(_) => &[M::CallbackServersUnchecked],
-        Step::RequestIs(_) => &[M::RequestUnchecked],
-        Step::AssignmentIs(_) if runs => &[M::AssignmentUnchecked, M::OwnershipUnchecked],
-        Step::AssignmentIs(_) if duty == Duty::Once => &[M::CallbackAssignmentUnchecked],
-        Step::AssignmentIs(_) => &[M::AcceptanceAssignmentUnchecked],
-        Step::OwnerIs(..) => &[M::OwnerUnchecked, M::OwnershipUnchecked],
-        Step::LedgerIs(..) if duty == Duty::Cleanup => &[M::CleanupLedgerUnchecked],
-        Step::LedgerIs(..) => &[M::MovedLedgerUnchecked],
-        Step::ItemDisabledIs(..) => &[M::ItemDisabledUnchecked],
-        Step::SetOwner { .. } => &[M::OwnerOverwritten],
-        Step::ClearOwner { .. } => &[M::OwnerClearedBlindly],
-        Step::SetAssignment { .. } => &[M::AssignmentOverwritten],
-        Step::SetTerm { .. } => &[M::TermOverwritten],
-        Step::SetOnce { .. } => &[M::OnceOverwritten],
-        Step::SetTrigger { .. } => &[M::RequestPassedBlindly],
-        Step::ClearTrigger { .. } => &[M::RequestClearedBlindly],
-        Step::AcceptTrigger { .. } => &[M::RequestAcceptedBlindly],
-        Step::RequestTrigger { .. } => &[M::InstanceAskedBlindly],
+        NodeKind::Running(_) => &[M::JavaRunUnchecked],
+        NodeKind::Failover(_) => &[M::JavaTakeoverUnchecked],
+        NodeKind::Ledger(_) if duty == Duty::Sweep => &[M::MendedRecordUnchecked],
+        NodeKind::ItemDisabled(_) => &[M::ItemDisabledUnchecked],
+        NodeKind::Servers => servers_guards(duty),
+        _ => &[M::NewRecordUnchecked],
+    }
+}
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "most steps expect nothing that can be left out"
+)]
+fn write_guards(duty: Duty, step: &Step, node: &NodeKind) -> &'static [Mutant] {
+    use Mutant as M;
+    let replaces = matches!(step.op, StepOp::Put(..));
+    match (node, step.data()) {
+        (NodeKind::Leader, _) if replaces => &[M::LeaderSealedBlindly],
+        (NodeKind::Instance(_), Some(Data::RunRequest)) => &[M::InstanceAskedBlindly],
+        (NodeKind::Trigger(_), _) => &[M::InstanceAskedBlindly],
+        (NodeKind::Instance(_), Some(Data::RunRequestAccepted)) => &[M::RequestAcceptedBlindly],
+        (NodeKind::Instance(_), _) if replaces => &[M::GhostSealedBlindly],
+        (NodeKind::Ledger(_), _) => record_guards(duty),
+        (NodeKind::Owner(_), _) => &[M::OwnerOverwritten],
+        (NodeKind::Assignment, _) => &[M::AssignmentOverwritten],
+        (NodeKind::Term, _) => &[M::TermOverwritten],
+        (NodeKind::Once, _) => &[M::OnceOverwritten],
+        (NodeKind::TriggerRequest(_), _) => &[M::RequestPassedBlindly],
         _ => &[],
+    }
+}
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "most steps expect nothing that can be left out"
+)]
+fn deletion_guards(node: &NodeKind, expects_version: bool) -> &'static [Mutant] {
+    use Mutant as M;
+    match node {
+        NodeKind::Instance(_) if expects_version => &[M::GhostRemovedBlindly],
+        NodeKind::Owner(_) => &[M::OwnerClearedBlindly],
+        NodeKind::TriggerRequest(_) => &[M::RequestClearedBlindly],
+        NodeKind::Trigger(_) => &[M::RequestAcceptedBlindly],
+        _ => &[],
+    }
+}
+
+fn begins_runs(duty: Duty) -> bool {
+    matches!(duty, Duty::Claim | Duty::Misfire | Duty::Takeover | Duty::Sweep)
+}
+
+fn servers_guards(duty: Duty) -> &'static [Mutant] {
+    use Mutant as M;
+    match begins_runs(duty) {
+        true => &[M::ServersUnchecked, M::ServerAndServersUnchecked],
+        false => &[M::CallbackServersUnchecked],
     }
 }
 
@@ -134,7 +188,7 @@ fn record_guards(duty: Duty) -> &'static [Mutant] {
 }
 
 /// A check becomes one that always holds; a put overwrites and a deletion takes away whatever is there.
-fn blunt(op: Op) -> Op {
+fn unguarded(op: Op) -> Op {
     match op {
         Op::Check { path, .. } | Op::CheckAbsent { path } => {
             let nowhere = path.join("nowhere").expect("the name is a valid one");

@@ -9,7 +9,7 @@ mod names;
 mod selected;
 mod table;
 
-pub(crate) use guards::{blunted, is_unconfirmed};
+pub(crate) use guards::{without_guard, is_unconfirmed};
 pub use names::Mutant;
 pub(crate) use selected::is;
 pub use selected::{Activation, SELECTED_BY};

@@ -1,0 +1,525 @@
+//! One check or write of a plan, as data: a node and what happens to it. The constructor's name says what it means.
+
+use std::fmt;
+
+use reg_center::{Lifetime, Version};
+use sharding::{InstanceId, ShardingItem};
+
+use crate::java::latch::Latch;
+use crate::protocol::assignment::AssignmentRecord;
+use crate::protocol::once::OnceRecord;
+use crate::protocol::trigger_record::TriggerRecord;
+use crate::view::JobView;
+use crate::view::items::ItemView;
+use crate::wire::NodeKind;
+use crate::{Dialect, Ledger, OnceStage, ServerIp, ServerState};
+
+/// One check or write. Each becomes one operation of the transaction.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Step {
+    pub(crate) node: NodeKind,
+    pub(crate) op: StepOp,
+}
+
+/// The operation of a step on its node. It conflicts unless the node is as the operation expects.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum StepOp {
+    /// The node exists, at this version if there is one.
+    Check(Option<Version>),
+    /// The node does not exist.
+    Absent,
+    /// Creates the node, which must not exist.
+    Create(Lifetime, Data),
+    /// Replaces the data of the node, at this version if there is one.
+    Put(Option<Version>, Data),
+    /// Deletes the node, at this version if there is one.
+    Delete(Option<Version>),
+}
+
+/// The data of a node, as a value. The wire format encodes it, in the dialect of the job.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Data {
+    Empty,
+    Text(String),
+    /// The registration of an instance of this project.
+    Registration(InstanceId),
+    /// The holder of a run.
+    Holder(InstanceId),
+    Server(ServerState),
+    Term(InstanceId),
+    Assignment(AssignmentRecord),
+    Ledger(Ledger),
+    Request(TriggerRecord),
+    Once(OnceRecord),
+    /// ElasticJob 2.1.5: the instance is asked to run now.
+    RunRequest,
+    /// ElasticJob 2.1.5: the instance has accepted the request to run.
+    RunRequestAccepted,
+}
+
+/// Checks.
+impl Step {
+    fn check(node: NodeKind, version: Version) -> Self {
+        Self { node, op: StepOp::Check(Some(version)) }
+    }
+
+    fn exists(node: NodeKind) -> Self {
+        Self { node, op: StepOp::Check(None) }
+    }
+
+    /// The node does not exist.
+    pub(crate) fn absent(node: NodeKind) -> Self {
+        Self { node, op: StepOp::Absent }
+    }
+
+    /// The instance is registered. Its id is never used again, so this fences a former incarnation.
+    pub(crate) fn instance_registered(id: InstanceId) -> Self {
+        Self::exists(NodeKind::Instance(id))
+    }
+
+    /// No operator has changed the server.
+    pub(crate) fn server_unchanged(ip: ServerIp, version: Version) -> Self {
+        Self::check(NodeKind::Server(ip), version)
+    }
+
+    /// No server was added; `None` if none ever was.
+    pub(crate) fn no_server_added(version: Option<Version>) -> Self {
+        match version {
+            Some(version) => Self::check(NodeKind::Servers, version),
+            None => Self::absent(NodeKind::Servers),
+        }
+    }
+
+    /// No leader was elected since.
+    pub(crate) fn term_unchanged(version: Version) -> Self {
+        Self::check(NodeKind::Term, version)
+    }
+
+    /// The leader's node is the one that was read.
+    pub(crate) fn leader_unchanged(version: Version) -> Self {
+        Self::check(NodeKind::Leader, version)
+    }
+
+    pub(crate) fn config_unchanged(version: Version) -> Self {
+        Self::check(NodeKind::Config, version)
+    }
+
+    /// No instance has requested resharding since.
+    pub(crate) fn no_new_request(version: Version) -> Self {
+        Self::check(NodeKind::Request, version)
+    }
+
+    pub(crate) fn assignment_unchanged(version: Version) -> Self {
+        Self::check(NodeKind::Assignment, version)
+    }
+
+    pub(crate) fn owner_unchanged(item: ShardingItem, version: Version) -> Self {
+        Self::check(NodeKind::Owner(item), version)
+    }
+
+    pub(crate) fn ledger_unchanged(item: ShardingItem, version: Version) -> Self {
+        Self::check(NodeKind::Ledger(item), version)
+    }
+
+    /// The item's record is as the view shows it, or the item has none.
+    pub(crate) fn ledger_as_shown(item: ShardingItem, view: &ItemView) -> Self {
+        match &view.ledger {
+            Some(ledger) => Self::ledger_unchanged(item, ledger.version),
+            None => Self::absent(NodeKind::Ledger(item)),
+        }
+    }
+
+    /// An operator has disabled the item, or has not.
+    pub(crate) fn item_disabled(item: ShardingItem, disabled: bool) -> Self {
+        let node = NodeKind::ItemDisabled(item);
+        if disabled { Self::exists(node) } else { Self::absent(node) }
+    }
+
+    /// Java instances hold their fires back until the items are assigned.
+    pub(crate) fn resharding_announced() -> Self {
+        Self::exists(NodeKind::Necessary)
+    }
+}
+
+/// Writes.
+impl Step {
+    fn create(node: NodeKind, data: Data) -> Self {
+        Self { node, op: StepOp::Create(Lifetime::Persistent, data) }
+    }
+
+    /// Creates a node that goes with the session.
+    fn mark(node: NodeKind, data: Data) -> Self {
+        Self { node, op: StepOp::Create(Lifetime::Ephemeral, data) }
+    }
+
+    fn delete(node: NodeKind) -> Self {
+        Self { node, op: StepOp::Delete(None) }
+    }
+
+    fn delete_at(node: NodeKind, version: Version) -> Self {
+        Self { node, op: StepOp::Delete(Some(version)) }
+    }
+
+    /// Replaces the node at this version; creates it if no version is expected.
+    fn set(node: NodeKind, expect: Option<Version>, data: Data) -> Self {
+        match expect {
+            None => Self::create(node, data),
+            expect => Self { node, op: StepOp::Put(expect, data) },
+        }
+    }
+
+    /// Raises the version of a counter; `first` creates it.
+    fn count(node: NodeKind, first: bool) -> Self {
+        if first {
+            return Self::create(node, Data::Empty);
+        }
+        Self { node, op: StepOp::Put(None, Data::Empty) }
+    }
+
+    pub(crate) fn add_server(ip: ServerIp, disabled: bool) -> Self {
+        let state = if disabled { ServerState::Disabled } else { ServerState::Enabled };
+        Self::create(NodeKind::Server(ip), Data::Server(state))
+    }
+
+    /// Counts that a server was added.
+    pub(crate) fn count_server(first: bool) -> Self {
+        Self::count(NodeKind::Servers, first)
+    }
+
+    pub(crate) fn register(id: InstanceId) -> Self {
+        Self::mark(NodeKind::Instance(id.clone()), Data::Registration(id))
+    }
+
+    pub(crate) fn deregister(id: InstanceId) -> Self {
+        Self::delete(NodeKind::Instance(id))
+    }
+
+    /// The instance takes no more items.
+    pub(crate) fn mark_draining(id: InstanceId) -> Self {
+        Self::mark(NodeKind::Draining(id), Data::Empty)
+    }
+
+    pub(crate) fn unmark_draining(id: InstanceId) -> Self {
+        Self::delete(NodeKind::Draining(id))
+    }
+
+    /// Gives the instance its stable name.
+    pub(crate) fn set_name(id: InstanceId, name: String) -> Self {
+        Self::mark(NodeKind::Name(id), Data::Text(name))
+    }
+
+    pub(crate) fn clear_name(id: InstanceId) -> Self {
+        Self::delete(NodeKind::Name(id))
+    }
+
+    /// Requests resharding; `first` creates the counter of requests.
+    pub(crate) fn request_resharding(first: bool) -> Self {
+        Self::count(NodeKind::Request, first)
+    }
+
+    pub(crate) fn lead(id: InstanceId) -> Self {
+        let data = Data::Text(id.as_str().to_owned());
+        Self::mark(NodeKind::Leader, data)
+    }
+
+    /// Gives the leader's node a version that one created by a Java instance in its place has not.
+    pub(crate) fn seal_leader(id: InstanceId) -> Self {
+        let data = Data::Text(id.as_str().to_owned());
+        Self::set(NodeKind::Leader, Some(Version(0)), data)
+    }
+
+    /// Begins a new term.
+    pub(crate) fn set_term(expect: Option<Version>, leader: InstanceId) -> Self {
+        Self::set(NodeKind::Term, expect, Data::Term(leader))
+    }
+
+    pub(crate) fn abdicate() -> Self {
+        Self::delete(NodeKind::Leader)
+    }
+
+    /// Adds the instance's node at the end of the queue of a latch.
+    pub(crate) fn join_latch(latch: Latch, name: String) -> Self {
+        Self::mark(NodeKind::Latch(latch, name), Data::Empty)
+    }
+
+    /// Leaves the queue of a latch. It conflicts unless the instance was in it.
+    pub(crate) fn leave_latch(latch: Latch, name: String) -> Self {
+        Self::delete(NodeKind::Latch(latch, name))
+    }
+
+    pub(crate) fn set_assignment(expect: Option<Version>, record: AssignmentRecord) -> Self {
+        Self::set(NodeKind::Assignment, expect, Data::Assignment(record))
+    }
+
+    pub(crate) fn set_owner(
+        item: ShardingItem,
+        expect: Option<Version>,
+        owner: InstanceId,
+    ) -> Self {
+        let data = Data::Text(owner.as_str().to_owned());
+        Self::set(NodeKind::Owner(item), expect, data)
+    }
+
+    pub(crate) fn clear_owner(item: ShardingItem, version: Version) -> Self {
+        Self::delete_at(NodeKind::Owner(item), version)
+    }
+
+    /// Replaces the item's record; `expect` is `None` for a new item.
+    pub(crate) fn set_ledger(item: ShardingItem, expect: Option<Version>, ledger: Ledger) -> Self {
+        Self::set(NodeKind::Ledger(item), expect, Data::Ledger(ledger))
+    }
+
+    /// Marks the item as running, beyond the end of the session if the mark is to last.
+    pub(crate) fn mark_running(item: ShardingItem, holder: InstanceId, lasting: bool) -> Self {
+        let (node, data) = (NodeKind::Running(item), Data::Holder(holder));
+        if lasting { Self::create(node, data) } else { Self::mark(node, data) }
+    }
+
+    pub(crate) fn unmark_running(item: ShardingItem) -> Self {
+        Self::delete(NodeKind::Running(item))
+    }
+
+    /// Marks that the session of the run's holder lives, where the other mark lasts beyond it.
+    pub(crate) fn mark_alive(item: ShardingItem) -> Self {
+        Self::mark(NodeKind::Alive(item), Data::Empty)
+    }
+
+    pub(crate) fn unmark_alive(item: ShardingItem) -> Self {
+        Self::delete(NodeKind::Alive(item))
+    }
+
+    /// Marks the item as taken over, as long as the session lives.
+    pub(crate) fn mark_failover(item: ShardingItem, taker: InstanceId) -> Self {
+        let data = Data::Text(taker.as_str().to_owned());
+        Self::mark(NodeKind::Failover(item), data)
+    }
+
+    pub(crate) fn unmark_failover(item: ShardingItem) -> Self {
+        Self::delete(NodeKind::Failover(item))
+    }
+
+    /// Marks the item as taken over, beyond the end of the session.
+    pub(crate) fn mark_failovering(item: ShardingItem, taker: InstanceId) -> Self {
+        let data = Data::Text(taker.as_str().to_owned());
+        Self::create(NodeKind::Failovering(item), data)
+    }
+
+    pub(crate) fn unmark_failovering(item: ShardingItem) -> Self {
+        Self::delete(NodeKind::Failovering(item))
+    }
+
+    pub(crate) fn mark_misfire(item: ShardingItem) -> Self {
+        Self::create(NodeKind::Misfire(item), Data::Empty)
+    }
+
+    pub(crate) fn unmark_misfire(item: ShardingItem) -> Self {
+        Self::delete(NodeKind::Misfire(item))
+    }
+
+    /// Puts the item into the failover queue.
+    pub(crate) fn queue(item: ShardingItem) -> Self {
+        Self::create(NodeKind::QueuedItem(item), Data::Empty)
+    }
+
+    pub(crate) fn dequeue(item: ShardingItem) -> Self {
+        Self::delete(NodeKind::QueuedItem(item))
+    }
+
+    /// Leaves an operator's request in the registry, or notes which items have yet to get it.
+    pub(crate) fn set_request(id: String, expect: Option<Version>, record: TriggerRecord) -> Self {
+        Self::set(NodeKind::TriggerRequest(id), expect, Data::Request(record))
+    }
+
+    pub(crate) fn clear_request(id: String, version: Version) -> Self {
+        Self::delete_at(NodeKind::TriggerRequest(id), version)
+    }
+
+    /// Records that a once-per-cluster callback is called, or has returned.
+    pub(crate) fn set_once(expect: Option<Version>, record: OnceRecord) -> Self {
+        Self::set(NodeKind::Once, expect, Data::Once(record))
+    }
+
+    /// Java instances hold their fires back until the items are assigned.
+    pub(crate) fn announce_resharding() -> Self {
+        Self::create(NodeKind::Necessary, Data::Empty)
+    }
+
+    pub(crate) fn end_announcement() -> Self {
+        Self::delete(NodeKind::Necessary)
+    }
+
+    /// Gives an instance node that no session owns a version that a new one has not.
+    pub(crate) fn seal_leftover_instance(id: InstanceId) -> Self {
+        Self::set(NodeKind::Instance(id), Some(Version(0)), Data::Empty)
+    }
+
+    pub(crate) fn remove_leftover_instance(id: InstanceId, version: Version) -> Self {
+        Self::delete_at(NodeKind::Instance(id), version)
+    }
+
+    /// Removes the node of an item that the job no longer has. It conflicts while the node has children.
+    pub(crate) fn remove_item_node(item: ShardingItem) -> Self {
+        Self::delete(NodeKind::Item(item))
+    }
+
+    /// Asks an instance, whose node has this version, to run its items now.
+    pub(crate) fn ask_to_run(dialect: Dialect, id: InstanceId, version: Version) -> Self {
+        match dialect {
+            Dialect::V2 => Self::set(NodeKind::Instance(id), Some(version), Data::RunRequest),
+            Dialect::V3 => Self::create(NodeKind::Trigger(id), Data::Empty),
+        }
+    }
+
+    /// Accepts a request to run; `version` is that of the node that holds the request.
+    pub(crate) fn accept_run_request(dialect: Dialect, id: InstanceId, version: Version) -> Self {
+        match dialect {
+            Dialect::V2 => {
+                Self::set(NodeKind::Instance(id), Some(version), Data::RunRequestAccepted)
+            }
+            Dialect::V3 => Self::delete_at(NodeKind::Trigger(id), version),
+        }
+    }
+}
+
+/// Questions about a step.
+impl Step {
+    pub(crate) fn is_check(&self) -> bool {
+        matches!(self.op, StepOp::Check(_) | StepOp::Absent)
+    }
+
+    fn is_create(&self) -> bool {
+        matches!(self.op, StepOp::Create(..))
+    }
+
+    fn is_delete(&self) -> bool {
+        matches!(self.op, StepOp::Delete(_))
+    }
+
+    /// Returns the data that the step writes.
+    pub(crate) fn data(&self) -> Option<&Data> {
+        match &self.op {
+            StepOp::Create(_, data) | StepOp::Put(_, data) => Some(data),
+            StepOp::Check(_) | StepOp::Absent | StepOp::Delete(_) => None,
+        }
+    }
+
+    /// Returns the version that the step replaces or removes, if it expects one.
+    pub(crate) fn expected(&self) -> Option<Version> {
+        match &self.op {
+            StepOp::Check(version) | StepOp::Put(version, _) | StepOp::Delete(version) => *version,
+            StepOp::Absent | StepOp::Create(..) => None,
+        }
+    }
+
+    /// Returns the record that the step writes, and its item.
+    pub(crate) fn ledger(&self) -> Option<(ShardingItem, &Ledger)> {
+        match (&self.node, self.data()) {
+            (NodeKind::Ledger(item), Some(Data::Ledger(ledger))) => Some((*item, ledger)),
+            _ => None,
+        }
+    }
+
+    /// Returns the assignment record that the step writes.
+    pub(crate) fn assignment(&self) -> Option<&AssignmentRecord> {
+        match self.data() {
+            Some(Data::Assignment(record)) => Some(record),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the step gives an item to an owner.
+    pub(crate) fn sets_owner(&self) -> bool {
+        matches!(self.node, NodeKind::Owner(_)) && self.data().is_some()
+    }
+
+    pub(crate) fn registers(&self) -> bool {
+        matches!(self.node, NodeKind::Instance(_)) && self.is_create()
+    }
+
+    pub(crate) fn deregisters(&self) -> bool {
+        matches!(self.node, NodeKind::Instance(_)) && self.is_delete()
+    }
+
+    /// Returns the id of the request to run that the step leaves in the registry.
+    pub(crate) fn request_left(&self) -> Option<&String> {
+        let NodeKind::TriggerRequest(id) = &self.node else { return None };
+        self.is_create().then_some(id)
+    }
+
+    /// Returns the node that the step deletes.
+    pub(crate) fn deleted(&self) -> Option<&NodeKind> {
+        self.is_delete().then_some(&self.node)
+    }
+
+    /// Returns true if the view shows the write.
+    pub(crate) fn is_visible_in(&self, view: &JobView) -> bool {
+        match &self.op {
+            StepOp::Check(_) | StepOp::Absent => true,
+            // The leader may have passed the request on, and the instance that left it may have cleared it since.
+            StepOp::Create(..) if self.request_left().is_some() => true,
+            StepOp::Create(..) => view.shows_node(&self.node) != Some(false),
+            StepOp::Put(expect, _) => {
+                view.shown_version(&self.node).is_none_or(|shown| shown > *expect)
+            }
+            // Each of these is deleted together with a write that is waited for.
+            StepOp::Delete(_)
+                if matches!(
+                    self.node,
+                    NodeKind::Owner(_) | NodeKind::Draining(_) | NodeKind::Necessary
+                ) =>
+            {
+                true
+            }
+            StepOp::Delete(_) => view.shows_node(&self.node) != Some(true),
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let node = &self.node;
+        match &self.op {
+            StepOp::Check(Some(version)) => write!(f, "check {node} at version {version}"),
+            StepOp::Check(None) => write!(f, "check {node} exists"),
+            StepOp::Absent => write!(f, "check {node} is absent"),
+            StepOp::Create(_, data) => write!(f, "create {node}{data}"),
+            StepOp::Put(_, data) => write!(f, "set {node}{data}"),
+            StepOp::Delete(_) => write!(f, "delete {node}"),
+        }
+    }
+}
+
+impl fmt::Display for Data {
+    /// Writes what matters of the data to an operator, after a colon; nothing if the node's path says it all.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty | Self::Registration(_) | Self::RunRequestAccepted => Ok(()),
+            Self::Text(text) => write!(f, ": {text}"),
+            Self::Holder(id) | Self::Term(id) => write!(f, ": {id}"),
+            Self::Server(state) => write!(f, ": {state}"),
+            Self::RunRequest => f.write_str(": run now"),
+            Self::Ledger(ledger) => write!(f, ": {}", ledger.summary()),
+            Self::Assignment(record) => write!(
+                f,
+                ": {} items, {} instances, {} pending",
+                record.total_count,
+                record.members.len(),
+                record.pending.len()
+            ),
+            Self::Request(record) if record.was_dropped() => f.write_str(": dropped"),
+            Self::Request(record) if record.is_handled() => f.write_str(": passed on"),
+            Self::Request(record) => match &record.items {
+                Some(items) => write!(f, ": {} items left", items.len()),
+                None => f.write_str(": all items"),
+            },
+            Self::Once(record) => {
+                let calls = OnceStage::ALL.into_iter().filter_map(|stage| {
+                    let call = record.call(stage)?;
+                    let done = if call.done { ", done" } else { "" };
+                    Some(format!("{stage} {} by {}{done}", call.fire.0, call.holder))
+                });
+                write!(f, ": {}", calls.collect::<Vec<_>>().join("; "))
+            }
+        }
+    }
+}
