@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// From the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 25] = [
+const LAYERS: [Row; 26] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -73,8 +73,13 @@ const LAYERS: [Row; 25] = [
     Row { name: "checker", normal: &[], dev: &[] },
     Row {
         name: "testkit",
-        normal: &["checker", "coordination", "lite", "reg-center", "sharding"],
-        dev: &["trigger"],
+        normal: &["checker", "coordination", "lite", "reg-center"],
+        dev: &[],
+    },
+    Row {
+        name: "simulation",
+        normal: &["checker", "coordination", "lite", "reg-center", "sharding", "testkit"],
+        dev: &[],
     },
     Row {
         name: "verify",
@@ -84,6 +89,7 @@ const LAYERS: [Row; 25] = [
             "lite",
             "reg-center",
             "reg-center-zookeeper",
+            "simulation",
             "testkit",
             "zookeeper-fixture",
         ],
