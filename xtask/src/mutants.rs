@@ -53,7 +53,7 @@ pub(crate) fn hunt(arguments: &[String]) -> Result<(), Error> {
 }
 
 const TESTS: &str = "test --release --quiet -p coordination";
-const SIMULATION: &str = "run --release --quiet -p testkit --bin ejob-mutants --";
+const SIMULATION: &str = "run --release --quiet -p simulation --bin ejob-mutants --";
 
 impl Request {
     fn parse(arguments: &[String]) -> Result<Self, Error> {

@@ -74,7 +74,7 @@ impl Request {
             (true, Some(seed)) => format!("--replay {seed}"),
         };
         let program = if system { "--example chaos" } else { "--bin ejob-sim" };
-        Ok(format!("run --release --quiet -p testkit {program} -- {words}"))
+        Ok(format!("run --release --quiet -p simulation {program} -- {words}"))
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
             ("--system --replay 1019", "--example chaos -- --replay 1019"),
         ];
         for (arguments, expected) in rows {
-            let expected = format!("run --release --quiet -p testkit {expected}");
+            let expected = format!("run --release --quiet -p simulation {expected}");
             assert_eq!(line(arguments).unwrap(), expected, "{arguments}");
         }
     }

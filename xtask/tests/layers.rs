@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
-use cargo_metadata::{CargoOpt, DependencyKind, Metadata, MetadataCommand};
+use cargo_metadata::{CargoOpt, DependencyKind, Metadata, MetadataCommand, Package};
 
 /// What one of our crates may name of our crates.
 struct Row {
@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// From the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 25] = [
+const LAYERS: [Row; 26] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -71,10 +71,11 @@ const LAYERS: [Row; 25] = [
     Row { name: "example-opentelemetry", normal: &["lite", "reg-center"], dev: &[] },
     Row { name: "zookeeper-fixture", normal: &[], dev: &[] },
     Row { name: "checker", normal: &[], dev: &[] },
+    Row { name: "testkit", normal: &["checker", "coordination", "lite", "reg-center"], dev: &[] },
     Row {
-        name: "testkit",
-        normal: &["checker", "coordination", "lite", "reg-center", "sharding"],
-        dev: &["trigger"],
+        name: "simulation",
+        normal: &["checker", "coordination", "lite", "reg-center", "sharding", "testkit"],
+        dev: &[],
     },
     Row {
         name: "verify",
@@ -84,6 +85,7 @@ const LAYERS: [Row; 25] = [
             "lite",
             "reg-center",
             "reg-center-zookeeper",
+            "simulation",
             "testkit",
             "zookeeper-fixture",
         ],
@@ -174,6 +176,10 @@ const UNREACHABLE: [(&str, &[&str], &str); 6] = [
 #[derive(Clone, Debug, Default)]
 struct Graph {
     members: BTreeSet<String>,
+    /// The members directly below `crates`, which users depend on.
+    product: BTreeSet<String>,
+    /// The members below `crates/dev`.
+    development: BTreeSet<String>,
     normal: Edges,
     dev: Edges,
 }
@@ -188,8 +194,18 @@ impl Graph {
             .iter()
             .map(|package| (&package.id, package.name.to_string()))
             .collect();
+        let below = |folder: &str| {
+            let folder = metadata.workspace_root.join(folder);
+            let packages = metadata.workspace_packages().into_iter();
+            let is_there = |package: &&Package| {
+                package.manifest_path.ancestors().nth(2) == Some(folder.as_path())
+            };
+            packages.filter(is_there).map(|package| package.name.to_string()).collect()
+        };
         let mut graph = Graph {
             members: metadata.workspace_members.iter().map(|id| names[id].clone()).collect(),
+            product: below("crates"),
+            development: below("crates/dev"),
             ..Graph::default()
         };
         for node in &metadata.resolve.as_ref().unwrap().nodes {
@@ -244,6 +260,14 @@ fn violations(graph: &Graph) -> Vec<String> {
         violations
             .push(format!("{}: has a row in LAYERS and is no member of the workspace", row.name));
     }
+    for member in &graph.product {
+        let targets = graph.named(&graph.normal, member);
+        for target in targets.filter(|target| graph.development.contains(*target)) {
+            violations.push(format!(
+                "{member} -> {target}: a crate of crates/ must not depend on one of crates/dev/"
+            ));
+        }
+    }
     for (target, sources, reason) in UNREACHABLE {
         for path in sources.iter().filter_map(|source| graph.path(source, target)) {
             let path = path.join(" -> ");
@@ -277,7 +301,9 @@ fn the_crates_keep_to_their_layers() {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
     let mut command = MetadataCommand::new();
     command.manifest_path(manifest).features(CargoOpt::AllFeatures);
-    assert_none(&violations(&Graph::of(&command.exec().unwrap())));
+    let graph = Graph::of(&command.exec().unwrap());
+    assert!(graph.product.contains("testkit") && graph.development.contains("simulation"));
+    assert_none(&violations(&graph));
 }
 
 /// From and to, by name.
@@ -286,6 +312,8 @@ type Edge = (&'static str, &'static str);
 /// A graph that keeps to the layers, with `more` edges; `(dev)` at the end of a name is a dev edge.
 fn graph_with(more: &[Edge]) -> Graph {
     let mut graph = Graph::default();
+    graph.product.insert("testkit".to_owned());
+    graph.development.insert("simulation".to_owned());
     for Row { name, normal, dev } in &LAYERS {
         graph.members.insert((*name).to_owned());
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
@@ -320,7 +348,7 @@ fn a_graph_that_keeps_to_the_layers_is_not_complained_about() {
 
 #[test]
 fn a_bad_graph_is_complained_about_with_crate_edge_and_rule() {
-    let rows: [(&str, &[Edge], &str); 6] = [
+    let rows: [(&str, &[Edge], &str); 7] = [
         (
             "an edge upward",
             &[("sharding", "coordination")],
@@ -336,6 +364,11 @@ fn a_bad_graph_is_complained_about_with_crate_edge_and_rule() {
             "a test that needs too much",
             &[("coordination", "zookeeper-fixture (dev)")],
             "coordination -> zookeeper-fixture (dev): edge not allowed; tests of coordination may name []",
+        ),
+        (
+            "the kit needs a development crate",
+            &[("testkit", "simulation")],
+            "testkit -> simulation: a crate of crates/ must not depend on one of crates/dev/",
         ),
         (
             "a runtime by a detour",

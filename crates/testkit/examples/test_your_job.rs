@@ -11,9 +11,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use lite::{Job, JobBuilder, JobError, ShardingContext};
-use testkit::scenario::{Action, LinkMode, When};
-use testkit::system::run;
-use testkit::{FencedStore, SimCluster, Verdict};
+use testkit::{Action, FencedStore, LinkMode, SimCluster, Verdict, When, run};
 
 /// The job under test: it bills the customers of one region.
 struct Billing {

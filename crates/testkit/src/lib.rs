@@ -1,8 +1,9 @@
 #![doc = include_str!("../README.md")]
 
-pub mod scenario;
-pub mod sim;
-pub mod system;
+mod cluster;
+pub mod harness;
+mod system;
 
 pub use checker::{Report, Verdict};
-pub use system::{FencedStore, SimCluster};
+pub use cluster::{Action, AdminOp, ClusterError, LinkMode, RegEvent, When};
+pub use system::{FencedStore, Overtaken, Seen, SimCluster, run};

@@ -58,7 +58,7 @@ fn every_mutant_has_one_row_and_every_row_says_something() {
 
 #[test]
 fn every_story_and_every_script_is_there() {
-    let corpus = read("crates/testkit/corpus/sim.txt");
+    let corpus = read("crates/dev/simulation/corpus/sim.txt");
     for row in MUTANTS {
         if let Some((story, _)) = row.watcher.story() {
             let text = read(&format!("crates/coordination/{}", story.file));
@@ -73,8 +73,8 @@ fn every_story_and_every_script_is_there() {
 
 #[test]
 fn product_sources_have_no_trace_of_mutants() {
-    let mut folders =
-        vec![workspace().join("crates/coordination"), workspace().join("crates/testkit")];
+    let sources = ["crates/coordination", "crates/dev/simulation", "crates/testkit"];
+    let mut folders = sources.map(|folder| workspace().join(folder)).to_vec();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("the folder can be read") {
             let path = entry.expect("the entry can be read").path();

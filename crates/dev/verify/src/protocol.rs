@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use testkit::scenario::{Action, Point, When, Work};
+use testkit::harness::{Action, Point, When, Work};
 
 /// The first line that a worker reads: who it is and what it does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use checker::history::{ExecEvent, Fact, ProcessEvent, Record, RunId};
 use lite::{JobConfig, JobName};
-use testkit::scenario::{Cluster, ClusterError, InstOpts, Work};
+use testkit::harness::{Cluster, ClusterError, InstOpts, Work};
 
 /// How many items the job has: two for each worker.
 const N_ITEMS: u32 = 6;

@@ -9,9 +9,7 @@ use std::time::Duration;
 use checker::history::{ExecEvent, Fact, NemesisEvent, ProcessEvent, Record, SessionEvent};
 use checker::{History, Verdict, check};
 use lite::{JobConfig, JobName};
-use testkit::scenario::{
-    Action, AdminOp, Cluster, InstOpts, LinkMode, Point, RegEvent, When, Work,
-};
+use testkit::harness::{Action, AdminOp, Cluster, InstOpts, LinkMode, Point, RegEvent, When, Work};
 use verify::cluster::ZkCluster;
 
 const N_ITEMS: u32 = 4;

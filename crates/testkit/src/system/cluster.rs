@@ -15,7 +15,7 @@ use super::registry::{SimRegistry, Weather};
 use super::resource::FencedResource;
 use super::work::WorkJob;
 use super::world::{Streams, WorldClock};
-use crate::scenario::{ClusterError, InstOpts, LinkMode};
+use crate::cluster::{ClusterError, InstOpts, LinkMode};
 
 /// What a simulated cluster is like.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ pub fn following(seed: u64) -> Following {
     }
 }
 
-/// A cluster in virtual time: see [`Cluster`](crate::scenario::Cluster), which it implements.
+/// A cluster in virtual time: see [`Cluster`](crate::cluster::Cluster), which it implements.
 ///
 /// Make it and use it inside of [`run`](super::run).
 #[derive(Debug)]
@@ -189,7 +189,10 @@ impl ScenarioCluster {
     }
 
     /// Starts a process with the job of scenarios.
-    pub(super) fn start_worker(&mut self, name: &str, opts: InstOpts) -> Result<(), ClusterError> {
+    ///
+    /// # Errors
+    /// [`ClusterError::Process`] if it lives already, or no job was created.
+    pub fn start_worker(&mut self, name: &str, opts: InstOpts) -> Result<(), ClusterError> {
         let Some(config) = self.job.clone() else {
             let reason = "has no job to run: create one first".to_owned();
             return Err(ClusterError::Process { act: "spawn", name: name.to_owned(), reason });

@@ -8,7 +8,7 @@ use checker::history::{Fact, FaultOutcome, NemesisEvent};
 
 use super::cluster::ScenarioCluster;
 use super::process::Life;
-use crate::scenario::{Action, ClusterError, LinkMode, Point, RegEvent};
+use crate::cluster::{Action, ClusterError, LinkMode, Point, RegEvent};
 
 /// How long a process that leaves may take until what still runs is cancelled.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(45);

@@ -6,7 +6,7 @@
 //! In reading order: `world` (time and chance) · `recorder` (the history) · `registry` (the simulated registry and the
 //! ways to it) · `process` (a scheduler behind its seams) · `resource`, `work` (the job of scenarios) · `cluster`,
 //! `faults`, `operator`, `scenario` (what scenarios can do) ·
-//! `chaos` (what a seed can do) · `kit` (all of it for your own job).
+//! `chaos` (faults at their times) · `kit` (all of it for your own job).
 
 mod chaos;
 mod cluster;
@@ -21,10 +21,7 @@ mod scenario;
 mod work;
 mod world;
 
-pub use chaos::{
-    CatchUpPlan, ChaosPlan, Fault, JobPlan, Outcome, Scheduled, Strike, Way, digest, replay,
-    run_seed, shrink,
-};
+pub use chaos::{Director, FAULT_KINDS, Fault, Node, Scheduled, Spawn, Strike, Way, draw_fault};
 pub use cluster::{ClusterOptions, ScenarioCluster, following};
 pub use kit::{FencedStore, Overtaken, Seen, SimCluster};
 pub use registry::Weather;
@@ -40,7 +37,8 @@ pub use registry::Weather;
 /// ```
 /// use std::time::Duration;
 ///
-/// use testkit::system::{ScenarioCluster, run};
+/// use testkit::harness::ScenarioCluster;
+/// use testkit::run;
 ///
 /// let n_records = run(async {
 ///     let cluster = ScenarioCluster::new(7);

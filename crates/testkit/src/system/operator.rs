@@ -5,7 +5,7 @@ use coordination::{Layout, encode_config};
 use reg_center::{Lifetime, NodePath, Txn, TxnOutcome};
 
 use super::cluster::ScenarioCluster;
-use crate::scenario::AdminOp;
+use crate::cluster::AdminOp;
 
 /// What an act comes to: in words, and as transactions.
 struct Act {

@@ -105,9 +105,3 @@ impl Voice {
         });
     }
 }
-
-/// Returns a history's only record, if there could be no history.
-pub(crate) fn harness_failure(at: &str, error: &str) -> Record {
-    let fact = Fact::HarnessFailure { at: at.to_owned(), error: error.to_owned() };
-    Record { p: "nemesis".to_owned(), inc: 0, seq: 0, mt: 0, wt: 0, fact }
-}

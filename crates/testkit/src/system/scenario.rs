@@ -10,9 +10,7 @@ use lite::JobConfig;
 use reg_center::TxnOutcome;
 
 use super::cluster::ScenarioCluster;
-use crate::scenario::{
-    Action, AdminOp, Cluster, ClusterError, InstOpts, LinkMode, Point, RegEvent,
-};
+use crate::cluster::{Action, AdminOp, Cluster, ClusterError, InstOpts, LinkMode, Point, RegEvent};
 
 #[async_trait]
 impl Cluster for ScenarioCluster {

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::process::{GatedSpawn, run_id};
 use super::resource::FencedResource;
-use crate::scenario::Work;
+use crate::cluster::Work;
 
 /// In how many slices an item works: between them the process can be stopped.
 const SLICES: u32 = 10;

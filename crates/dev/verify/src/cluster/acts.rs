@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use checker::history::{Fact, FaultOutcome, NemesisEvent, Record};
 use coordination::encode_config;
 use lite::JobConfig;
-use testkit::scenario::{
+use testkit::harness::{
     Action, AdminOp, Cluster, ClusterError, InstOpts, LinkMode, Point, RegEvent,
 };
 use tokio::process::Command;

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use checker::history::{Fact, FaultOutcome, NemesisEvent, Record};
-use testkit::scenario::ClusterError;
+use testkit::harness::ClusterError;
 
 use super::live::Live;
 use super::{NAMESPACE, ZkCluster, harness, parts};

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use parking_lot::Mutex;
-use testkit::scenario::LinkMode;
+use testkit::harness::LinkMode;
 use zookeeper_fixture::proxy::{Cut, Mode, Proxy};
 
 use super::wire::Credentials;

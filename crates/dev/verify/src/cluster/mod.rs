@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use checker::history::{FORMAT, Fact, NemesisEvent, Record};
 use lite::{Following, JobConfig};
-use testkit::scenario::{ClusterError, LinkMode};
+use testkit::harness::{ClusterError, LinkMode};
 use tokio::task::block_in_place;
 
 use crate::clock::{WallOffset, wall_ms};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use checker::history::{Fact, FaultOutcome, NemesisEvent};
 use parking_lot::Mutex;
-use testkit::scenario::ClusterError;
+use testkit::harness::ClusterError;
 use tokio::sync::watch;
 
 use super::harness;

@@ -7,7 +7,7 @@ use coordination::{JobName, Layout, encode_config};
 use lite::JobConfig;
 use reg_center::{ConflictReason, Lifetime, NodePath, RegistryCenter, Txn, TxnOutcome};
 use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
-use testkit::scenario::ClusterError;
+use testkit::harness::ClusterError;
 
 use super::harness;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use checker::history::{Fact, NemesisEvent, SessionEvent};
-use testkit::scenario::{AdminOp, ClusterError, RegEvent};
+use testkit::harness::{AdminOp, ClusterError, RegEvent};
 
 use super::{SESSION_TIMEOUT, ZkCluster, harness, refused};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use testkit::scenario::ClusterError;
+use testkit::harness::ClusterError;
 use tokio::task::block_in_place;
 use zookeeper_fixture::{Ensemble, Server, ServerOptions};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use testkit::scenario::ClusterError;
+use testkit::harness::ClusterError;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, block_in_place};
 use zookeeper_fixture::Ensemble;

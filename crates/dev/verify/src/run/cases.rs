@@ -1,8 +1,9 @@
-//! What can be played: the scenarios of `testkit`, and one to try the harness with.
+//! What can be played: the scenarios of `simulation`, and one to try the harness with.
 
 use checker::history::Record;
 use checker::{History, Options, Verdict, check};
-use testkit::scenario::{self, Cluster, ClusterError, Scenario};
+use simulation::scenario::{self, Scenario};
+use testkit::harness::{Cluster, ClusterError};
 
 use crate::smoke;
 

@@ -14,8 +14,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use checker::history::Record;
 use checker::{Options, Verdict};
-use testkit::scenario::ClusterError;
-use testkit::system::ScenarioCluster;
+use testkit::harness::{ClusterError, ScenarioCluster};
 
 use crate::cluster::{ZkCluster, ZkOptions};
 use crate::journal;
@@ -151,7 +150,7 @@ impl Run {
     }
 
     fn in_memory(case: Case, seed: u64) -> Result<Judged, ClusterError> {
-        testkit::system::run(async {
+        testkit::run(async {
             let cluster = Box::new(ScenarioCluster::new(seed));
             case.play(cluster, seed, &Options::default()).await
         })
@@ -169,7 +168,7 @@ impl Run {
             .build()?;
         let run = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let worker = self.program.with_file_name("ejob-worker");
-        let following = testkit::system::following(seed);
+        let following = testkit::harness::following(seed);
         let options = ZkOptions { folder, worker, run, require: BTreeMap::new(), following };
         Ok(runtime.block_on(async {
             let cluster = Box::new(ZkCluster::start(options).await?);

@@ -1,13 +1,13 @@
 //! Who makes things go wrong at their times, undoes them, and brings back who is gone.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use lite::JobConfig;
 
-use super::fault::{Fault, Strike};
-use super::plan::Scheduled;
-use crate::scenario::{AdminOp, Cluster, ClusterError};
+use super::fault::{Fault, Scheduled, Strike};
+use crate::cluster::{AdminOp, Cluster, ClusterError};
 use crate::system::cluster::ScenarioCluster;
 
 /// How often the director looks after processes that were hit at one of their writes.
@@ -30,17 +30,18 @@ pub(super) enum Undo {
 
 /// A process that chaos can happen to.
 #[derive(Clone, Debug)]
-pub(in crate::system) struct Node {
-    pub(in crate::system) name: String,
-    pub(in crate::system) server: String,
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// The IP that it uses.
+    pub server: String,
 }
 
 /// Starts a process anew.
-pub(in crate::system) type Spawn<'a> =
-    dyn Fn(&mut ScenarioCluster, &Node) -> Result<(), ClusterError> + Sync + 'a;
+pub type Spawn<'a> = dyn Fn(&mut ScenarioCluster, &Node) -> Result<(), ClusterError> + Sync + 'a;
 
 /// Makes faults happen at their times, and undoes them.
-pub(in crate::system) struct Director<'a> {
+pub struct Director<'a> {
     pub(super) cluster: &'a mut ScenarioCluster,
     pub(super) nodes: &'a [Node],
     spawn: &'a Spawn<'a>,
@@ -58,7 +59,9 @@ pub(in crate::system) struct Director<'a> {
 }
 
 impl<'a> Director<'a> {
-    pub(in crate::system) fn new(
+    /// Returns a director of these nodes; the chaos begins at the present time. `config` is the stored configuration.
+    #[must_use]
+    pub fn new(
         cluster: &'a mut ScenarioCluster,
         config: JobConfig,
         nodes: &'a [Node],
@@ -82,7 +85,7 @@ impl<'a> Director<'a> {
     }
 
     /// Lets things go wrong for so long.
-    pub(in crate::system) async fn chaos(&mut self, for_ms: u64) {
+    pub async fn chaos(&mut self, for_ms: u64) {
         let mut faults = self.faults.iter().peekable();
         while self.now() < for_ms {
             let now = self.now();
@@ -106,7 +109,7 @@ impl<'a> Director<'a> {
     }
 
     /// Undoes everything, and waits for who is leaving before the calm begins.
-    pub(in crate::system) async fn restore_order(&mut self) {
+    pub async fn restore_order(&mut self) {
         self.cluster.mend();
         for undo in std::mem::take(&mut self.undo).into_values() {
             self.undo(undo);
@@ -196,6 +199,12 @@ impl<'a> Director<'a> {
     pub(super) fn later(&mut self, for_ms: u64, undo: Undo) {
         self.n_undo += 1;
         self.undo.insert((self.now() + for_ms, self.n_undo), undo);
+    }
+}
+
+impl fmt::Debug for Director<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Director").field("nodes", &self.nodes).finish_non_exhaustive()
     }
 }
 

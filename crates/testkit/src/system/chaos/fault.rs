@@ -58,6 +58,15 @@ pub enum Fault {
     AtWrite { node: u32, duty: Option<String>, nth: u32, after: bool, strike: Strike },
 }
 
+/// A fault and its time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scheduled {
+    /// When it begins.
+    pub at_ms: u64,
+    /// What it is.
+    pub fault: Fault,
+}
+
 /// Which direction nothing passes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -89,7 +98,8 @@ pub enum Strike {
 
 impl Fault {
     /// Returns the durations of the fault, to be made shorter.
-    pub(super) fn durations(&mut self) -> Vec<&mut u64> {
+    #[must_use]
+    pub fn durations(&mut self) -> Vec<&mut u64> {
         match self {
             Self::Crash { down_ms, .. }
             | Self::Leave { down_ms, .. }

@@ -6,7 +6,7 @@ use lite::JobConfig;
 
 use super::director::{Director, Undo, name_of};
 use super::fault::{Fault, Strike, Way};
-use crate::scenario::{Action, AdminOp, ClusterError, LinkMode, Point, RegEvent, When};
+use crate::cluster::{Action, AdminOp, ClusterError, LinkMode, Point, RegEvent, When};
 
 impl Director<'_> {
     pub(super) fn undo(&mut self, undo: Undo) {

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use lite::{Job, JobConfig};
 
 use super::store::FencedStore;
-use crate::scenario::{Action, AdminOp, Cluster, ClusterError, LinkMode, Point, RegEvent, When};
+use crate::cluster::{Action, AdminOp, Cluster, ClusterError, LinkMode, Point, RegEvent, When};
 use crate::system::chaos::{Director, Node, faults_of_the_world};
 use crate::system::cluster::{ClusterOptions, ScenarioCluster};
 use crate::system::process::JobToRun;
@@ -21,7 +21,7 @@ const CALM_PERIODS: u32 = 12;
 
 /// A cluster of simulated processes that run your job, in virtual time and from one seed.
 ///
-/// Use it inside of [`run`](crate::system::run). Every process is a whole scheduler with a registry session, a clock and
+/// Use it inside of [`run`](crate::run). Every process is a whole scheduler with a registry session, a clock and
 /// tasks of its own; nothing is mocked but the registry, the network and time. What happens to a process is in force when
 /// the call returns. An error means that the process is not in a state for it, and is the test's mistake.
 ///
@@ -33,9 +33,7 @@ const CALM_PERIODS: u32 = 12;
 /// use std::time::Duration;
 ///
 /// use lite::{JobBuilder, job_fn};
-/// use testkit::Verdict;
-/// use testkit::SimCluster;
-/// use testkit::system::run;
+/// use testkit::{SimCluster, Verdict, run};
 ///
 /// let report = run(async {
 ///     let config = JobBuilder::new("report", 4).cron("0/10 * * * * ?").failover(true).build()?;
@@ -76,7 +74,7 @@ impl SimCluster {
     /// Begins a world with an empty registry; all chance in it comes from the seed.
     ///
     /// # Panics
-    /// Outside of [`run`](crate::system::run), or of another tokio runtime with time.
+    /// Outside of [`run`](crate::run), or of another tokio runtime with time.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let cluster = ScenarioCluster::with_options(ClusterOptions::new(seed));

@@ -6,7 +6,7 @@ use super::client::Phase;
 use super::injection::Follows;
 use super::message::{Answer, AtClient, ClientId, Conn, Down, Event, Greeting, Request, Up};
 use super::net::Net;
-use crate::scenario::Action;
+use crate::cluster::Action;
 
 /// Heartbeats in one session timeout.
 const BEATS_IN_A_TIMEOUT: u64 = 6;

@@ -14,7 +14,7 @@ use reg_center::contract::{Case, Client, Faults, Harness};
 use reg_center::{RegistryCenter, SessionChange};
 
 use super::{ClientId, SimRegistry, Weather};
-use crate::scenario::LinkMode;
+use crate::cluster::LinkMode;
 use crate::system::process::Gate;
 use crate::system::recorder::Recorder;
 use crate::system::run as run_world;

@@ -10,7 +10,7 @@ use super::injection::{self, Follows, Injection};
 use super::message::{AtClient, ClientId, Event, Request, Up};
 use super::net::Net;
 use super::server::Power;
-use crate::scenario::{Action, LinkMode, When};
+use crate::cluster::{Action, LinkMode, When};
 use crate::system::process::Life;
 
 /// How long a process that goes on after a pause needs until it reads what has come, at most, in milliseconds.

@@ -1,6 +1,6 @@
 //! Faults that wait for a write: armed by a scenario, fired by the write itself.
 
-use crate::scenario::{Action, Point, When};
+use crate::cluster::{Action, Point, When};
 
 /// Something that shall happen to a process at a point of its writes.
 #[derive(Clone, Debug, PartialEq, Eq)]

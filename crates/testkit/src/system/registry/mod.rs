@@ -34,7 +34,7 @@ pub(crate) use center::SimCenter;
 pub(crate) use message::ClientId;
 pub use weather::Weather;
 
-use crate::scenario::{Action, LinkMode, Point};
+use crate::cluster::{Action, LinkMode, Point};
 use crate::system::process::Gate;
 use crate::system::recorder::{Recorder, Voice};
 use client::Client;

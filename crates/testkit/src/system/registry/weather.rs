@@ -60,7 +60,8 @@ impl Weather {
 
     /// Returns how long something may take, in milliseconds, that takes a moment in a network without delays: to hear of
     /// a change, to write, and to do it once more.
-    pub(in crate::system) fn worst_reaction(&self) -> u64 {
+    #[must_use]
+    pub fn worst_reaction(&self) -> u64 {
         4 * (self.delay_max + self.spike_max) + 2 * self.feed_lag_max
     }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 use std::{env, fs, thread};
 
-use testkit::sim::{self, Judge, Keep, Script, Violation};
+use simulation::sim::{self, Judge, Keep, Script, Violation};
 
 const USAGE: &str = "usage:
   ejob-sim run --seeds N [--first-seed S] [--threads T] [--coverage]

@@ -1,8 +1,9 @@
 //! The thirty fault scenarios on the simulated cluster, several seeds each, in virtual time.
 
 use checker::{Options, Verdict};
-use testkit::scenario::{self, Judgement, Scenario};
-use testkit::system::{ClusterOptions, ScenarioCluster, run};
+use simulation::scenario::{self, Judgement, Scenario};
+use testkit::harness::{ClusterOptions, ScenarioCluster};
+use testkit::run;
 
 /// The seeds that each scenario is played with.
 const SEEDS: std::ops::Range<u64> = 0..4;

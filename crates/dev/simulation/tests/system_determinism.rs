@@ -3,7 +3,8 @@
 use std::process::Command;
 use std::thread;
 
-use testkit::system::{ChaosPlan, Fault, Scheduled, run_seed};
+use simulation::chaos::{ChaosPlan, run_seed};
+use testkit::harness::{Fault, Scheduled};
 
 const SEEDS: std::ops::Range<u64> = 40..43;
 /// Set for the child that prints digests.

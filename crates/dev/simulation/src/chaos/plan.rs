@@ -4,11 +4,7 @@ use std::time::Duration;
 
 use lite::{InvalidConfig, JobBuilder, JobConfig};
 use serde::{Deserialize, Serialize};
-
-use super::fault::Fault;
-use crate::scenario::Work;
-use crate::system::cluster::ScenarioCluster;
-use crate::system::registry::Weather;
+use testkit::harness::{ScenarioCluster, Scheduled, Weather, Work};
 
 /// A run of chaos, completely described. Times are in milliseconds since the beginning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,15 +61,6 @@ pub struct CatchUpPlan {
     pub window_seconds: u32,
     /// How many fires of an item at most.
     pub max: u32,
-}
-
-/// A fault and its time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scheduled {
-    /// When it begins.
-    pub at_ms: u64,
-    /// What it is.
-    pub fault: Fault,
 }
 
 impl ChaosPlan {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use checker::history::{ExecEvent, Fact, Record, SessionEvent};
 use checker::{History, Options, Verdict, check};
 use lite::{JobBuilder, JobConfig};
-use testkit::scenario::{
-    Action, AdminOp, Cluster, InstOpts, LinkMode, Point, RegEvent, When, Work,
+use testkit::harness::{
+    Action, AdminOp, Cluster, InstOpts, LinkMode, Point, RegEvent, ScenarioCluster, When, Work,
 };
-use testkit::system::{ScenarioCluster, run};
+use testkit::run;
 
 fn config(items: u32) -> JobConfig {
     JobBuilder::new("job", items).cron(ScenarioCluster::CRON).failover(true).build().unwrap()

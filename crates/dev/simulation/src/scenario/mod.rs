@@ -1,13 +1,12 @@
-//! Fault scenarios: written once, against any [`Cluster`].
+//! Fault scenarios: written once, against any [`Cluster`](testkit::harness::Cluster).
 //!
 //! Each of [`ALL`] is a script that does something to a cluster, expectations about the finished history, and what the
 //! run must have reached to show anything. [`run`] plays one and judges it, together with the promises that the
 //! `checker` judges in every run. `docs/scenarios.md` has the table.
 //!
-//! In reading order: `cluster` (what a scenario can do) · `stage`, `waits` (the words of the scripts) · `history_queries` and
+//! In reading order: `stage`, `waits` (the words of the scripts) · `history_queries` and
 //! `findings` (the words of the expectations) · `f01` … `f30` · `judge`.
 
-mod cluster;
 mod findings;
 mod history_queries;
 mod judge;
@@ -46,10 +45,10 @@ mod f29;
 mod f30;
 
 use futures_util::future::BoxFuture;
-
-pub use cluster::{
+use testkit::harness::{
     Action, AdminOp, Cluster, ClusterError, InstOpts, LinkMode, Point, RegEvent, When, Work,
 };
+
 pub use history_queries::Seen;
 pub use judge::{Judgement, run};
 pub use stage::{ScenarioError, Stage};
@@ -115,8 +114,8 @@ pub const ALL: [Scenario; 30] = [
 ///
 /// # Examples
 /// ```
-/// assert_eq!(testkit::scenario::find("F06").map(|scenario| scenario.id), Some("F06"));
-/// assert!(testkit::scenario::find("F31").is_none());
+/// assert_eq!(simulation::scenario::find("F06").map(|scenario| scenario.id), Some("F06"));
+/// assert!(simulation::scenario::find("F31").is_none());
 /// ```
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Scenario> {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use checker::history::Record;
+use testkit::harness::{
+    Cluster, ClusterError, ClusterOptions, Director, InstOpts, Node, ScenarioCluster,
+};
 
-use super::director::{Director, Node};
 use super::plan::ChaosPlan;
-use crate::scenario::{Cluster, ClusterError, InstOpts};
-use crate::system::cluster::{ClusterOptions, ScenarioCluster};
 
 /// Plays a plan to its end and returns the history.
 ///

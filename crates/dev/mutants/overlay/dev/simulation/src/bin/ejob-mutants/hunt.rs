@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs, thread};
 
 use coordination::Mutant;
-use testkit::sim::{self, Act, Change, Judge, Keep, Script};
+use simulation::sim::{self, Act, Change, Judge, Keep, Script};
 
 /// Which property breaks, and where.
 #[derive(Clone, Debug)]

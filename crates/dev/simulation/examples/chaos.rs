@@ -6,7 +6,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use testkit::system::{ChaosPlan, Outcome, replay, run_seed, shrink};
+use simulation::chaos::{ChaosPlan, Outcome, replay, run_seed, shrink};
 
 /// How many runs the search for a smaller one may take.
 const MAX_RUNS: usize = 400;

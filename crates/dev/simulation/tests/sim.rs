@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use testkit::sim::{
+use simulation::sim::{
     FAULTS, Judge, Keep, OPERATORS, Script, Source, parse_corpus, points, run, run_calm,
     run_points, run_seeds,
 };
@@ -29,10 +29,9 @@ fn without_faults_every_fire_of_every_item_runs_exactly_once() {
 #[test]
 fn under_faults_no_property_breaks_and_everything_heals() {
     let totals = run_seeds(0, 150, THREADS, Judge::Online);
-    let again = totals
-        .failures
-        .first()
-        .map(|(seed, _)| format!("cargo run --release -p testkit --bin ejob-sim -- replay {seed}"));
+    let again = totals.failures.first().map(|(seed, _)| {
+        format!("cargo run --release -p simulation --bin ejob-sim -- replay {seed}")
+    });
     assert!(totals.failures.is_empty(), "{:?}\n{}", totals.failures, again.unwrap_or_default());
 }
 

@@ -1,8 +1,8 @@
 //! Making a failing run smaller: fewer faults, shorter ones, fewer items, as long as the same promise stays broken.
 
 use checker::Property;
+use testkit::harness::{Fault, Weather};
 
-use super::fault::Fault;
 use super::plan::ChaosPlan;
 use super::{Outcome, replay};
 
@@ -80,7 +80,7 @@ impl Search {
 
     fn simplify(&mut self) {
         let steps: [fn(&mut ChaosPlan); 10] = [
-            |plan| plan.weather = crate::system::Weather::CALM,
+            |plan| plan.weather = Weather::CALM,
             |plan| plan.weather.loss_permille = 0,
             |plan| plan.job.slow.clear(),
             |plan| plan.job.hang.clear(),

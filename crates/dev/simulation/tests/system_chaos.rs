@@ -1,7 +1,8 @@
 //! Chaos from fixed seeds, and the search for smaller runs.
 
 use checker::Property;
-use testkit::system::{ChaosPlan, Fault, Outcome, replay, run_seed, shrink};
+use simulation::chaos::{ChaosPlan, Outcome, replay, run_seed, shrink};
+use testkit::harness::Fault;
 
 /// More of them run in `cargo xtask sim --system`. Seeds that once failed stay here, with what they have found.
 const SEEDS: [u64; 12] = [

@@ -2,8 +2,9 @@
 
 use checker::history::{ExecEvent, Fact, Record, RegOp};
 use checker::{Options, Verdict};
-use testkit::scenario::{self, Judgement, Scenario, Seen};
-use testkit::system::{ClusterOptions, ScenarioCluster, run};
+use simulation::scenario::{self, Judgement, Scenario, Seen};
+use testkit::harness::{ClusterOptions, ScenarioCluster};
+use testkit::run;
 
 const SEED: u64 = 1;
 

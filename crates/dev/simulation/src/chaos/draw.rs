@@ -1,0 +1,115 @@
+//! Drawing a run of chaos from a seed: each seed has its own mix, so that rare combinations come up.
+
+use fastrand::Rng;
+use testkit::harness::{FAULT_KINDS, Scheduled, Weather, draw_fault};
+
+use super::plan::{CatchUpPlan, ChaosPlan, JobPlan};
+
+/// How long things go wrong.
+const CHAOS_MS: u64 = 600_000;
+/// How long nothing goes wrong afterwards.
+const CALM_MS: u64 = 120_000;
+/// The first fault comes when the cluster has found itself.
+const FIRST_MS: u64 = 8_000;
+
+impl ChaosPlan {
+    /// Draws a run: two to five nodes, one to nine items, about ten minutes of faults and two of calm.
+    #[must_use]
+    pub fn draw(seed: u64) -> Self {
+        let mut root = Rng::with_seed(seed);
+        let mut shape = root.fork();
+        let mut faults = root.fork();
+        let nodes = shape.u32(2..=5);
+        let job = job(&mut shape);
+        let weather = weather(&mut shape);
+        let faults = schedule(&mut faults, nodes, job.items);
+        let job = extras(&mut root.fork(), job);
+        Self { seed, nodes, weather, job, chaos_ms: CHAOS_MS, calm_ms: CALM_MS, faults }
+    }
+}
+
+fn chance(rng: &mut Rng, percent: u32) -> bool {
+    rng.u32(0..100) < percent
+}
+
+fn job(rng: &mut Rng) -> JobPlan {
+    let items = rng.u32(1..=9);
+    let some = |rng: &mut Rng, percent| {
+        if chance(rng, percent) { vec![rng.u32(0..items)] } else { Vec::new() }
+    };
+    JobPlan {
+        items,
+        failover: chance(rng, 80),
+        misfire: chance(rng, 70),
+        monitor: chance(rng, 97),
+        periods: match rng.u32(0..10) {
+            0..=4 => between(rng, 0.02, 0.3),
+            5..=7 => between(rng, 0.3, 0.9),
+            _ => between(rng, 1.0, 2.2),
+        },
+        slow: some(rng, 30).into_iter().map(|item| (item, between(rng, 1.2, 3.0))).collect(),
+        fail: some(rng, 15),
+        panic: some(rng, 10),
+        hang: some(rng, 4),
+        once: false,
+        catch_up: None,
+    }
+}
+
+/// What came later than the rest has its own chance, so that seeds keep their meaning.
+fn extras(rng: &mut Rng, job: JobPlan) -> JobPlan {
+    let once = chance(rng, 40) && job.monitor;
+    let catches_up = chance(rng, 20) && job.monitor && job.misfire;
+    let policy = CatchUpPlan { window_seconds: rng.u32(15..=90), max: rng.u32(1..=6) };
+    JobPlan { once, catch_up: catches_up.then_some(policy), ..job }
+}
+
+fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
+    // Three digits are enough, and readable in a stored plan.
+    ((low + rng.f64() * (high - low)) * 1000.0).round() / 1000.0
+}
+
+fn weather(rng: &mut Rng) -> Weather {
+    let mut weather = match rng.u32(0..10) {
+        0..=1 => Weather::CALM,
+        2..=5 => Weather::USUAL,
+        6..=7 => Weather {
+            delay_min: 5,
+            delay_max: 60,
+            spike_permille: 20,
+            spike_max: 400,
+            feed_lag_max: 80,
+            ..Weather::USUAL
+        },
+        _ => Weather {
+            delay_min: 0,
+            delay_max: 200,
+            spike_permille: 30,
+            spike_max: 900,
+            feed_lag_max: 300,
+            shuffle_permille: 400,
+            stale_permille: 300,
+            loss_permille: 0,
+        },
+    };
+    if chance(rng, 30) {
+        weather.loss_permille = rng.u32(1..=15);
+    }
+    weather
+}
+
+/// Draws which kinds of faults there are, how many, and when.
+fn schedule(rng: &mut Rng, nodes: u32, items: u32) -> Vec<Scheduled> {
+    let mut kinds: Vec<u32> = (0..FAULT_KINDS).filter(|_| chance(rng, 50)).collect();
+    if kinds.is_empty() {
+        kinds.push(rng.u32(0..FAULT_KINDS));
+    }
+    let n_faults = rng.usize(5..=45);
+    let mut at: Vec<u64> = (0..n_faults).map(|_| rng.u64(FIRST_MS..CHAOS_MS)).collect();
+    at.sort_unstable();
+    let fault = |at_ms| {
+        let kind = kinds[rng.usize(0..kinds.len())];
+        Scheduled { at_ms, fault: draw_fault(rng, kind, nodes, items) }
+    };
+    at.into_iter().map(fault).collect()
+}

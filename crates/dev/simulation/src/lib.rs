@@ -1,0 +1,5 @@
+#![doc = include_str!("../README.md")]
+
+pub mod chaos;
+pub mod scenario;
+pub mod sim;
