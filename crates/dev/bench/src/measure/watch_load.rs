@@ -1,4 +1,5 @@
-//! What the server sends for one fire, by the number of items and of instances that share them.
+//! Packets that the server sends for one fire, by the number of items and of instances that share
+//! them.
 
 use std::time::Duration;
 
@@ -19,12 +20,12 @@ const COLUMNS: [&str; 6] = [
     "packets sent per instance and item",
 ];
 
-/// How long instances follow all items before they follow less, and a bit longer.
+/// Idle time after which instances use a narrow watch, with a margin.
 const CALM: Duration = Duration::from_secs(6);
-/// For how long nothing may have been sent once a fire is over for all instances.
+/// Time without packets after which a fire is over for all instances.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// Measures more and more instances that share more and more items.
+/// Measures an increasing number of instances that share an increasing number of items.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     let (instances, items): (&[u32], &[u32]) = match effort {
         Effort::Quick => (&[1, 4, 16], &[10, 100]),
@@ -32,8 +33,9 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     };
     let mut table = Table::new(
         "watch-load",
-        "what the server sends for one fire of a job that all instances share, each with a session of its own: answers, and \
-         notifications of what others write; monitored, with failover, without fsync; pings are contained",
+        "packets that the server sends for one fire of a job that all instances share, each with a \
+         session of its own: answers, and notifications of changes by other instances; monitored, \
+         with failover, without fsync; includes pings",
         2,
         &COLUMNS,
     );
@@ -47,7 +49,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     Ok(table)
 }
 
-/// What a fire has cost.
+/// Packets of one fire.
 struct Fire {
     requests: u64,
     sent: u64,
@@ -64,7 +66,7 @@ async fn fires(stage: &Stage, instances: u32, items: u32, rounds: usize) -> Outc
         let recorded = recorded.clone();
         let subscriber = move |record: &JobRecord| {
             if let JobEvent::Settled { .. } = record.event {
-                // Nobody listens any more once the measurement is over.
+                // The receiver is dropped when the measurement ends.
                 let _ = recorded.send(());
             }
         };
@@ -75,8 +77,8 @@ async fn fires(stage: &Stage, instances: u32, items: u32, rounds: usize) -> Outc
     }
     let handle = first.ok_or("no instance")?;
     let mut fires = Vec::new();
-    // The first one shows that every item has somebody who runs it, and after the second one, when all has been quiet for a while, those who
-    // have few of the items follow these alone: neither counts.
+    // Two fires do not count. The first one shows that every item has an owner. The second one
+    // follows an idle time, and makes instances with few of the items use a narrow watch.
     for round in 0..rounds + 2 {
         if round == 1 {
             tokio::time::sleep(CALM).await;
@@ -98,14 +100,13 @@ async fn fires(stage: &Stage, instances: u32, items: u32, rounds: usize) -> Outc
     Ok(fires.split_off(2))
 }
 
-/// Waits until the server sends nothing for a while, and returns its counts.
+/// Waits until the server has sent only pings for [`QUIET`], and returns its counts.
 async fn quiet(stage: &Stage) -> Outcome<Fire> {
     let look = async {
         let mut last = stage.sent_count()?;
         loop {
             tokio::time::sleep(QUIET).await;
             let sent = stage.sent_count()?;
-            // Pings go on.
             if sent - last <= PINGS {
                 return Ok(Fire { requests: stage.request_count()?, sent });
             }
@@ -115,7 +116,7 @@ async fn quiet(stage: &Stage) -> Outcome<Fire> {
     within("the server to have nothing more to send", look).await?
 }
 
-/// How many pings there are at most while nothing is sent otherwise: each of a hundred sessions has some in a minute.
+/// Maximum number of pings during [`QUIET`], with a hundred sessions.
 const PINGS: u64 = 10;
 
 fn note(table: &mut Table, instances: u32, items: u32, fires: &[Fire]) {
