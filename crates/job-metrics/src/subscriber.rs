@@ -20,7 +20,8 @@ use crate::table::{self, describe};
 /// use lite::Scheduler;
 ///
 /// let registry = Arc::new(reg_center::MemoryRegistry::new().connect());
-/// let scheduler = Scheduler::builder(registry).event_subscriber(MetricsSubscriber::new()).build()?;
+/// let metrics = MetricsSubscriber::new();
+/// let scheduler = Scheduler::builder(registry).event_subscriber(metrics).build()?;
 /// # Ok::<(), lite::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
