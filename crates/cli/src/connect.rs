@@ -38,7 +38,7 @@ pub(crate) struct ConnectArguments {
     digest_file: Option<PathBuf>,
     #[command(flatten)]
     security: SecurityArguments,
-    /// How long to try to connect
+    /// Deadline for connecting
     #[arg(long, global = true, value_name = "TIME", default_value = "10s", value_parser = duration)]
     connect_timeout: Duration,
     /// Deadline for reading one job, or the list of jobs

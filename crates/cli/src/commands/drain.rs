@@ -24,7 +24,7 @@ pub(crate) struct DrainArguments {
     /// Pause the server instead of disabling it: its items stay
     #[arg(long)]
     pause: bool,
-    /// How long to wait; after that the server stays disabled or paused
+    /// Deadline for the drain; the server stays disabled or paused after it
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     deadline: Duration,
     #[command(flatten)]

@@ -10,7 +10,7 @@ use super::{Scope, servers};
 use crate::snapshot::runner;
 use crate::{By, Operations, Report, Result};
 
-/// How a drain stops new runs on the server.
+/// Way in which a drain stops new runs on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DrainMode {
     /// Disable the server: its items get other owners as they become idle.

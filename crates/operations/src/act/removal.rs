@@ -13,7 +13,7 @@ use crate::operations::recorded;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
 const ACT: &str = "remove job";
-/// How often nodes that reappear are removed again before the removal gives up.
+/// Maximum number of passes that remove nodes which reappear.
 const PASSES: usize = 20;
 /// Time for instances to leave, before the nodes that they wrote meanwhile are removed.
 const PASS_PAUSE: Duration = Duration::from_millis(100);
@@ -31,7 +31,7 @@ pub struct RemovalPreview {
     pub confirmation: String,
 }
 
-/// How a removal treats live instances.
+/// Treatment of live instances by a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Removal {
     /// Live instances prevent the removal.

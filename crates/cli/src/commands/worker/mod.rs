@@ -48,10 +48,10 @@ pub(crate) struct WorkerArguments {
     /// Time zone of cron expressions without one; must be the same for all processes of a job
     #[arg(long, value_name = "ZONE")]
     default_time_zone: Option<String>,
-    /// How long runs may continue after SIGTERM or ctrl-c
+    /// Time that runs may continue after SIGTERM or ctrl-c
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     drain: Duration,
-    /// How long the registry waits without contact before other instances take over
+    /// Time without contact after which other instances take over
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     session_timeout: Duration,
     #[command(flatten)]
