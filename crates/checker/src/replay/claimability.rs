@@ -29,9 +29,9 @@ fn claimability_of(job: &Job, i: u32, names: &Names) -> Claimability {
     if !config.monitor {
         return Claimability::Blocked("the job is not monitored");
     }
-    let Some(ledger) = item.ledger else { return Claimability::Blocked("it has no record") };
+    let Some(ledger) = item.ledger else { return Claimability::Blocked("the item has no record") };
     match ledger.state {
-        State::Retired => return Claimability::Blocked("it is retired"),
+        State::Retired => return Claimability::Blocked("the item is retired"),
         State::Running | State::Orphan => {
             let notes = |owner: &Name| {
                 job.server_of(*owner, names) == Some(Server::Enabled)
@@ -43,7 +43,7 @@ fn claimability_of(job: &Job, i: u32, names: &Names) -> Claimability {
         }
         State::Idle => {}
     }
-    let Some(owner) = item.owner else { return Claimability::Blocked("it has no owner") };
+    let Some(owner) = item.owner else { return Claimability::Blocked("the item has no owner") };
     match job.server_of(owner, names) {
         _ if !job.instances.contains_key(&owner) => Claimability::Blocked("its owner is gone"),
         _ if job.draining.contains(&owner) => Claimability::Blocked("its owner leaves"),
@@ -51,15 +51,17 @@ fn claimability_of(job: &Job, i: u32, names: &Names) -> Claimability {
         Some(Server::Disabled) => Claimability::Blocked("its server is disabled"),
         Some(Server::Paused) => Claimability::Blocked("its server is paused"),
         Some(Server::Enabled) if job.pending(i).is_some() => {
-            Claimability::Blocked("it has to move")
+            Claimability::Blocked("the item is pending")
         }
         Some(Server::Enabled) if !job.fits_config() => {
             Claimability::Blocked("the number of items has changed")
         }
         Some(Server::Enabled) if item.disabled || ledger.disabled => {
-            Claimability::Blocked("it is disabled")
+            Claimability::Blocked("the item is disabled")
         }
-        Some(Server::Enabled) if item.running => Claimability::Blocked("it is shown as running"),
+        Some(Server::Enabled) if item.running => {
+            Claimability::Blocked("the item is marked as running")
+        }
         Some(Server::Enabled) => Claimability::Claimable(owner),
     }
 }
