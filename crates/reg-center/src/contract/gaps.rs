@@ -76,7 +76,7 @@ enum Fault {
 }
 
 impl Fault {
-    /// A slow connection loses no change, so the feed needs no new snapshot.
+    /// Returns false for a slow connection, which loses no change.
     fn makes_a_gap(self) -> bool {
         !matches!(self, Self::Delay)
     }
