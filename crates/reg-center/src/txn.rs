@@ -178,7 +178,7 @@ impl Txn {
         self.op(Op::Create { path, data: data.into(), lifetime })
     }
 
-    /// Replaces the data of a node, whatever its version; conflicts if it is absent.
+    /// Replaces the data of a node with any version; conflicts if it is absent.
     #[must_use]
     pub fn put(self, path: NodePath, data: impl Into<Bytes>) -> Self {
         self.op(Op::Put { path, data: data.into(), expect: Expect::Exists })
