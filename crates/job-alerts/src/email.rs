@@ -66,7 +66,7 @@ pub enum MailTls {
 /// # Ok::<(), lite::InvalidConfig>(())
 /// ```
 #[derive(Clone)]
-#[must_use = "a handler is made by `build`"]
+#[must_use = "`build` returns the handler"]
 pub struct Email {
     host: String,
     port: u16,

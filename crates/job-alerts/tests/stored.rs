@@ -320,12 +320,12 @@ fn secret_is_permitted_only_for_its_host() {
         ("EMAIL", &mail, token(hooks_host), Some(("email.password", mail_host))),
     ];
     for (name, properties, permissions, expected) in rows {
-        let made = make(name, properties, &permissions).map(|_| ());
+        let result = make(name, properties, &permissions).map(|_| ());
         let Some((field, host)) = expected else {
-            assert_eq!(made, Ok(()), "{name}");
+            assert_eq!(result, Ok(()), "{name}");
             continue;
         };
-        let error = made.unwrap_err();
+        let error = result.unwrap_err();
         assert_eq!(error.field, field, "{error}");
         assert!(error.valid.ends_with(&format!("own list permits for {host}")), "{error}");
         assert!(!error.to_string().contains("t0ps3cret"), "{error}");

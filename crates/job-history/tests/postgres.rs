@@ -73,12 +73,12 @@ async fn tables_of_a_java_instance_are_used_as_they_are() {
     let (admin, database) = (server::url(VARIABLE), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);
-    let made = "CREATE TABLE JOB_STATUS_TRACE_LOG (id VARCHAR(40) NOT NULL PRIMARY KEY, \
+    let create_table = "CREATE TABLE JOB_STATUS_TRACE_LOG (id VARCHAR(40) NOT NULL PRIMARY KEY, \
                 job_name VARCHAR(100) NOT NULL, original_task_id VARCHAR(255) NOT NULL, \
                 task_id VARCHAR(255) NOT NULL, slave_id VARCHAR(50) NOT NULL, execution_type VARCHAR(20) NOT NULL, \
                 sharding_item VARCHAR(100) NOT NULL, state VARCHAR(20) NOT NULL, message VARCHAR(4000) NULL, \
                 creation_time TIMESTAMP NULL)";
-    run_raw(&url, made.to_owned()).await;
+    run_raw(&url, create_table.to_owned()).await;
     suite::states_without_source(
         HistoryOptions::url(&url).unwrap().connect_deadline(support::DEADLINE),
         &dump(url.clone()),

@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::Invalid;
 
-/// Larger than any secret: a file beyond it is surely a wrong path.
+/// Maximum size of a secret file, in bytes. A larger file is surely the wrong one.
 const MAX_FILE_BYTES: u64 = 64 * 1024;
 
 /// A text of a definition that may refer to secrets.

@@ -1,4 +1,4 @@
-//! Alerts by HTTP: DingTalk, WeCom, Slack, and webhooks of one's own.
+//! Alerts by HTTP: DingTalk, WeCom, Slack, and other webhooks.
 
 mod channel;
 mod kind;
@@ -59,7 +59,7 @@ use kind::Names;
 /// assert!(error.value.starts_with("${env:NO_SUCH_WEBHOOK}"));
 /// ```
 #[derive(Clone)]
-#[must_use = "a handler is made by `build`"]
+#[must_use = "`build` returns the handler"]
 pub struct HttpAlert {
     kind: Kind,
     url: SecretText,

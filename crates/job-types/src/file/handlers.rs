@@ -40,23 +40,23 @@ impl fmt::Debug for SharedHandler {
 
 /// Creates the handlers of a job in their order. Errors count them from 0.
 pub(super) fn handlers(docs: Vec<HandlerDoc>) -> Result<Vec<SharedHandler>, Invalid> {
-    let made = docs.into_iter().enumerate().map(|(n, doc)| {
+    let handlers = docs.into_iter().enumerate().map(|(n, doc)| {
         handler(doc).map_err(|error| {
             let field = format!("error_handlers[{n}].{}", error.field);
             Invalid::new(field, error.value, error.valid)
         })
     });
-    made.collect()
+    handlers.collect()
 }
 
 fn handler(doc: HandlerDoc) -> Result<SharedHandler, Invalid> {
-    let made: Arc<dyn ErrorHandler> = match doc.kind.as_str() {
+    let handler: Arc<dyn ErrorHandler> = match doc.kind.as_str() {
         "log" => without_settings(&doc).map(|()| Arc::new(LogErrors))?,
         "ignore" => without_settings(&doc).map(|()| Arc::new(IgnoreErrors))?,
         "throw" => without_settings(&doc).map(|()| Arc::new(StopOnErrors))?,
         _ => messages::handler(doc)?,
     };
-    Ok(SharedHandler(made))
+    Ok(SharedHandler(handler))
 }
 
 /// Rejects all settings, for kinds that have none.

@@ -62,7 +62,7 @@ const METHODS: [Method; 7] = [
 /// );
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a job is made by `build`"]
+#[must_use = "`build` returns the job"]
 pub struct Http {
     method: String,
     url: SecretText,
