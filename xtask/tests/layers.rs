@@ -1,6 +1,6 @@
 //! The layers: allowed dependencies between the crates, and packages that must not be reachable.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
@@ -127,14 +127,14 @@ const LAYERS: [Row; 25] = [
 const PURE: [&str; 4] = ["coordination", "reg-center", "sharding", "trigger"];
 /// Crates without random numbers. `trigger` is not listed, because a macro of its optional `cron`
 /// draws random numbers at compile time.
-const CHANCELESS: [&str; 3] = ["coordination", "reg-center", "sharding"];
+const WITHOUT_RANDOM: [&str; 3] = ["coordination", "reg-center", "sharding"];
 
 /// Packages that must not be reachable from some crates, except through dev-dependencies.
 const UNREACHABLE: [(&str, &[&str], &str); 6] = [
     ("tokio", &PURE, "pure crates run on no runtime"),
     ("tracing", &PURE, "pure crates do not log"),
-    ("getrandom", &CHANCELESS, "pure crates draw nothing by chance"),
-    ("rand", &CHANCELESS, "pure crates draw nothing by chance"),
+    ("getrandom", &WITHOUT_RANDOM, "pure crates use no random numbers"),
+    ("rand", &WITHOUT_RANDOM, "pure crates use no random numbers"),
     (
         "zookeeper-client",
         &[

@@ -1,6 +1,6 @@
 //! Rules of this repository that neither the compiler nor clippy checks.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

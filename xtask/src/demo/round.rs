@@ -249,8 +249,7 @@ fn describe_missing(missing: Option<Vec<u64>>) -> String {
     match missing {
         None => "no item has a result".to_owned(),
         Some(missing) if missing.is_empty() => {
-            "all items have results, but a worker still runs one or has not replaced an orphaned run"
-                .to_owned()
+            "all items have results, but one still runs or has only the killed worker's".to_owned()
         }
         Some(missing) => format!("the items {missing:?} have no result"),
     }

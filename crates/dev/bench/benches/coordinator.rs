@@ -1,7 +1,7 @@
 //! Decision latency of one instance by number of items. The instance is the leader and owns all
 //! items. The registry answers at once.
 
-#![expect(clippy::unwrap_used, reason = "a bench that cannot go on should panic")]
+#![expect(clippy::unwrap_used, reason = "a bench that fails should panic")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -37,7 +37,7 @@ pub(crate) struct Stage {
 
 /// A session and a scheduler, like those of one process.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub(crate) struct Instance {
     pub(crate) center: Arc<Recorder>,
     pub(crate) scheduler: Scheduler,
 }
@@ -70,13 +70,13 @@ impl Stage {
     }
 
     /// Opens a session for a scheduler on a host of its own.
-    pub(crate) async fn member(&self, namespace: &str, host: u32) -> Outcome<Member> {
+    pub(crate) async fn instance(&self, namespace: &str, host: u32) -> Outcome<Instance> {
         let center = Arc::new(Recorder::new(self.session(namespace).await?));
         let scheduler = scheduler_on(Arc::clone(&center) as Arc<dyn RegistryCenter>, host)?;
-        Ok(Member { center, scheduler })
+        Ok(Instance { center, scheduler })
     }
 
-    /// Opens a session for a scheduler like [`Stage::member`], without a recorder.
+    /// Opens a session for a scheduler like [`Stage::instance`], without a recorder.
     ///
     /// Recorded requests would add to measured memory.
     pub(crate) async fn unrecorded(&self, namespace: &str, host: u32) -> Outcome<Scheduler> {
@@ -96,7 +96,7 @@ fn scheduler_on(center: Arc<dyn RegistryCenter>, host: u32) -> Outcome<Scheduler
     Ok(Scheduler::builder(center).server_ip(&ip)?.build()?)
 }
 
-impl Member {
+impl Instance {
     /// Shuts down the scheduler and closes the session.
     pub(crate) async fn leave(self) -> Outcome<()> {
         self.scheduler.shutdown(PATIENCE).await;

@@ -65,7 +65,7 @@ impl Ensemble {
     /// Kills all servers that run. The registry is then gone, without notice to clients.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// As [`Server::kill`].
     pub fn kill_all(&mut self) -> Result<(), Error> {
         self.servers.iter_mut().filter(|server| server.is_launched()).try_for_each(Server::kill)
     }

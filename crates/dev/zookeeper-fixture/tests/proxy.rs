@@ -1,6 +1,6 @@
 //! Tests of each mode of the proxy between a client and a small echo server.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
 use std::io;
 use std::net::SocketAddr;

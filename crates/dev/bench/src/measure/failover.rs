@@ -11,7 +11,7 @@ use zookeeper_client as zk;
 use crate::recorder::Request;
 use crate::report::{Cell, Table};
 use crate::spread::Spread;
-use crate::stage::{Member, Stage, settled, within};
+use crate::stage::{Instance, Stage, settled, within};
 use crate::{Effort, Outcome, raw};
 
 const COLUMNS: [&str; 8] = [
@@ -59,7 +59,7 @@ struct Loss {
 async fn losses(stage: &Stage, lost: u32, rounds: usize) -> Outcome<Vec<Loss>> {
     let items = 2 * lost;
     let config = || JobBuilder::new(format!("failover-{lost}"), items).failover(true).build();
-    let survivor = stage.member(NAMESPACE, 1).await?;
+    let survivor = stage.instance(NAMESPACE, 1).await?;
     let server = stage.connect_string();
     let bystander = within("a connection", zk::Client::connect(&server)).await??;
     let (taken, mut takes) = mpsc::unbounded_channel();
@@ -123,8 +123,8 @@ async fn victim_with_runs(
     stage: &Stage,
     config: JobConfig,
     lost: u32,
-) -> Outcome<(Member, String)> {
-    let victim = stage.member(NAMESPACE, 2).await?;
+) -> Outcome<(Instance, String)> {
+    let victim = stage.instance(NAMESPACE, 2).await?;
     let (running, mut runs) = mpsc::unbounded_channel();
     let job = job_fn(move |_| {
         let _ = running.send(());
@@ -150,17 +150,17 @@ async fn receive(times: u32, what: &str, inbox: &mut mpsc::UnboundedReceiver<()>
     Ok(())
 }
 
-async fn one_write(member: &Member) -> Outcome<Duration> {
+async fn one_write(instance: &Instance) -> Outcome<Duration> {
     let probe = Txn::new().create(NodePath::parse("/probe")?, "x", Lifetime::Ephemeral);
-    Ok(raw::replay(member.center.unrecorded(), &[probe]).await?[0])
+    Ok(raw::replay(instance.center.unrecorded(), &[probe]).await?[0])
 }
 
 /// Replays the transactions that queued the items and took them over. Returns their total time.
-async fn replay_takeover(member: &Member, sent: &[Request]) -> Outcome<Duration> {
+async fn replay_takeover(instance: &Instance, sent: &[Request]) -> Outcome<Duration> {
     let takes_over = |txn: &&Txn| matches!(txn.label(), "sweep" | "takeover");
     let txns = sent.iter().filter_map(|request| request.txn.as_ref()).filter(takes_over);
     let txns: Vec<Txn> = txns.cloned().collect();
-    Ok(raw::replay(member.center.unrecorded(), &txns).await?.iter().sum())
+    Ok(raw::replay(instance.center.unrecorded(), &txns).await?.iter().sum())
 }
 
 fn note(table: &mut Table, stage: &Stage, lost: u32, losses: &[Loss]) {

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use crate::recorder::{Request, round_trips};
 use crate::report::{Cell, Table, on_or_off};
 use crate::spread::Spread;
-use crate::stage::{Member, Stage, settled, with_flags, within};
+use crate::stage::{Instance, Stage, settled, with_flags, within};
 use crate::{Effort, Outcome, raw};
 
 const COLUMNS: [&str; 12] = [
@@ -87,7 +87,7 @@ fn grid(effort: Effort) -> impl Iterator<Item = Setting> {
 /// of each fire.
 async fn fires(stage: &Stage, setting: Setting, rounds: usize) -> Outcome<(f64, Vec<Fire>)> {
     let Setting { items, monitor, failover } = setting;
-    let member = stage.member("fire", 1).await?;
+    let instance = stage.instance("fire", 1).await?;
     // On a slow disk a fire of 1000 items and its raw replay take longer than a second.
     let cron = if items < 1000 { "* * * * * ?" } else { "0/4 * * * * ?" };
     let name = format!("fire-{items}-{monitor}-{failover}");
@@ -108,7 +108,7 @@ async fn fires(stage: &Stage, setting: Setting, rounds: usize) -> Outcome<(f64, 
             let _ = recorded.send((fire, Timestamp::now()));
         }
     };
-    let registration = member.scheduler.schedule(with_flags(config, monitor, failover), job);
+    let registration = instance.scheduler.schedule(with_flags(config, monitor, failover), job);
     let handle = registration.event_subscriber(subscriber).await?;
     settled(&handle, items as usize).await?;
     let mut watch = Watch { setting, starts, records };
@@ -117,14 +117,14 @@ async fn fires(stage: &Stage, setting: Setting, rounds: usize) -> Outcome<(f64, 
     let mut fires = Vec::new();
     let mut requests = 0;
     while fires.len() < rounds {
-        member.center.take();
+        instance.center.take();
         let before = stage.request_count()?;
         let (fire, first, recorded) = watch.next_fire().await?;
         requests += stage.request_count()? - before;
-        let sent = member.center.take();
-        fires.push(compare_with_raw(&member, fire, &first, recorded, &sent).await?);
+        let sent = instance.center.take();
+        fires.push(compare_with_raw(&instance, fire, &first, recorded, &sent).await?);
     }
-    member.leave().await?;
+    instance.leave().await?;
     Ok((requests as f64 / rounds as f64, fires))
 }
 
@@ -152,7 +152,8 @@ impl Watch {
         let now = Timestamp::now();
         let mut begun: BTreeMap<Timestamp, Vec<Start>> = BTreeMap::new();
         let (fire, starts) = loop {
-            let start = within("a start", self.starts.recv()).await?.ok_or("the job is gone")?;
+            let start =
+                within("a start", self.starts.recv()).await?.ok_or("the job has stopped")?;
             let fire = start.fire;
             let of_fire = begun.entry(fire).or_default();
             of_fire.push(start);
@@ -164,7 +165,8 @@ impl Watch {
         let mut last = None;
         let mut n_recorded = 0;
         while self.setting.monitor && n_recorded < items {
-            let record = within("a record", self.records.recv()).await?.ok_or("the job is gone")?;
+            let record =
+                within("a record", self.records.recv()).await?.ok_or("the job has stopped")?;
             if record.0 == FireTime(fire.as_millisecond()) {
                 n_recorded += 1;
                 last = Some(record.1);
@@ -176,7 +178,7 @@ impl Watch {
 
 /// Replays the transactions that the product sent, and returns the figures of both.
 async fn compare_with_raw(
-    member: &Member,
+    instance: &Instance,
     fire: Timestamp,
     first: &Start,
     recorded: Option<Timestamp>,
@@ -190,7 +192,7 @@ async fn compare_with_raw(
     let before_start: Vec<Request> = sent.iter().filter(before_start).cloned().collect();
     let txns: Vec<Txn> = sent.iter().filter_map(|request| request.txn.clone()).collect();
     let claim = txns.iter().position(|txn| txn.label() == "claim");
-    let raw = raw::replay_after(IDLE_TIME, member.center.unrecorded(), &txns).await?;
+    let raw = raw::replay_after(IDLE_TIME, instance.center.unrecorded(), &txns).await?;
     Ok(Fire {
         round_trips: round_trips(&before_start),
         to_start,

@@ -60,7 +60,7 @@ async fn lateness(jobs: u32, work: Duration, seconds: usize) -> Outcome<Vec<Dura
     let scheduled = Timestamp::now();
     let mut late = Vec::new();
     while late.len() < seconds * jobs as usize {
-        let (fire, by) = within("a start", starts.recv()).await?.ok_or("the jobs are gone")?;
+        let (fire, by) = within("a start", starts.recv()).await?.ok_or("the jobs have stopped")?;
         late.extend((fire > scheduled).then_some(by));
     }
     scheduler.abort();

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::report::{Cell, Table};
 use crate::spread::Spread;
-use crate::stage::{Member, Stage, settled, until, within};
+use crate::stage::{Instance, Stage, settled, until, within};
 use crate::{Effort, Outcome, raw};
 
 const COLUMNS: [&str; 7] = [
@@ -69,13 +69,13 @@ pub(crate) async fn visible_after(
 
 async fn joins(stage: &Stage, items: u32, rounds: usize) -> Outcome<Vec<Join>> {
     let n_items = items as usize;
-    let first = stage.member("resharding", 1).await?;
+    let first = stage.instance("resharding", 1).await?;
     let (of_first, _) = schedule(&first, items).await?;
     settled(&of_first, n_items).await?;
     let mut joins = Vec::new();
     for _ in 0..rounds {
         first.center.take();
-        let second = stage.member("resharding", 2).await?;
+        let second = stage.instance("resharding", 2).await?;
         let (of_second, registered) = schedule(&second, items).await?;
         let half = n_items / 2;
         wait_until_owned(&of_second, half).await?;
@@ -100,7 +100,7 @@ async fn joins(stage: &Stage, items: u32, rounds: usize) -> Outcome<Vec<Join>> {
 }
 
 /// Schedules a job that never fires. Returns its handle and the moment of its registration.
-async fn schedule(member: &Member, items: u32) -> Outcome<(JobHandle, Instant)> {
+async fn schedule(instance: &Instance, items: u32) -> Outcome<(JobHandle, Instant)> {
     let config = JobBuilder::new(format!("resharding-{items}"), items).build()?;
     let (joined, mut joins) = mpsc::unbounded_channel();
     let subscriber = move |record: &JobRecord| {
@@ -108,9 +108,9 @@ async fn schedule(member: &Member, items: u32) -> Outcome<(JobHandle, Instant)> 
             let _ = joined.send(Instant::now());
         }
     };
-    let registration = member.scheduler.schedule(config, job_fn(|_| async { Ok(()) }));
+    let registration = instance.scheduler.schedule(config, job_fn(|_| async { Ok(()) }));
     let handle = registration.event_subscriber(subscriber).await?;
-    let at = within("its registration", joins.recv()).await?.ok_or("the job is gone")?;
+    let at = within("its registration", joins.recv()).await?.ok_or("the job has stopped")?;
     Ok((handle, at))
 }
 

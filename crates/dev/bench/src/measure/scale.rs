@@ -228,7 +228,7 @@ impl Cluster {
         Err(format!("instances still have events after {TURNS} turns of each").into())
     }
 
-    /// One instance reads all that has come, and does what it then wants.
+    /// Gives one instance a turn: it handles its events, and its commands are executed.
     fn turn(&mut self, index: usize) -> Outcome<()> {
         let node = &mut self.nodes[index];
         if node.inbox.is_empty() {

@@ -79,7 +79,7 @@ async fn writes(
     let mut under_way = JoinSet::new();
     for number in 0..transactions {
         if under_way.len() == UNDER_WAY {
-            under_way.join_next().await.ok_or("nothing is under way")???;
+            under_way.join_next().await.ok_or("no transaction is under way")???;
         }
         let mut txn = Txn::new();
         for operation in 0..operations {

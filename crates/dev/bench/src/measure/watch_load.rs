@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use crate::report::{Cell, Table};
 use crate::spread::Spread;
-use crate::stage::{Member, Stage, within};
+use crate::stage::{Instance, Stage, within};
 use crate::{Effort, Outcome};
 
 const COLUMNS: [&str; 6] = [
@@ -21,7 +21,7 @@ const COLUMNS: [&str; 6] = [
 ];
 
 /// Idle time after which instances use a narrow watch, with a margin.
-const CALM: Duration = Duration::from_secs(6);
+const NARROW_WATCH_DELAY: Duration = Duration::from_secs(6);
 /// Time without packets after which a fire is over for all instances.
 const QUIET: Duration = Duration::from_millis(300);
 
@@ -58,10 +58,10 @@ struct Fire {
 async fn fires(stage: &Stage, instances: u32, items: u32, rounds: usize) -> Outcome<Vec<Fire>> {
     let name = format!("watch-load-{instances}-{items}");
     let (recorded, mut records) = mpsc::unbounded_channel();
-    let mut members: Vec<Member> = Vec::new();
+    let mut started: Vec<Instance> = Vec::new();
     let mut first = None;
     for host in 0..instances {
-        let member = stage.member("watch-load", host + 1).await?;
+        let instance = stage.instance("watch-load", host + 1).await?;
         let config = JobBuilder::new(&name, items).failover(true).build()?;
         let recorded = recorded.clone();
         let subscriber = move |record: &JobRecord| {
@@ -70,10 +70,10 @@ async fn fires(stage: &Stage, instances: u32, items: u32, rounds: usize) -> Outc
                 let _ = recorded.send(());
             }
         };
-        let registration = member.scheduler.schedule(config, job_fn(|_| async { Ok(()) }));
+        let registration = instance.scheduler.schedule(config, job_fn(|_| async { Ok(()) }));
         let handle = registration.event_subscriber(subscriber).await?;
         first.get_or_insert(handle);
-        members.push(member);
+        started.push(instance);
     }
     let handle = first.ok_or("no instance")?;
     let mut fires = Vec::new();
@@ -81,12 +81,12 @@ async fn fires(stage: &Stage, instances: u32, items: u32, rounds: usize) -> Outc
     // follows an idle time, and makes instances with few of the items use a narrow watch.
     for round in 0..rounds + 2 {
         if round == 1 {
-            tokio::time::sleep(CALM).await;
+            tokio::time::sleep(NARROW_WATCH_DELAY).await;
         }
         let before = quiet(stage).await?;
         handle.trigger().await?;
         for _ in 0..items {
-            within("a record", records.recv()).await?.ok_or("the job is gone")?;
+            within("a record", records.recv()).await?.ok_or("the job has stopped")?;
         }
         let after = quiet(stage).await?;
         fires.push(Fire {
@@ -94,8 +94,8 @@ async fn fires(stage: &Stage, instances: u32, items: u32, rounds: usize) -> Outc
             sent: after.sent - before.sent,
         });
     }
-    for member in members {
-        member.leave().await?;
+    for instance in started {
+        instance.leave().await?;
     }
     Ok(fires.split_off(2))
 }
@@ -113,7 +113,7 @@ async fn quiet(stage: &Stage) -> Outcome<Fire> {
             last = sent;
         }
     };
-    within("the server to have nothing more to send", look).await?
+    within("the server to send no more packets", look).await?
 }
 
 /// Maximum number of pings during [`QUIET`], with a hundred sessions.

@@ -54,9 +54,9 @@ pub(super) async fn check(setup: &CheckSetup<'_>, report: &mut Report) -> Result
 
     let succession = Succession { env: &env, rust: &rust, java: &java };
     let item = succession.hold_slowly(&slow_ids).await?;
-    let outcome = succession.from_rust(of_rust[1], &java_id, report).await;
+    let outcome = succession.java_replays(of_rust[1], &java_id, report).await;
     report.part(outcome);
-    succession.from_java(item, report).await?;
+    succession.rust_replays(item, report).await?;
     successor.leave().await?;
     operator.leave().await?;
     env.tree.close().await
@@ -71,7 +71,7 @@ struct Succession<'a> {
 
 impl Succession<'_> {
     /// Expects that Java replays the misfire of a lost Rust worker.
-    async fn from_rust(
+    async fn java_replays(
         &self,
         item: u32,
         java_id: &str,
@@ -97,7 +97,7 @@ impl Succession<'_> {
     ///
     /// Java notes a misfire when the long run ends, and replays it during its next fire. The run is
     /// released right after a missed fire, and the worker is killed before the next one.
-    async fn from_java(&self, item: u32, report: &mut Report) -> Result<(), Failure> {
+    async fn rust_replays(&self, item: u32, report: &mut Report) -> Result<(), Failure> {
         let held = held(self.env, "java", SLOW, &[item], now_ms()).await?;
         let now = now_ms();
         let missed = |run: &Run, _| run.job == SLOW && run.fire > held.fire && run.fire > now;

@@ -69,7 +69,7 @@ async fn replace(
         between_fires(env, &jobs.iter().map(|job| job.name).collect::<Vec<_>>(), TOTAL).await?;
         old.leave().await?;
         for job in &mut *jobs {
-            job.members.retain(|(name, _)| name != old.name());
+            job.instances.retain(|(name, _)| name != old.name());
         }
         settle(jobs, report).await;
     }
@@ -96,7 +96,7 @@ struct Job<'a> {
     env: &'a CheckEnv<'a>,
     name: &'static str,
     /// The names of its workers and their instances' ids.
-    members: Vec<(String, String)>,
+    instances: Vec<(String, String)>,
     /// The first fire to verify.
     from: i64,
     /// An earlier wait for the job has failed.
@@ -105,21 +105,21 @@ struct Job<'a> {
 
 impl<'a> Job<'a> {
     fn new(env: &'a CheckEnv<'a>, name: &'static str) -> Self {
-        Self { env, name, members: Vec::new(), from: 0, is_stuck: false }
+        Self { env, name, instances: Vec::new(), from: 0, is_stuck: false }
     }
 
     /// Schedules the job on a worker unless the worker takes part already.
     async fn join(&mut self, worker: &Worker) -> Result<(), Failure> {
-        if self.members.iter().all(|(name, _)| name != worker.name()) {
+        if self.instances.iter().all(|(name, _)| name != worker.name()) {
             let id = worker.schedule(&JobPlan::new(self.name, TOTAL)).await?;
-            self.members.push((worker.name().to_owned(), id));
+            self.instances.push((worker.name().to_owned(), id));
         }
         Ok(())
     }
 
-    /// Waits until the members own the items.
+    /// Waits until the instances own the items.
     async fn assigned(&self) -> Result<(), Failure> {
-        let ids: Vec<&str> = self.members.iter().map(|(_, id)| &**id).collect();
+        let ids: Vec<&str> = self.instances.iter().map(|(_, id)| &**id).collect();
         assigned(self.env, self.name, TOTAL, &ids).await
     }
 

@@ -74,7 +74,7 @@ async fn prepare<'a>(
 ) -> Result<Vec<Case<'a>>, Failure> {
     let mut joined = Vec::new();
     for loss in losses {
-        for leader in loss.members() {
+        for leader in loss.workers() {
             joined.push(Joined::all(env, loss, leader).await?);
         }
     }
@@ -119,7 +119,7 @@ struct Loss<'a> {
 }
 
 impl<'a> Loss<'a> {
-    fn members(&self) -> Vec<&'a Worker> {
+    fn workers(&self) -> Vec<&'a Worker> {
         [self.killed, self.taker].into_iter().chain(self.busy_java).collect()
     }
 }
@@ -129,21 +129,21 @@ struct Joined<'a> {
     loss: &'a Loss<'a>,
     job: String,
     total: u32,
-    /// The names of the members and the ids of their instances.
+    /// The names of the workers and the ids of their instances.
     ids: Vec<(&'a str, String)>,
 }
 
 impl<'a> Joined<'a> {
     /// Schedules a job on all workers of a loss. The leader is the first to join.
     async fn all(env: &CheckEnv<'_>, loss: &'a Loss<'a>, leader: &Worker) -> Result<Self, Failure> {
-        let mut members = loss.members();
-        members.sort_by_key(|worker| worker.name() != leader.name());
-        let total = ITEMS_EACH * u32::try_from(members.len()).unwrap_or(u32::MAX);
+        let mut workers = loss.workers();
+        workers.sort_by_key(|worker| worker.name() != leader.name());
+        let total = ITEMS_EACH * u32::try_from(workers.len()).unwrap_or(u32::MAX);
         let job = format!("{}-ledBy-{}", loss.killed.name(), leader.name());
         let mut plan = JobPlan::new(&job, total).failover();
         plan.cron = format!("0/{} * * * * ?", PERIOD.as_secs());
         let mut ids = Vec::new();
-        for worker in members {
+        for worker in workers {
             ids.push((worker.name(), worker.schedule(&plan).await?));
         }
         let expected = format!("{} leads {job}", leader.name());

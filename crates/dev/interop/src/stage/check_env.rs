@@ -43,7 +43,8 @@ impl TestBed {
     /// build.
     pub(crate) fn open(release: JavaVersion, java: &Path, control: bool) -> Result<Self, Failure> {
         let hosts = (1..=N_HOSTS).map(Host::make).collect::<Result<_, _>>()?;
-        // The suite's namespace has nothing but the hosts beside its loopback device.
+        // Only the hosts can connect: the suite's namespace has no other devices than theirs and
+        // its loopback.
         let options = ServerOptions::default().line("clientPortAddress=0.0.0.0");
         let server = Server::start_with(&options)?;
         let folder = TempDir::new().map_err(Failure::system("make a folder for logs"))?;

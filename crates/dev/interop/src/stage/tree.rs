@@ -286,7 +286,7 @@ async fn soon<T>(
 fn overdue(expected: &str) -> Failure {
     Failure::Deadline {
         expected: expected.to_owned(),
-        found: "nothing".to_owned(),
+        found: "no answer of the registry".to_owned(),
         after: PATIENCE,
     }
 }

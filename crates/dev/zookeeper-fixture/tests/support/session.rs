@@ -1,6 +1,6 @@
 //! Minimal client of ZooKeeper's wire protocol that creates and reads nodes.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -38,7 +38,7 @@ pub(super) async fn check(
     ];
     idle.on("shutdown", rust).await?;
     idle.gone(&rust_id).await?;
-    idle.status("items belong to an instance that is gone", "SHARDING_FLAG", report).await?;
+    idle.status("items belong to a lost instance", "SHARDING_FLAG", report).await?;
     // The statistics of 3.x fail while an item belongs to a lost instance.
     if env.release() == JavaVersion::V2_1_5 {
         let mut wanted: Vec<Value> = rows
@@ -48,7 +48,7 @@ pub(super) async fn check(
             .into();
         wanted.sort_by_key(|row| row[0].as_u64());
         let shown = operator.call("sharding", &[("job", JOB)]).await?;
-        report.same("items, one of them of an instance that is gone", &wanted, &item_rows(&shown));
+        report.same("items, one of them of a lost instance", &wanted, &item_rows(&shown));
     }
 
     operator.call("disable", &[("job", JOB)]).await?;
@@ -56,7 +56,7 @@ pub(super) async fn check(
     operator.call("enable", &[("job", JOB)]).await?;
     operator.call("shutdown", &[("job", JOB)]).await?;
     idle.gone(&java_id).await?;
-    idle.status("all instances are gone", "CRASHED", report).await
+    idle.status("no instance lives", "CRASHED", report).await
 }
 
 struct Idle<'a> {
